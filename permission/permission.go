@@ -1,0 +1,174 @@
+// Package permission decides tool uses: a tool use and a policy give a
+// decision with its reasons. Nothing else in the project decides.
+package permission
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/agent-wrapper/agent-wrapper/modes"
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/risk"
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+// Behavior is what a decision comes to. The zero value is invalid and counts
+// as Deny wherever it is read.
+type Behavior uint8
+
+// The behaviors, in order of strength.
+const (
+	Allow Behavior = iota + 1
+	Ask
+	Deny
+)
+
+// Layer is one step of the evaluator.
+type Layer uint8
+
+// The layers, in the order in which they answer; the zero value is invalid.
+// Their names (String) are guard, session-deny, deny-list, session-allow,
+// mode, allow-list, ask-list, rules, default.
+const (
+	LayerGuard Layer = iota + 1
+	LayerSessionDeny
+	LayerDenyList
+	LayerSessionAllow
+	LayerMode
+	LayerAllowList
+	LayerAskList
+	LayerRules
+	LayerDefault
+)
+
+// ToolUse is what the agent wants.
+type ToolUse struct {
+	ID    string          // the agent's id of this tool use
+	Tool  string          // "Bash", "Edit", "mcp__server__tool"
+	Input json.RawMessage // one JSON object, as the agent sent it
+	// Dir is the directory that the agent's shell is in now, absolute. Empty
+	// is unknown: relative paths then prove nothing.
+	Dir     string
+	Agent   string // id of the subagent, "" for the main one
+	Session string
+	Dialect shell.Dialect
+}
+
+// Policy is what a tool use is decided by. It is read-only once built.
+type Policy struct {
+	Mode     modes.Mode
+	Allow    *patterns.Set // nil or empty: no allow list
+	Ask      *patterns.Set
+	Deny     *patterns.Set
+	Rules    []*patterns.Granular
+	Unlisted Unlisted
+	// Risk off: no tiers. NoCatastrophic lifts the catastrophic guard.
+	RiskOff        bool
+	NoCatastrophic bool
+	Profile        risk.Profile
+	Place          patterns.Place
+	Catalog        *shell.Catalog
+	// Guarded are files that decide what the agent may do (policy files, the
+	// record, the agent CLI's settings): absolute paths; writes to them or
+	// below them are held asks in every mode.
+	Guarded []string
+	Version string // digest of the sources, for the record
+}
+
+// Unlisted is the answer for an action that a non-empty allow list does not
+// name.
+type Unlisted uint8
+
+// The answers; UnlistedDefault is ask in mode default, deny in all others.
+const (
+	UnlistedDefault Unlisted = iota
+	UnlistedAsk
+	UnlistedDeny
+	UnlistedRisk
+)
+
+// Env has the only calls out of Evaluate.
+type Env interface {
+	// Resolve follows symbolic links. A path that does not exist resolves
+	// through its nearest existing parent. Not ok: unknown.
+	Resolve(path string) (real string, ok bool)
+	// Below reports whether a path that the rule covers exists under dir;
+	// hidden says whether names beginning with a dot count.
+	Below(dir string, rule *patterns.Rule, hidden bool) bool
+}
+
+// Decision is what Evaluate comes to.
+type Decision struct {
+	Behavior Behavior
+	Layer    Layer
+	// Rule is the deciding rule, "" if none; RuleSource where it comes from.
+	Rule       string
+	RuleSource patterns.Source
+	Reason     string // for a person
+	Message    string // for the model, when not allowed
+	Held       bool   // an ask that only a person's answer to this very use lifts
+	Interrupt  bool   // end the agent's turn
+	Risk       risk.Class
+	Tier       int
+	// Unapproved are the parts that caused an ask, each with the exact rule
+	// that would cover it ("" where none may: tier 3, opaque, held).
+	Unapproved []Part
+	// Question: the tool use is a question for the person (AskUserQuestion).
+	Question bool
+}
+
+// Part is one action of a tool use that was not allowed.
+type Part struct {
+	Action string // "run npm install", "write /tmp/x"
+	Reason string
+	Rule   string
+}
+
+// Result is what CanUseTool answers.
+type Result struct {
+	Decision
+	// UpdatedInput is the input that the tool is to run with: the original,
+	// an edited one, or one with a person's answers. Never nil on allow.
+	UpdatedInput json.RawMessage
+	// By is who decided: "rule", "person", "timeout".
+	By string
+}
+
+// Approver asks a person. It returns an answer, or an error when there is
+// nobody to ask or the question was cancelled; both deny.
+type Approver interface {
+	Approve(ctx context.Context, ask Request) (Answer, error)
+}
+
+// Request is what a person is asked.
+type Request struct {
+	Use      ToolUse
+	Decision Decision
+}
+
+// Answer is what a person said.
+type Answer struct {
+	Behavior Behavior // Allow or Deny; anything else denies
+	// Session adds the rules of Request.Decision.Unapproved to the session.
+	Session bool
+	Message string          // words for the model
+	Input   json.RawMessage // answers to a question; nil: the input as it was
+}
+
+// Recorder keeps the record. A decision that it cannot record is a deny.
+type Recorder interface {
+	Record(ctx context.Context, r Record) error
+}
+
+// Record is one decision as it is kept.
+type Record struct {
+	Use    ToolUse
+	Result Result
+}
+
+// Ceiling is a further gate for command actions (a whitelist): it can only
+// forbid.
+type Ceiling interface {
+	// Forbid returns the reason why the command line may not run, "" if none.
+	Forbid(line string, facts *shell.Facts) string
+}

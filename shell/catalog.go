@@ -1,0 +1,20 @@
+package shell
+
+// Catalog finds programs by name: the built-in tables, and a user's additions.
+type Catalog struct {
+	// Extra are a policy's own entries; they stand before the built-in ones.
+	Extra []Program
+}
+
+// Lookup returns the entry for a program's name (its last path segment), or
+// nil. A nil Catalog has the built-in entries only.
+func (c *Catalog) Lookup(name string) *Program {
+	if c != nil {
+		for i := range c.Extra {
+			if c.Extra[i].Name == name {
+				return &c.Extra[i]
+			}
+		}
+	}
+	return builtin(name)
+}

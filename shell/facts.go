@@ -1,0 +1,184 @@
+// Package shell says what a command line would do: which commands it runs,
+// which paths it reads and writes, which hosts it fetches, and which parts of
+// it cannot be known before it runs.
+//
+// It reads; it decides nothing. What is returned is complete in one sense
+// only: whatever the line does is an action, or lies in an opaque spot, which
+// is an action of kind Opaque. An error of the parser, a limit or a caught
+// panic makes the whole line opaque; it never makes it empty.
+//
+// The package touches no file, process, clock or environment.
+package shell
+
+// Hole is a place in a word where text stands that is known only when the
+// line runs.
+type Hole struct {
+	At   int      // byte offset in Word.Text
+	Kind HoleKind // what may stand there
+}
+
+// HoleKind tells what may fill a hole.
+type HoleKind uint8
+
+// The kinds of holes.
+const (
+	AnyText HoleKind = iota // any text, also none
+	Glob                    // pathname expansion: any text without a slash
+)
+
+// Word is one argument as the program would get it. Its text is known but for
+// its holes: "src/$x.go" is Text "src/.go" with a hole at 4.
+type Word struct {
+	Text  string
+	Holes []Hole
+	// Split: the word may become any number of words, also none (an unquoted
+	// expansion, a glob).
+	Split bool
+	// Pos and End are the word's place in the command line, in bytes; both 0
+	// when it does not stand there literally (the text of an alias, an eval).
+	Pos, End int
+}
+
+// Known reports whether the word is one word of known text.
+func (w *Word) Known() bool { return len(w.Holes) == 0 && !w.Split }
+
+// Kind is what an action does.
+type Kind uint8
+
+// The kinds of actions; the zero value is invalid.
+const (
+	Command Kind = iota + 1 // runs Words
+	Read                    // reads Path
+	Write                   // creates, changes or removes Path
+	Fetch                   // fetches URL (in Path)
+	Opaque                  // may do anything that May says
+)
+
+// Need tells what cover an action needs before it may be allowed
+// (design: allow must be proven).
+type Need uint8
+
+// The needs; a Command with NeedNone is a plain wrapper (timeout, nice …).
+const (
+	NeedNone    Need = iota // none: only ask and deny rules see it
+	NeedOutside             // a rule of its own when the path is not inside the workspace
+	NeedCover               // always
+)
+
+// Effects says what an opaque spot may hide.
+type Effects uint8
+
+// The effects; MayRun includes everything.
+const (
+	MayRun Effects = 1 << iota
+	MayRead
+	MayWrite
+	MayFetch
+)
+
+// Action is one thing that a command line would do.
+type Action struct {
+	Kind Kind
+	Need Need
+
+	// Words is the argv of a Command; Words[0] names the program.
+	Words []Word
+	// Program is the catalogue's entry for Words[0], nil if it has none or the
+	// name is not known.
+	Program *Program
+	// Assigns are the variable assignments before a Command's words.
+	Assigns []Assign
+	// Dirs are the directories that the action may start in: absolute paths;
+	// an Unknown one is a word with holes.
+	Dirs []Word
+	// Substitution: the command's words hold a command or process substitution.
+	Substitution bool
+
+	// Path of a Read or Write: absolute as far as it is known, not cleaned.
+	// The URL word of a Fetch.
+	Path Word
+	// Recursive: a Read or Write of everything below Path as well.
+	Recursive bool
+	// SkipHidden: a recursive read that leaves out names beginning with a dot.
+	SkipHidden bool
+	// Purpose: the Write is what the program is for (mkdir, rm, cp …), so a
+	// mode that accepts edits may answer for the program.
+	Purpose bool
+	// Append: the Write only adds to the file. Redirect: it is a redirection.
+	Append, Redirect bool
+
+	// May and Rewrite describe an Opaque action: what it may hide, and the
+	// form that would be clear.
+	May     Effects
+	Rewrite string
+
+	// Unproven is why no allow rule with a specifier covers a Command although
+	// its words may match: an argument that may be an option, a variable that
+	// the program may obey. Empty when there is no such reason.
+	Unproven string
+	// Reason is how the action comes about, in words, for a person:
+	// "output of > redirection", "option -o of sort".
+	Reason string
+
+	// Parent is the index of the Command action that does this one (sudo for
+	// the rm of "sudo rm x", sort for the write of "sort -o x"), -1 for none.
+	// A rule for exactly the parent's words covers it as well.
+	Parent int
+	// From is the index in the parent's words at which a Command's own words
+	// begin, -1 if they do not stand there word by word. A rule for the parent
+	// whose literal words reach beyond From covers this command as well.
+	From int
+	// Pos and End are the place in the command line.
+	Pos, End int
+}
+
+// Assign is one assignment of a variable.
+type Assign struct {
+	Name  string
+	Value Word
+	Class VarClass
+}
+
+// VarClass tells how far a variable can change what a program does.
+type VarClass uint8
+
+// The classes of variables.
+const (
+	Other     VarClass = iota // unknown: proves no allow
+	Harmless                  // counts for nothing
+	Dangerous                 // can make a program run something else: opaque
+)
+
+// Facts is what a command line would do.
+type Facts struct {
+	Source string
+	// Actions in the order of the line; derived actions follow their parent.
+	Actions []Action
+	// Simple: the line is exactly one simple command without redirections,
+	// assignments, substitutions or here-documents, so that a rule's words can
+	// stand for the whole line.
+	Simple bool
+	// Failed is the reason why the line could not be read at all; the only
+	// action is then opaque.
+	Failed string
+}
+
+// Options are what Analyze is told of the machine and the shell.
+type Options struct {
+	Dir     string  // directory the shell is in, absolute; "" is unknown
+	Home    string  // home directory; "" is unknown
+	Dialect Dialect // what will run the line
+	Catalog *Catalog
+}
+
+// Dialect is the language that a command line is in.
+type Dialect uint8
+
+// The dialects. Foreign stands for shells that are not read (PowerShell, cmd):
+// the whole line is opaque.
+const (
+	Bash Dialect = iota
+	Sh
+	Zsh
+	Foreign
+)

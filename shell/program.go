@@ -1,0 +1,108 @@
+package shell
+
+// Program is what the catalogue knows of a program: how its words are read
+// and what they make it do. The entries are written in catalog/*.toml and
+// compiled by go generate.
+type Program struct {
+	Name     string
+	Style    Style
+	Operands Operands
+	// Skip is the number of operands before the command of a wrapper
+	// (timeout's duration) or before the operands proper.
+	Skip int
+	// Options of the program itself; with subcommands, those that may stand
+	// before the subcommand. Subs inherit none of them unless Inherit is set.
+	Options []Option
+	Subs    []Program
+	Inherit bool
+	// Safe: no option or operand runs, writes or fetches anything, so an
+	// unknown argument is harmless (echo, ls, cat, head).
+	Safe bool
+	// Plain: a wrapper that needs no cover of its own (timeout, nice, nohup,
+	// time, stdbuf, command, builtin).
+	Plain bool
+	// Workdir: takes configuration from the directory it is started in.
+	Workdir bool
+	// Stdin: without an operand it runs what it reads from standard input.
+	Stdin bool
+	// Special names the reader in Go for what a table cannot say (sed, awk,
+	// find, env …).
+	Special string
+}
+
+// Style is how a program reads its options.
+type Style uint8
+
+// The styles.
+const (
+	GNU    Style = iota // -abc clusters, --long, --long=value, unique abbreviations; options anywhere
+	POSIX               // as GNU, but the first operand ends the options (wrappers, shells)
+	Dash                // one dash for long names: -name value, -name=value; no clusters (find, go, terraform)
+	NoOpts              // every word is an operand (echo, test)
+)
+
+// Operands is what the words that are no options mean.
+type Operands uint8
+
+// The operand models.
+const (
+	Text         Operands = iota // data: nothing
+	Reads                        // each is read
+	ReadsTree                    // each is read recursively; none: the directory
+	Names                        // names only are looked at (ls, stat)
+	PatternReads                 // the first is a pattern (unless an option gave it), the rest are read
+	Writes                       // each is written, and that is the program's purpose (touch, rm, mkdir)
+	Outputs                      // each is written, not the program's purpose (tee)
+	Copy                         // the last is written, the others are read (cp, ln, install)
+	Move                         // all are written (mv)
+	InOut                        // the first is read, the second written (uniq, xxd)
+	ModeWrites                   // the first is a mode or owner, the rest as Writes (chmod)
+	ModeOutputs                  // the first is a mode or owner, the rest as Outputs (chown)
+	URLs                         // each is fetched
+	RunsArgs                     // the rest is a command, word by word (sudo, timeout, xargs)
+	RunsText                     // the rest, joined by blanks, is shell text (eval, watch, ssh after the host)
+	Script                       // the first is a program file in the language of the program, the rest its arguments
+	Assigns                      // NAME=value words (export, declare): see Special
+	Unread                       // the catalogue does not know: an unknown argument proves nothing
+)
+
+// Option is one option of a program under all its names.
+type Option struct {
+	Names  []string // "-o", "--output"
+	Value  ValueMode
+	Effect Effect
+}
+
+// ValueMode tells whether an option takes a value.
+type ValueMode uint8
+
+// The value modes.
+const (
+	NoValue  ValueMode = iota
+	Required           // the next word or the attached text
+	Optional           // only attached: -i.bak, --color=auto
+)
+
+// Effect is what an option, or its value, makes the program do.
+type Effect uint8
+
+// The effects.
+const (
+	EffNone      Effect = iota // nothing of interest
+	EffRun                     // the value is shell text that is run
+	EffProgram                 // the value names a program, library or configuration that is obeyed
+	EffCode                    // the value is code in another language
+	EffWrite                   // the value is a path that is written
+	EffRead                    // the value is a path that is read, beside the program's purpose
+	EffInput                   // the value is a path that is read, and that is the purpose (grep -f, tail operands)
+	EffDir                     // the value is the directory that operands are relative to
+	EffURL                     // the value is a URL that is fetched
+	EffOpaque                  // its presence may make the program do anything
+	EffUnproven                // its presence proves no allow
+	EffWriteHere               // writes a file of unknown name in the directory (curl -O)
+	EffInPlace                 // the operands are written as well (sed -i)
+	EffPattern                 // gives the pattern or script, so that no operand is one
+	EffRecursive               // operands are read recursively (grep -r)
+	EffTarget                  // the value is the target directory of Copy or Move (cp -t)
+	EffSystem                  // changes the system (date -s): proves no allow, moderate at least
+)
