@@ -24,6 +24,8 @@ type HoleKind uint8
 const (
 	AnyText HoleKind = iota // any text, also none
 	Glob                    // pathname expansion: any text without a slash
+	Digits                  // decimal digits only, at least one
+	Pipe                    // the descriptor number of a process substitution
 )
 
 // Word is one argument as the program would get it. Its text is known but for
@@ -37,10 +39,36 @@ type Word struct {
 	// Pos and End are the word's place in the command line, in bytes; both 0
 	// when it does not stand there literally (the text of an alias, an eval).
 	Pos, End int
+	// under are the directories that the unknown names of the word lie below
+	// (names that reach xargs from find); nil if that is not known.
+	under []Word
 }
 
 // Known reports whether the word is one word of known text.
 func (w *Word) Known() bool { return len(w.Holes) == 0 && !w.Split }
+
+// MayBeOption reports whether the program may take the word for an option
+// although it does not show: unknown text stands where a dash would, or the
+// word may fall apart into several.
+func (w *Word) MayBeOption() bool {
+	if len(w.Holes) == 0 {
+		return false
+	}
+	first := w.Holes[0]
+	if first.At == 0 && (first.Kind == AnyText || first.Kind == Glob) {
+		return true
+	}
+	return w.Split && w.hasHole(AnyText)
+}
+
+func (w *Word) hasHole(kind HoleKind) bool {
+	for _, h := range w.Holes {
+		if h.Kind == kind {
+			return true
+		}
+	}
+	return false
+}
 
 // Kind is what an action does.
 type Kind uint8
@@ -165,10 +193,13 @@ type Facts struct {
 
 // Options are what Analyze is told of the machine and the shell.
 type Options struct {
-	Dir     string  // directory the shell is in, absolute; "" is unknown
-	Home    string  // home directory; "" is unknown
-	Dialect Dialect // what will run the line
-	Catalog *Catalog
+	Dir  string // directory the shell is in, absolute; "" is unknown
+	Home string // home directory; "" is unknown
+	// Workspace is the directory whose configuration may be trusted,
+	// absolute; "" is Dir.
+	Workspace string
+	Dialect   Dialect // what will run the line
+	Catalog   *Catalog
 }
 
 // Dialect is the language that a command line is in.

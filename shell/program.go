@@ -94,6 +94,7 @@ const (
 	EffCode                    // the value is code in another language
 	EffWrite                   // the value is a path that is written
 	EffRead                    // the value is a path that is read, beside the program's purpose
+	EffSend                    // the value is a path that is read and sent to a host: proves no allow
 	EffInput                   // the value is a path that is read, and that is the purpose (grep -f, tail operands)
 	EffDir                     // the value is the directory that operands are relative to
 	EffURL                     // the value is a URL that is fetched
