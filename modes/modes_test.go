@@ -1,0 +1,59 @@
+package modes
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The rows of design section 5, one by one.
+func TestTable(t *testing.T) {
+	want := map[string]Traits{
+		"default":           {AsksUnlisted: true},
+		"acceptEdits":       {AllowsEdits: true},
+		"plan":              {ReadOnly: true},
+		"dontAsk":           {NeverAsks: true},
+		"bypassPermissions": {AllowsAll: true},
+	}
+	got := map[string]Traits{}
+	for _, name := range Names() {
+		m, err := Parse(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.String() != name {
+			t.Errorf("Parse(%q).String() = %q", name, m)
+		}
+		got[name] = m.Traits()
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	tests := []struct{ in, says string }{
+		{"", "one of default, acceptEdits, plan, dontAsk, bypassPermissions"},
+		{"auto", "one of default"},
+		{"invalid", "one of default"},
+		{" plan", "one of default"},
+		{"acceptedits", "did you mean acceptEdits?"},
+		{"BYPASSPERMISSIONS", "did you mean bypassPermissions?"},
+	}
+	for _, tt := range tests {
+		m, err := Parse(tt.in)
+		if m.Valid() || err == nil || !strings.Contains(err.Error(), tt.says) {
+			t.Errorf("Parse(%q) = %v, %v; want an error that says %q", tt.in, m, err, tt.says)
+		}
+	}
+}
+
+// "Zero values of Behavior and Mode are invalid, never allow."
+func TestInvalidAllowsNothing(t *testing.T) {
+	for _, m := range []Mode{0, BypassPermissions + 1, 255} {
+		if m.Valid() || m.String() != "invalid" || m.Traits() != (Traits{}) {
+			t.Errorf("Mode(%d): %v %q %+v", uint8(m), m.Valid(), m, m.Traits())
+		}
+	}
+}
