@@ -13,8 +13,15 @@ type Program struct {
 	// Options of the program itself; with subcommands, those that may stand
 	// before the subcommand. Subs inherit none of them unless Inherit is set.
 	Options []Option
+	// Subs are the subcommands, sorted by name.
 	Subs    []Program
 	Inherit bool
+	// Path is the names of the subcommands that lead to this entry, aliases
+	// resolved: [compose logs]; nil for a program itself.
+	Path []string
+	// Ends: the first operand ends the options (wrappers, interpreters), as it
+	// does in style POSIX.
+	Ends bool
 	// Safe: no option or operand runs, writes or fetches anything, so an
 	// unknown argument is harmless (echo, ls, cat, head).
 	Safe bool
@@ -39,6 +46,9 @@ const (
 	POSIX               // as GNU, but the first operand ends the options (wrappers, shells)
 	Dash                // one dash for long names: -name value, -name=value; no clusters (find, go, terraform)
 	NoOpts              // every word is an operand (echo, test)
+	Exact               // as GNU, but long names are never abbreviated, and -o=value is -o value (cobra, clap)
+	Joined              // as Dash, and a value may follow the name directly; the longest name wins (gcc, java)
+	Bundle              // as GNU, and the first word may be a cluster without a dash (tar, ar)
 )
 
 // Operands is what the words that are no options mean.
@@ -68,7 +78,9 @@ const (
 
 // Option is one option of a program under all its names.
 type Option struct {
-	Names  []string // "-o", "--output"
+	// Names are "-o", "--output"; "-#" is a number (head -20), and "+" any
+	// word that begins with it (less +G).
+	Names  []string
 	Value  ValueMode
 	Effect Effect
 }
@@ -81,6 +93,7 @@ const (
 	NoValue  ValueMode = iota
 	Required           // the next word or the attached text
 	Optional           // only attached: -i.bak, --color=auto
+	Pair               // the next two words; the value is the second (jq --arg)
 )
 
 // Effect is what an option, or its value, makes the program do.

@@ -1,0 +1,491 @@
+package shell
+
+import "strings"
+
+// ArgKind tells what an argument is to its program.
+type ArgKind uint8
+
+// The kinds of arguments; the zero value is invalid.
+const (
+	ArgOption     ArgKind = iota + 1 // a listed option, with its value if it has one
+	ArgOperand                       // no option
+	ArgSubcommand                    // names a subcommand; what follows is read by its entry
+	ArgDashes                        // "--", which ends the options
+	ArgUnlisted                      // an option, or a subcommand, that the entry does not list
+	ArgUnsure                        // may be an option or an operand: known only when it runs
+)
+
+// Arg is one argument as its program reads it. A cluster gives several Args
+// with one Word, and so does a word that may fall apart.
+type Arg struct {
+	Kind    ArgKind
+	Word    int     // index in the words given to Scan
+	Option  *Option // of an ArgOption
+	Value   Word    // of an ArgOption, if ValueAt is not -1
+	ValueAt int     // index of the word that holds the value: Word itself if it is attached; -1 for no value
+}
+
+// Scan is the words of a command, sorted by the catalogue.
+type Scan struct {
+	Prog *Program // the entry of the innermost subcommand, else of the program
+	Path []string // the names of the subcommands, aliases resolved
+	Args []Arg    // in the order of the words, words[0] left out
+}
+
+// Scan sorts the words of a command into options, operands and subcommands;
+// words[0] is the program. It never fails: what the entry does not list is
+// ArgUnlisted, and what is known only when the command runs is ArgUnsure.
+func (p *Program) Scan(words []Word) Scan { return p.ScanInto(words, nil) }
+
+// ScanInto is Scan with a buffer for Args, which may be nil.
+func (p *Program) ScanInto(words []Word, buf []Arg) Scan {
+	s := scanner{words: words, prog: p, args: buf[:0]}
+	s.parents[0] = p
+	s.depth = 1
+	s.sub = len(p.Subs) > 0
+	if s.args == nil && len(words) > 1 {
+		s.args = make([]Arg, 0, len(words)+2)
+	}
+	for s.at = 1; s.at < len(words); s.at = s.next {
+		s.next = s.at + 1
+		s.word()
+	}
+	return Scan{Prog: s.prog, Path: s.prog.Path, Args: s.args}
+}
+
+// maxSubs is how deep subcommands nest (aws ec2 describe-instances is 2).
+const maxSubs = 5
+
+type scanner struct {
+	words   []Word
+	at      int // the word being read
+	next    int // the word after it and its values
+	prog    *Program
+	parents [maxSubs]*Program // prog is the last of them
+	depth   int
+	sub     bool // the next operand names a subcommand
+	done    bool // options have ended
+	args    []Arg
+}
+
+// add notes an argument without a value.
+func (s *scanner) add(kind ArgKind, word int) {
+	s.args = append(s.args, Arg{Kind: kind, Word: word, ValueAt: -1})
+}
+
+// unlisted notes, once a word, that the entry does not list it.
+func (s *scanner) unlisted() {
+	if n := len(s.args); n > 0 && s.args[n-1].Kind == ArgUnlisted && s.args[n-1].Word == s.at {
+		return
+	}
+	s.add(ArgUnlisted, s.at)
+}
+
+// flag notes an option without a value.
+func (s *scanner) flag(o *Option) {
+	s.args = append(s.args, Arg{Kind: ArgOption, Word: s.at, Option: o, ValueAt: -1})
+}
+
+// attached notes an option with its value in the same word.
+func (s *scanner) attached(o *Option, v Word) {
+	s.args = append(s.args, Arg{Kind: ArgOption, Word: s.at, Option: o, Value: v, ValueAt: s.at})
+}
+
+// valued notes an option and takes its value, if it has one, from the next
+// words.
+func (s *scanner) valued(o *Option) {
+	n := 0
+	switch o.Value {
+	case Required:
+		n = 1
+	case Pair:
+		n = 2
+	}
+	s.flag(o)
+	if n == 0 {
+		return
+	}
+	last := s.next + n - 1
+	if last >= len(s.words) {
+		s.next = len(s.words)
+		return
+	}
+	a := &s.args[len(s.args)-1]
+	a.Value, a.ValueAt = s.words[last], last
+	for ; s.next <= last; s.next++ {
+		s.splitValue(s.next)
+	}
+}
+
+// splitValue notes that the word taken for a value may become several words,
+// or none.
+func (s *scanner) splitValue(at int) {
+	w := &s.words[at]
+	switch {
+	case !w.Split:
+	case w.MayBeOption():
+		s.add(ArgUnsure, at)
+	default:
+		s.add(ArgOperand, at)
+	}
+}
+
+// word reads the word at s.at, and those that are its value.
+func (s *scanner) word() {
+	w := &s.words[s.at]
+	switch {
+	case s.done || s.prog.Style == NoOpts:
+		s.operand(w)
+	case w.holeAt(0) && w.MayBeOption():
+		s.add(ArgUnsure, s.at)
+	case w.Text == "--" && w.Known():
+		s.add(ArgDashes, s.at)
+		s.done = true
+	case s.bundle(w):
+		s.cluster(w, 0)
+	case s.looksLikeOption(w):
+		s.dashed(w)
+		s.fallsApart(w)
+	case w.MayBeOption():
+		s.add(ArgUnsure, s.at)
+	default:
+		s.operand(w)
+	}
+}
+
+func (s *scanner) looksLikeOption(w *Word) bool {
+	if w.Text == "" || w.holeAt(0) {
+		return false
+	}
+	switch w.Text[0] {
+	case '-':
+		return len(w.Text) > 1 || len(w.Holes) > 0
+	case '+':
+		return s.exact("+") != nil || s.exact(w.Text) != nil
+	}
+	return false
+}
+
+// bundle reports whether w is a first word whose letters are options although
+// no dash stands before them.
+func (s *scanner) bundle(w *Word) bool {
+	return s.prog.Style == Bundle && s.at == 1 && len(w.Holes) == 0 &&
+		w.Text != "" && w.Text[0] != '-' && !strings.Contains(w.Text, "/")
+}
+
+// fallsApart notes that a word that has been read as an option may become
+// several words.
+func (s *scanner) fallsApart(w *Word) {
+	if w.Split && w.MayBeOption() && s.args[len(s.args)-1].Kind != ArgUnsure {
+		s.add(ArgUnsure, s.at)
+	}
+}
+
+func (s *scanner) operand(w *Word) {
+	if s.sub {
+		s.subcommand(w)
+		return
+	}
+	s.add(ArgOperand, s.at)
+	if s.prog.Ends || s.prog.Style == POSIX {
+		s.done = true
+	}
+}
+
+func (s *scanner) subcommand(w *Word) {
+	s.sub = false
+	var sub *Program
+	if w.Known() {
+		sub = s.prog.subcommand(w.Text)
+	}
+	switch {
+	case sub != nil && s.depth < maxSubs:
+		s.add(ArgSubcommand, s.at)
+		s.prog = sub
+		s.parents[s.depth] = sub
+		s.depth++
+		s.sub = len(sub.Subs) > 0
+	case s.prog.Operands == Unread:
+		s.unlisted()
+	default:
+		s.operand(w)
+	}
+}
+
+// subcommand returns the entry of a subcommand, or nil.
+func (p *Program) subcommand(name string) *Program {
+	lo, hi := 0, len(p.Subs)
+	for lo < hi {
+		mid := int(uint(lo+hi) >> 1)
+		if p.Subs[mid].Name < name {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo < len(p.Subs) && p.Subs[lo].Name == name {
+		return &p.Subs[lo]
+	}
+	return nil
+}
+
+// dashed reads a word that begins with a dash or a plus sign.
+func (s *scanner) dashed(w *Word) {
+	switch {
+	case w.Text[0] == '+':
+		s.plus(w)
+	case s.prog.Style == Dash || s.prog.Style == Joined:
+		s.dashName(w)
+	case strings.HasPrefix(w.Text, "--"):
+		s.long(w)
+	default:
+		s.cluster(w, 1)
+	}
+}
+
+func (s *scanner) plus(w *Word) {
+	if o := s.exact(w.Text); o != nil && w.Known() {
+		s.flag(o)
+	} else if o := s.exact("+"); o != nil {
+		s.attached(o, w.after(1))
+	} else {
+		s.unlisted()
+	}
+}
+
+// long reads --name and --name=value.
+func (s *scanner) long(w *Word) {
+	name, value, hasValue := w.splitAt('=')
+	if !hasValue && len(w.Holes) > 0 {
+		s.add(ArgUnsure, s.at)
+		return
+	}
+	o := s.exact(name)
+	if o == nil && s.prog.Style != Exact {
+		o = s.abbreviated(name)
+	}
+	s.named(o, value, hasValue)
+}
+
+// dashName reads -name, -name=value and, in style Joined, -namevalue.
+func (s *scanner) dashName(w *Word) {
+	name, value, hasValue := w.splitAt('=')
+	if hasValue || len(w.Holes) == 0 {
+		o := s.exact(name)
+		if o == nil && strings.HasPrefix(name, "--") {
+			o = s.exact(name[1:])
+		}
+		if o == nil {
+			o = s.number(name)
+		}
+		if o != nil {
+			s.named(o, value, hasValue)
+			return
+		}
+	}
+	if s.prog.Style == Joined {
+		if o, n := s.longestPrefix(w); o != nil {
+			s.attached(o, w.after(n))
+			return
+		}
+	}
+	if hasValue || len(w.Holes) == 0 {
+		s.unlisted()
+	} else {
+		s.add(ArgUnsure, s.at)
+	}
+}
+
+// number returns the option -# if name is a dash and digits.
+func (s *scanner) number(name string) *Option {
+	if len(name) < 2 || digits(name[1:]) != len(name)-1 {
+		return nil
+	}
+	return s.exact("-#")
+}
+
+// named adds an option whose full name stands in the word.
+func (s *scanner) named(o *Option, value Word, hasValue bool) {
+	switch {
+	case o == nil:
+		s.unlisted()
+	case hasValue && o.Value == Pair:
+		s.unlisted()
+	case hasValue:
+		s.attached(o, value)
+	default:
+		s.valued(o)
+	}
+}
+
+// cluster reads the short options of a word from the byte i on. After a
+// letter that is not listed the others are still read: they may be options.
+func (s *scanner) cluster(w *Word, i int) {
+	bundled := i == 0
+	for i < len(w.Text) && !w.holeAt(i) {
+		o, n := s.short(w.Text[i:])
+		i += n
+		more := i < len(w.Text) || w.holeAt(i)
+		switch {
+		case o == nil:
+			s.unlisted()
+		case o.Value == NoValue:
+			s.flag(o)
+		case bundled:
+			s.valued(o)
+		case more:
+			s.attached(o, s.shortValue(w, i))
+			return
+		default:
+			s.valued(o)
+		}
+	}
+	if w.holeAt(i) {
+		s.add(ArgUnsure, s.at)
+	}
+}
+
+// shortValue is the value attached to a short option; cobra and clap take
+// -o=value for -o value.
+func (s *scanner) shortValue(w *Word, from int) Word {
+	if s.prog.Style == Exact && from < len(w.Text) && w.Text[from] == '=' && !w.holeAt(from) {
+		from++
+	}
+	return w.after(from)
+}
+
+// short returns the option at the beginning of the rest of a cluster, and the
+// length of its name there; a number is one option.
+func (s *scanner) short(rest string) (*Option, int) {
+	for d := s.depth - 1; d >= 0; d-- {
+		opts := s.parents[d].Options
+		for i := range opts {
+			for _, n := range opts[i].Names {
+				if len(n) == 2 && n[0] == '-' && n[1] == rest[0] {
+					return &opts[i], 1
+				}
+			}
+		}
+		if d > 0 && !s.parents[d-1].Inherit {
+			break
+		}
+	}
+	if n := digits(rest); n > 0 {
+		return s.exact("-#"), n
+	}
+	return nil, 1
+}
+
+// exact returns the option of that name, or nil.
+func (s *scanner) exact(name string) *Option {
+	for d := s.depth - 1; d >= 0; d-- {
+		if o := s.parents[d].option(name); o != nil {
+			return o
+		}
+		if d > 0 && !s.parents[d-1].Inherit {
+			break
+		}
+	}
+	return nil
+}
+
+// option returns the program's own option of that name, or nil.
+func (p *Program) option(name string) *Option {
+	for i := range p.Options {
+		for _, n := range p.Options[i].Names {
+			if n == name {
+				return &p.Options[i]
+			}
+		}
+	}
+	return nil
+}
+
+// abbreviated returns the only option that has a long name beginning with
+// name, or nil.
+func (s *scanner) abbreviated(name string) *Option {
+	var found *Option
+	if len(name) < 3 {
+		return nil
+	}
+	for d := s.depth - 1; d >= 0; d-- {
+		opts := s.parents[d].Options
+		for i := range opts {
+			for _, n := range opts[i].Names {
+				if !strings.HasPrefix(n, name) || found == &opts[i] {
+					continue
+				}
+				if found != nil {
+					return nil
+				}
+				found = &opts[i]
+			}
+		}
+		if d > 0 && !s.parents[d-1].Inherit {
+			break
+		}
+	}
+	return found
+}
+
+// longestPrefix returns the option with a value whose name is the longest
+// beginning of the word, and the length of the name.
+func (s *scanner) longestPrefix(w *Word) (*Option, int) {
+	known := len(w.Text)
+	if len(w.Holes) > 0 {
+		known = w.Holes[0].At
+	}
+	var found *Option
+	length := 0
+	for i := range s.prog.Options {
+		o := &s.prog.Options[i]
+		for _, n := range o.Names {
+			if o.Value != NoValue && len(n) > length && strings.HasPrefix(w.Text[:known], n) {
+				found, length = o, len(n)
+			}
+		}
+	}
+	return found, length
+}
+
+// digits returns the number of decimal digits that text begins with.
+func digits(text string) int {
+	n := 0
+	for n < len(text) && text[n] >= '0' && text[n] <= '9' {
+		n++
+	}
+	return n
+}
+
+// holeAt reports whether unknown text stands before byte i of the text.
+func (w *Word) holeAt(i int) bool {
+	for _, h := range w.Holes {
+		if h.At == i {
+			return true
+		}
+	}
+	return false
+}
+
+// splitAt cuts the word at the first byte c that stands before every hole.
+func (w *Word) splitAt(c byte) (name string, value Word, found bool) {
+	i := strings.IndexByte(w.Text, c)
+	if i < 0 || len(w.Holes) > 0 && w.Holes[0].At <= i {
+		return w.Text, Word{}, false
+	}
+	return w.Text[:i], w.after(i + 1), true
+}
+
+// after returns the word from byte i on; no hole stands before i.
+func (w *Word) after(i int) Word {
+	rest := *w
+	rest.Text = w.Text[i:]
+	if len(w.Holes) == 0 {
+		return rest
+	}
+	rest.Holes = make([]Hole, len(w.Holes))
+	for k, h := range w.Holes {
+		rest.Holes[k] = Hole{At: h.At - i, Kind: h.Kind}
+	}
+	return rest
+}

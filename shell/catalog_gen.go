@@ -1,0 +1,3 @@
+package shell
+
+func builtin(name string) *Program { return nil }
