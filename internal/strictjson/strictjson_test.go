@@ -1,0 +1,223 @@
+package strictjson
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+type inner struct {
+	Kind  string   `json:"kind"`
+	Tasks []string `json:"tasks"`
+}
+
+type embedded struct {
+	Note string `json:"note"`
+}
+
+type sample struct {
+	embedded
+	Mode   string            `json:"mode"`
+	Count  int8              `json:"count"`
+	On     bool              `json:"on"`
+	Rules  []inner           `json:"rules"`
+	Extra  json.RawMessage   `json:"extra"`
+	Any    any               `json:"any"`
+	Links  map[string]string `json:"links"`
+	Maybe  *string           `json:"maybe"`
+	Hidden string            `json:"-"`
+	Plain  string
+}
+
+func TestDecode(t *testing.T) {
+	want := sample{
+		embedded: embedded{Note: "n"}, Mode: "é\U0001F600\n", Count: -7, On: true,
+		Rules: []inner{{Kind: "k", Tasks: []string{"a", "b"}}, {}},
+		Extra: json.RawMessage(`{"A":1,"a":2}`), Any: map[string]any{"n": json.Number("12345678901234567890.5")},
+		Links: map[string]string{"A": "1", "a": "2"}, Plain: "p",
+	}
+	in := ` {"note":"n","mode":"\u00e9\ud83d\ude00\n","count":-7,"on":true,
+		"rules":[{"kind":"k","tasks":["a","b"]},{}],"extra":{"A":1,"a":2},
+		"any":{"n":12345678901234567890.5},"links":{"A":"1","a":"2"},"maybe":null,"Plain":"p"} `
+	var got sample
+	if err := Decode([]byte(in), &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(sample{})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	deep := strings.Repeat("[", DefaultMaxDepth+1) + strings.Repeat("]", DefaultMaxDepth+1)
+	tests := []struct{ name, in, want string }{
+		{"duplicate", `{"mode":"a","mode":"b"}`, `1:13: key mode stands twice in one object`},
+		{"escaped duplicate", `{"mode":"a","m\u006fde":"b"}`, `1:13: key mode stands twice in one object`},
+		{"nested duplicate", `{"any":[{"a":1,"a":1}]}`, `1:16: any[0]: key a stands twice in one object`},
+		{"duplicate in raw", `{"extra":{"a":1,"a":1}}`, `1:17: extra: key a stands twice in one object`},
+		{"other case", `{"MODE":"a"}`, `1:2: unknown key MODE (did you mean mode?)`},
+		{"Kelvin sign", `{"rules":[{"` + "\u212a" + `ind":"x"}]}`, `1:12: rules[0]: unknown key "\u212aind" (did you mean kind?)`},
+		{"long s", `{"rules":[{"ta` + "\u017f" + `ks":[]}]}`, `1:12: rules[0]: unknown key "ta\u017fks" (did you mean tasks?)`},
+		{"NUL", `{"mode\u0000":"a"}`, `1:2: key "mode\x00" holds a NUL`},
+		{"unknown", "{\n \"nope\":1}", `2:2: unknown key nope`},
+		{"hidden field", `{"Hidden":"x"}`, `1:2: unknown key Hidden`},
+		{"trailing value", `{} {}`, `1:4: text after the end of the value`},
+		{"trailing brace", `{}}`, `1:3: text after the end of the value`},
+		{"bad UTF-8", "{\"mode\":\"\xff\"}", `1:10: mode: not valid UTF-8`},
+		{"bad UTF-8 in key", "{\"\xc3\":1}", `1:3: not valid UTF-8`},
+		{"encoded surrogate", "{\"mode\":\"\xed\xa0\x80\"}", `1:10: mode: not valid UTF-8`},
+		{"lone high", `{"mode":"\ud800"}`, `1:10: mode: half of a surrogate pair in a string`},
+		{"lone low", `{"mode":"\udc00x"}`, `1:10: mode: half of a surrogate pair in a string`},
+		{"two highs", `{"mode":"\ud800\ud800"}`, `1:10: mode: half of a surrogate pair in a string`},
+		{"byte order mark", "\ufeff{}", `1:1: '\ufeff' where a value is expected`},
+		{"depth", `{"any":` + deep + `}`, `1:135: any` + strings.Repeat("[0]", DefaultMaxDepth-1) + `: nested deeper than 128`},
+		{"object for string", `{"mode":{}}`, `1:9: mode: want a string, got an object`},
+		{"string for array", `{"rules":"x"}`, `1:10: rules: want an array, got a string`},
+		{"string for boolean", `{"on":"true"}`, `1:7: on: want a boolean, got a string`},
+		{"number for string in array", `{"rules":[{"tasks":["a",1]}]}`, `1:25: rules[0].tasks[1]: want a string, got a number`},
+		{"string for number", `{"count":"1"}`, `1:10: count: want a number, got a string`},
+		{"number too big", `{"count":128}`, `1:13: count: number 128 does not fit into int8`},
+		{"null", `{"mode":null}`, `1:9: mode: want a string, got null`},
+		{"array", `[]`, `1:1: want an object, got an array`},
+		{"empty", ``, `1:1: the text ends where a value is expected`},
+		{"blank", " \n", `2:1: the text ends where a value is expected`},
+		{"comment", `{/*x*/}`, `1:2: '/' where a key in double quotes is expected`},
+		{"single quotes", `{'a':1}`, `1:2: '\'' where a key in double quotes is expected`},
+		{"no colon", `{"any" 1}`, `1:8: '1' where a colon is expected`},
+		{"comma at the end", `{"any":1,}`, `1:10: '}' where a key in double quotes is expected`},
+		{"comma in array", `{"any":[1,]}`, `1:11: any[1]: ']' where a value is expected`},
+		{"no comma", `{"any":[1 2]}`, `1:11: any: '2' where a comma or ] is expected`},
+		{"wrong bracket", `{"any":[1}}`, `1:10: any: '}' where a comma or ] is expected`},
+		{"cut off", `{"any":[1`, `1:10: any: the text ends where a comma or ] is expected`},
+		{"cut off in string", `{"any":"x`, `1:10: any: the text ends inside a string`},
+		{"cut off in escape", `{"any":"x\`, `1:10: any: the text ends inside a string`},
+		{"bad escape", `{"any":"\x41"}`, `1:9: any: a malformed escape in a string`},
+		{"signed escape", `{"any":"\u+123"}`, `1:9: any: a malformed escape in a string`},
+		{"control character", "{\"any\":\"a\tb\"}", `1:10: any: a control character in a string`},
+		{"leading zero", `{"any":01}`, `1:9: '1' where a comma or } is expected`},
+		{"plus", `{"any":+1}`, `1:8: any: '+' where a value is expected`},
+		{"bare point", `{"any":1.}`, `1:10: any: '}' where a digit is expected`},
+		{"bare exponent", `{"any":1e+}`, `1:11: any: '}' where a digit is expected`},
+		{"minus only", `{"any":-}`, `1:9: any: '}' where a digit is expected`},
+		{"NaN", `{"any":NaN}`, `1:8: any: 'N' where a value is expected`},
+		{"half a word", `{"any":tru}`, `1:8: any: 't' where a value is expected`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var v sample
+			err := Decode([]byte(tt.in), &v)
+			var placed *Error
+			if !errors.As(err, &placed) {
+				t.Fatalf("error %v is no *Error", err)
+			}
+			if diff := cmp.Diff(tt.want, err.Error()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestOptions(t *testing.T) {
+	var v sample
+	if err := Decode([]byte(`{"other":{"x":[1]},"mode":"m"}`), &v, IgnoreUnknown); err != nil || v.Mode != "m" {
+		t.Errorf("IgnoreUnknown: %v, %+v", err, v)
+	}
+	if err := Decode([]byte(`{"Mode":"m"}`), &v, IgnoreUnknown); err == nil {
+		t.Error("IgnoreUnknown lets a case twin pass")
+	}
+	if err := Decode([]byte(`{"other":{"a":1,"a":2}}`), &v, IgnoreUnknown); err == nil {
+		t.Error("IgnoreUnknown lets a duplicate in an ignored value pass")
+	}
+	v = sample{}
+	if err := Decode([]byte(`{"mode":null,"rules":null}`), &v, NullAbsent); err != nil || v.Mode != "" {
+		t.Errorf("NullAbsent: %v, %+v", err, v)
+	}
+	if err := Decode([]byte(`{"rules":[{"tasks":[null]}]}`), &v, NullAbsent); err == nil {
+		t.Error("NullAbsent lets null stand for an element")
+	}
+	if err := Decode([]byte(`{"mode":"m"}`), &v, MaxSize(11)); err == nil {
+		t.Error("MaxSize is not kept")
+	}
+	if err := Decode([]byte(`{"any":[[]]}`), &v, MaxDepth(2)); err == nil {
+		t.Error("MaxDepth is not kept")
+	}
+	if err := Decode([]byte(`{"any":[]}`), &v, MaxDepth(2)); err != nil {
+		t.Error(err)
+	}
+	if err := Decode([]byte(`{}`), v); err == nil {
+		t.Error("Decode takes what is no pointer")
+	}
+}
+
+func TestObject(t *testing.T) {
+	got, err := Object([]byte(`{"command":"ls","n":1e999,"deep":{"Command":1}}`), Known("command"))
+	want := map[string]any{"command": "ls", "n": json.Number("1e999"), "deep": map[string]any{"Command": json.Number("1")}}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Error(err, diff)
+	}
+	for _, in := range []string{
+		`{"command":"ls","Command":"rm"}`, `{"COMMAND":"rm"}`, `{"command\u0000":"rm"}`,
+		`[]`, `null`, `"x"`, ``, `{"command":"ls","command":"rm"}`,
+	} {
+		if got, err := Object([]byte(in), Known("command")); err == nil || got != nil {
+			t.Errorf("Object(%s) = %v, %v", in, got, err)
+		}
+	}
+	if got, err := Object([]byte(`null`), NullAbsent); err == nil || got != nil {
+		t.Errorf("Object(null) = %v, %v", got, err)
+	}
+}
+
+func TestPositions(t *testing.T) {
+	got, err := Positions([]byte("[\n {\"a\": [1,\n2], \"b c\": {}}]"))
+	want := map[string]Position{
+		"": {1, 1}, "[0]": {2, 2}, "[0].a": {2, 8}, "[0].a[0]": {2, 9}, "[0].a[1]": {3, 1}, "[0].b c": {3, 12},
+	}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Error(err, diff)
+	}
+	if _, err := Positions([]byte("[")); err == nil {
+		t.Error("Positions takes half a document")
+	}
+}
+
+// FuzzDecode: what is accepted, encoding/json accepts with the same value,
+// and nothing that is accepted changes when it is read again.
+func FuzzDecode(f *testing.F) {
+	for _, seed := range []string{
+		`{"mode":"a"}`, `{"mode":"\ud83d\ude00"}`, `[1,-0,1.5e-7]`, `null`, `{"a":{"b":[true,false,null]}}`,
+		`{"Mode":1}`, "{\"a\":\"\xff\"}", `"\u0000"`, `{"rules":[{"kind":"x","tasks":["y"]}],"any":1}`, `01`, `1 1`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		sameAsStandard[any](t, data)
+		sameAsStandard[sample](t, data)
+		sameAsStandard[map[string]any](t, data, NullAbsent)
+	})
+}
+
+func sameAsStandard[T any](t *testing.T, data []byte, opts ...Option) {
+	t.Helper()
+	var ours, theirs T
+	if Decode(data, &ours, opts...) != nil {
+		return
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	d.DisallowUnknownFields()
+	if err := d.Decode(&theirs); err != nil {
+		t.Fatalf("accepted, but encoding/json says %v", err)
+	}
+	if !json.Valid(data) {
+		t.Fatal("accepted, but not valid")
+	}
+	if !reflect.DeepEqual(ours, theirs) {
+		t.Fatalf("%v differs from %v", ours, theirs)
+	}
+}

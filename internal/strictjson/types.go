@@ -1,0 +1,166 @@
+package strictjson
+
+import (
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"unicode"
+)
+
+var (
+	anyType         = reflect.TypeFor[any]()
+	unmarshaler     = reflect.TypeFor[json.Unmarshaler]()
+	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
+	numberType      = reflect.TypeFor[json.Number]()
+)
+
+// opaque reports whether t reads its JSON itself, so that any value may
+// stand there.
+func opaque(t reflect.Type) bool {
+	return t.Kind() == reflect.Interface || reflect.PointerTo(t).Implements(unmarshaler)
+}
+
+// wanted names the kind of value that t holds, "" if any will do.
+func wanted(t reflect.Type) string {
+	t = deref(t)
+	switch {
+	case opaque(t):
+		return ""
+	case t == numberType:
+		return "a number"
+	case reflect.PointerTo(t).Implements(textUnmarshaler):
+		return "a string"
+	}
+	switch t.Kind() {
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return "a string"
+		}
+		return "an array"
+	case reflect.Array:
+		return "an array"
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "a boolean"
+	default:
+		return "a number"
+	}
+}
+
+func deref(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t
+}
+
+// element is the type of an array's elements.
+func element(t reflect.Type) reflect.Type {
+	t = deref(t)
+	if !opaque(t) && (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) {
+		return t.Elem()
+	}
+	return anyType
+}
+
+// keySet checks the keys of one object.
+type keySet struct {
+	seen map[string]bool
+	// fields of a struct; nil: any key may stand there.
+	fields map[string]reflect.Type
+	// folded are the names that keys are looked at for, by their folded form.
+	folded map[string]string
+	rest   reflect.Type // of what fields does not name
+}
+
+func (s *scanner) keysOf(t reflect.Type, depth int) *keySet {
+	k := &keySet{seen: map[string]bool{}, folded: map[string]string{}, rest: anyType}
+	t = deref(t)
+	switch {
+	case opaque(t):
+	case t.Kind() == reflect.Struct:
+		k.fields = map[string]reflect.Type{}
+		addFields(t, k.fields)
+	case t.Kind() == reflect.Map:
+		k.rest = t.Elem()
+	}
+	for name := range k.fields {
+		k.folded[fold(name)] = name
+	}
+	if depth == 1 {
+		for _, name := range s.known {
+			k.folded[fold(name)] = name
+		}
+	}
+	return k
+}
+
+// addFields collects the JSON names of a struct's fields with those of its
+// embedded structs; the outer ones win.
+func addFields(t reflect.Type, into map[string]reflect.Type) {
+	var inner []reflect.Type
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case f.Tag.Get("json") == "-", !f.IsExported() && !f.Anonymous:
+		case f.Anonymous && name == "" && deref(f.Type).Kind() == reflect.Struct:
+			inner = append(inner, deref(f.Type))
+		case name == "":
+			into[f.Name] = f.Type
+		default:
+			into[name] = f.Type
+		}
+	}
+	for _, t := range inner {
+		promoted := map[string]reflect.Type{}
+		addFields(t, promoted)
+		for name, t := range promoted {
+			if into[name] == nil {
+				into[name] = t
+			}
+		}
+	}
+}
+
+// enter takes a key and returns the type of its value, or what is wrong with
+// it.
+func (k *keySet) enter(key string, ignoreUnknown bool) (t reflect.Type, complaint string) {
+	if strings.ContainsRune(key, 0) {
+		return nil, fmt.Sprintf("key %s holds a NUL", printable(key))
+	}
+	if k.seen[key] {
+		return nil, fmt.Sprintf("key %s stands twice in one object", printable(key))
+	}
+	k.seen[key] = true
+	if name, ok := k.folded[fold(key)]; ok && name != key {
+		return nil, fmt.Sprintf("unknown key %s (did you mean %s?)", printable(key), name)
+	}
+	if k.fields == nil {
+		return k.rest, ""
+	}
+	if t, ok := k.fields[key]; ok {
+		return t, ""
+	}
+	if ignoreUnknown {
+		return anyType, ""
+	}
+	return nil, "unknown key " + printable(key)
+}
+
+// fold returns the form that all spellings of a key share that differ in case
+// only: each rune becomes the smallest of those it folds to.
+func fold(key string) string {
+	return strings.Map(func(r rune) rune {
+		least := r
+		for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
+			least = min(least, next)
+		}
+		return least
+	}, key)
+}
