@@ -1,0 +1,176 @@
+package shell
+
+import (
+	"fmt"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// The limits of a command line. What is beyond them is opaque, never refused
+// silently: the line may still be approved by a person.
+const (
+	MaxLine    = 64 << 10 // bytes
+	maxOpeners = 1000     // opening ( [ { and backquotes, counted before the parse
+	maxNesting = 16       // wrappers, evals and -c inside one another
+	maxActions = 10000
+	maxDirs    = 4  // directories that the shell may be in at one place
+	maxAlts    = 32 // words or argument lists that one word or command may stand for
+)
+
+// Analyze says what a command line would do. It never fails and never panics:
+// what cannot be read becomes an opaque action.
+func Analyze(line string, opt Options) (f *Facts) {
+	defer func() {
+		if r := recover(); r != nil {
+			f = failed(line, opt, fmt.Sprintf("the reader failed: %v", r))
+		}
+	}()
+	if why := refuse(line, opt.Dialect); why != "" {
+		return failed(line, opt, why)
+	}
+	w := &walker{opt: opt, facts: &Facts{Source: line}}
+	if opt.Workspace == "" {
+		w.opt.Workspace = opt.Dir
+	}
+	if why := w.text(line, opt.Dialect, w.start(), -1); why != "" {
+		return failed(line, opt, why)
+	}
+	w.writtenThenRun()
+	return w.facts
+}
+
+// refuse returns why a line is not given to the parser at all.
+func refuse(line string, d Dialect) string {
+	switch {
+	case d == Foreign:
+		return "the line is for a shell that is not read here"
+	case len(line) > MaxLine:
+		return fmt.Sprintf("the line is longer than %d bytes", MaxLine)
+	case strings.IndexByte(line, 0) >= 0:
+		return "the line holds a NUL byte"
+	case openers(line) > maxOpeners:
+		// The parser has no depth limit, and a stack overflow cannot be
+		// recovered: count before the parse.
+		return fmt.Sprintf("the line opens more than %d brackets", maxOpeners)
+	}
+	return ""
+}
+
+func openers(line string) int {
+	n := 0
+	for i := 0; i < len(line); i++ {
+		switch line[i] {
+		case '(', '[', '{', '`':
+			n++
+		}
+	}
+	return n
+}
+
+// failed returns facts with the whole line as one opaque spot.
+func failed(line string, opt Options, why string) *Facts {
+	return &Facts{
+		Source: line,
+		Failed: why,
+		Actions: []Action{{
+			Kind: Opaque, Need: NeedCover, May: MayRun, Parent: -1, From: -1,
+			Reason: why, Rewrite: "write the command in a simpler form, one step at a time",
+			End: len(line), Dirs: []Word{known(opt.Dir)},
+		}},
+	}
+}
+
+// parse reads text as bash reads it. RecoverErrors is never used, and a tree
+// that comes with an error is thrown away: lines before the error have run by
+// the time bash sees it.
+func parse(text string) (*syntax.File, error) {
+	p := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true))
+	f, err := p.Parse(strings.NewReader(text), "")
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// text walks shell text that starts in s, as a child of the action parent, and
+// returns why it could not be read.
+func (w *walker) text(text string, d Dialect, s *scope, parent int) string {
+	_, why := w.run(text, d, s, parent)
+	return why
+}
+
+// run is text, and returns the state after it as well.
+func (w *walker) run(text string, d Dialect, s *scope, parent int) (*scope, string) {
+	if why := refuse(text, d); why != "" {
+		return s, why
+	}
+	file, err := parse(text)
+	if err != nil {
+		return s, "the line cannot be parsed: " + err.Error()
+	}
+	outer, by := w.unit, w.parent
+	defer func() { w.unit, w.parent = outer, by }()
+	w.parent = parent
+	w.unit = w.survey(file, text, d, parent)
+	w.unit.outer = outer
+	end := w.stmts(file.Stmts, s)
+	if outer == nil {
+		w.facts.Simple = simpleLine(file)
+	}
+	return end, ""
+}
+
+// simpleLine reports whether a rule's words can stand for the whole line.
+func simpleLine(f *syntax.File) bool {
+	if len(f.Stmts) != 1 {
+		return false
+	}
+	s := f.Stmts[0]
+	call, ok := s.Cmd.(*syntax.CallExpr)
+	if !ok || len(s.Redirs) > 0 || s.Background || s.Negated || s.Coprocess || len(call.Assigns) > 0 {
+		return false
+	}
+	for _, arg := range call.Args {
+		if substitutes(arg.Parts) {
+			return false
+		}
+	}
+	return true
+}
+
+// substitutes reports whether word parts hold a command or process
+// substitution.
+func substitutes(parts []syntax.WordPart) bool {
+	for _, p := range parts {
+		switch p := p.(type) {
+		case *syntax.CmdSubst, *syntax.ProcSubst:
+			return true
+		case *syntax.DblQuoted:
+			if substitutes(p.Parts) {
+				return true
+			}
+		case *syntax.ParamExp:
+			if p.Exp != nil && p.Exp.Word != nil && substitutes(p.Exp.Word.Parts) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// nested walks text that a command runs (bash -c, eval, a trap) and returns
+// the state after it.
+func (w *walker) nested(text string, d Dialect, s *scope, parent int, what string) *scope {
+	if w.depth >= maxNesting {
+		w.opaque(parent, MayRun, what+" is nested too deep", "run the inner command itself")
+		return s
+	}
+	w.depth++
+	defer func() { w.depth-- }()
+	end, why := w.run(text, d, s, parent)
+	if why != "" {
+		w.opaque(parent, MayRun, what+": "+why, "run the inner command itself")
+	}
+	return end
+}

@@ -1,0 +1,249 @@
+package shell
+
+import "strings"
+
+// awk reads its program text: what it writes, reads and runs.
+func (e *effector) awk() {
+	e.done = true
+	rest := e.operandWords(0)
+	if !e.pattern {
+		if len(rest) == 0 {
+			return
+		}
+		if !rest[0].Known() {
+			e.odd("the program of awk is known only when it runs", "write the program out")
+		} else {
+			e.awkProgram(rest[0].Text)
+		}
+		rest = rest[1:]
+	}
+	for _, a := range e.scan.Args {
+		if a.Kind == ArgOption && a.Option.Effect == EffPattern && a.ValueAt >= 0 {
+			if a.Value.Known() {
+				e.awkProgram(a.Value.Text)
+			} else {
+				e.odd("the program of awk is known only when it runs", "write the program out")
+			}
+		}
+	}
+	for _, r := range rest {
+		if name, _, found := strings.Cut(r.Text, "="); found && !strings.Contains(name, "/") && r.Known() {
+			continue
+		}
+		e.read(r, NeedNone, "operand of awk")
+	}
+}
+
+// awkProgram looks at the tokens of an awk program. What is not proven
+// harmless is opaque.
+func (e *effector) awkProgram(text string) {
+	toks, ok := awkTokens(text)
+	if !ok {
+		e.odd("an awk program that is not read here", "put it into a file")
+		return
+	}
+	printing, depth := false, 0
+	for i, t := range toks {
+		switch {
+		case t.text == "print" || t.text == "printf":
+			printing, depth = true, 0
+		case t.text == ";" || t.text == "\n" || t.text == "{" || t.text == "}":
+			printing = false
+		case t.text == "(" || t.text == "[":
+			depth++
+		case t.text == ")" || t.text == "]":
+			depth--
+		case t.text == "|" || t.text == "|&":
+			e.odd("a pipe in the awk program runs a command", "pipe the output of awk itself")
+		case (t.text == ">" || t.text == ">>") && printing && depth <= 0:
+			e.awkOutput(toks, i)
+		case t.text == "getline":
+			e.awkInput(toks, i)
+		case t.text == "system":
+			e.awkSystem(toks, i)
+		case t.text == "@":
+			e.odd("@ in the awk program loads or calls something", "leave it out")
+		}
+	}
+}
+
+func (e *effector) awkOutput(toks []awkToken, i int) {
+	if i+1 < len(toks) && toks[i+1].str && awkEnds(toks, i+2) {
+		if name := toks[i+1].text; !free[name] {
+			e.write(Word{Text: name}, NeedCover, false, "output of the awk program")
+		}
+		return
+	}
+	e.w.opaque(e.index, MayWrite, "the awk program writes a file whose name is known only when it runs", "redirect the output of awk itself")
+}
+
+func (e *effector) awkInput(toks []awkToken, i int) {
+	for j := i + 1; j < len(toks) && j < i+4; j++ {
+		if toks[j].text != "<" || toks[j].str {
+			continue
+		}
+		if j+1 < len(toks) && toks[j+1].str && awkEnds(toks, j+2) {
+			e.read(Word{Text: toks[j+1].text}, NeedOutside, "getline of the awk program")
+		} else {
+			e.w.opaque(e.index, MayRead, "the awk program reads a file whose name is known only when it runs", "name the file as an operand")
+		}
+		return
+	}
+}
+
+func (e *effector) awkSystem(toks []awkToken, i int) {
+	if i+3 < len(toks) && toks[i+1].text == "(" && toks[i+2].str && toks[i+3].text == ")" {
+		e.runText(Word{Text: toks[i+2].text}, "system of the awk program", false)
+		return
+	}
+	e.odd("system of the awk program runs a command that is known only when it runs", "run the command itself")
+}
+
+// awkEnds reports whether an expression ends before token i: a string that is
+// joined with something else is no whole name.
+func awkEnds(toks []awkToken, i int) bool {
+	if i >= len(toks) {
+		return true
+	}
+	switch toks[i].text {
+	case ";", "\n", "}", ")":
+		return !toks[i].str
+	}
+	return false
+}
+
+// awkToken is a token of an awk program; str marks the text of a string.
+type awkToken struct {
+	text string
+	str  bool
+}
+
+// awkTokens splits a program as far as strings, regular expressions and
+// comments must be told from code. Not ok: one of them does not end.
+func awkTokens(text string) ([]awkToken, bool) {
+	var out []awkToken
+	for i := 0; i < len(text); {
+		c := text[i]
+		switch {
+		case c == ' ' || c == '\t' || c == '\r':
+			i++
+		case c == '\\' && i+1 < len(text) && text[i+1] == '\n':
+			i += 2
+		case c == '#':
+			for i < len(text) && text[i] != '\n' {
+				i++
+			}
+		case c == '"':
+			s, n, ok := awkString(text[i:])
+			if !ok {
+				return nil, false
+			}
+			out = append(out, awkToken{s, true})
+			i += n
+		case c == '/' && awkRegexp(out):
+			n, ok := awkSlash(text[i:])
+			if !ok {
+				return nil, false
+			}
+			out = append(out, awkToken{text: "//"})
+			i += n
+		case awkLetter(c):
+			from := i
+			for i < len(text) && awkLetter(text[i]) {
+				i++
+			}
+			out = append(out, awkToken{text: text[from:i]})
+		default:
+			n := awkOperator(text[i:])
+			out = append(out, awkToken{text: text[i : i+n]})
+			i += n
+		}
+	}
+	return out, true
+}
+
+func awkOperator(text string) int {
+	for _, op := range []string{"||", "|&", ">>", ">=", "<=", "=="} {
+		if strings.HasPrefix(text, op) {
+			return 2
+		}
+	}
+	return 1
+}
+
+func awkLetter(c byte) bool {
+	return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+}
+
+// awkString reads a string and returns its value and length.
+func awkString(text string) (string, int, bool) {
+	var sb strings.Builder
+	for i := 1; i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			return sb.String(), i + 1, true
+		case '\n':
+			return "", 0, false
+		case '\\':
+			i++
+			if i >= len(text) {
+				return "", 0, false
+			}
+			sb.WriteString(awkEscape(text[i]))
+		default:
+			sb.WriteByte(text[i])
+		}
+	}
+	return "", 0, false
+}
+
+func awkEscape(c byte) string {
+	switch c {
+	case 'n':
+		return "\n"
+	case 't':
+		return "\t"
+	case '"', '\\', '/':
+		return string(c)
+	}
+	return "\x00" // an escape that is not decoded: no known name holds it
+}
+
+// awkRegexp reports whether a slash behind the tokens begins a regular
+// expression: it does not divide behind a value.
+func awkRegexp(out []awkToken) bool {
+	if len(out) == 0 {
+		return true
+	}
+	last := out[len(out)-1]
+	if last.str || last.text == ")" || last.text == "]" || last.text == "$" || last.text == "//" {
+		return false
+	}
+	switch last.text {
+	case "print", "printf", "return", "in", "getline":
+		return true
+	}
+	return !awkLetter(last.text[0])
+}
+
+func awkSlash(text string) (int, bool) {
+	class := false
+	for i := 1; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '[':
+			class = true
+		case ']':
+			class = false
+		case '\n':
+			return 0, false
+		case '/':
+			if class { // readers differ
+				return 0, false
+			}
+			return i + 1, true
+		}
+	}
+	return 0, false
+}

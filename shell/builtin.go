@@ -1,0 +1,349 @@
+package shell
+
+import (
+	"path"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+func pathClean(p string) string { return path.Clean(p) }
+
+// declare makes a command of an export, declare, local, readonly or typeset
+// that the parser reads as a clause of its own.
+func (w *walker) declare(c *syntax.DeclClause, s *scope) outcome {
+	w.substituted = false
+	if c.Variant.Value != "export" && c.Variant.Value != "readonly" {
+		w.bashOnly(c.Variant.Value)
+	}
+	words := []Word{{Text: c.Variant.Value}}
+	for _, a := range c.Args {
+		words = append(words, w.declared(a, s)...)
+	}
+	f := frame{parent: w.parent, from: -1, subst: w.substituted, pos: w.span(c)}
+	w.simple(words, f, s)
+	for _, a := range c.Args {
+		if a.Name != nil && !a.Naked {
+			s = s.assign(a.Name.Value)
+		}
+	}
+	return same(s)
+}
+
+// declared are the words of one argument of a declaration.
+func (w *walker) declared(a *syntax.Assign, s *scope) []Word {
+	switch {
+	case a.Name == nil:
+		lists := w.fields(a.Value, s)
+		if len(lists) != 1 {
+			return []Word{{Holes: []Hole{{Kind: AnyText}}, Split: true}}
+		}
+		return lists[0]
+	case a.Naked:
+		if a.Index != nil {
+			w.arithm(a.Index, s)
+		}
+		return []Word{{Text: a.Name.Value}}
+	}
+	w.assignParts(a, s)
+	word := Word{Text: a.Name.Value + "="}
+	if a.Value != nil {
+		word = joinText(word, w.mutedValue(a.Value, s))
+		if strings.Contains(word.Text, "{") && len(a.Value.Parts) > 0 {
+			if _, plain := a.Value.Parts[0].(*syntax.Lit); plain && strings.Contains(a.Value.Lit(), ",") {
+				w.odd("a declaration expands braces", "quote the value")
+			}
+		}
+	}
+	return []Word{word}
+}
+
+func (w *walker) mutedValue(word *syntax.Word, s *scope) Word {
+	defer w.mute()()
+	values := w.value(word, s)
+	if len(values) != 1 {
+		return unknown()
+	}
+	return values[0]
+}
+
+func joinText(a, b Word) Word {
+	out := Word{Text: a.Text + b.Text, Holes: a.Holes}
+	for _, h := range b.Holes {
+		out.Holes = append(out.Holes, Hole{At: h.At + len(a.Text), Kind: h.Kind})
+	}
+	return out
+}
+
+// let makes a command of a let clause.
+func (w *walker) let(c *syntax.LetClause, s *scope) outcome {
+	w.bashOnly("let")
+	words := []Word{{Text: "let"}}
+	for _, x := range c.Exprs {
+		w.arithm(x, s)
+		s = w.assignedBy(x, s)
+		words = append(words, Word{Text: w.unit.src[x.Pos().Offset():x.End().Offset()]})
+	}
+	w.add(Action{
+		Kind: Command, Need: NeedCover, Words: words, Program: w.opt.Catalog.Lookup("let"), Dirs: s.dirs,
+		Parent: w.parent, From: -1,
+	})
+	return same(s)
+}
+
+// letCommand is a let that the parser takes for an ordinary command.
+func (e *effector) letCommand() {
+	for i := range e.words[1:] {
+		t := &e.words[i+1]
+		name, value, _ := strings.Cut(t.Text, "=")
+		if !t.Known() || !syntax.ValidName(name) || strings.Trim(value, "0123456789+-*") != "" {
+			e.odd("let evaluates its arguments as arithmetic", "use $((..)) with numbers")
+			return
+		}
+	}
+}
+
+// declare looks at the names that a declaration sets: the command export, and
+// what stands behind command or builtin.
+func (e *effector) declare() {
+	e.done = true
+	for i := range e.words[1:] {
+		t := &e.words[i+1]
+		switch {
+		case t.MayBeOption():
+			e.odd("what "+e.prog.Name+" sets is known only when it runs", "write the name out")
+		case strings.HasPrefix(t.Text, "-") || strings.HasPrefix(t.Text, "+"):
+			if e.prog.Name != "export" && strings.ContainsAny(t.Text, "ni") {
+				e.odd("option "+t.Text+" of "+e.prog.Name+" evaluates what variables hold", "assign a plain value")
+			}
+		default:
+			e.declareName(t)
+		}
+	}
+}
+
+func (e *effector) declareName(t *Word) {
+	name, value, _ := strings.Cut(t.Text, "=")
+	name = strings.TrimSuffix(name, "+")
+	if len(t.Holes) > 0 && t.Holes[0].At <= len(name) {
+		e.odd("what "+e.prog.Name+" sets is known only when it runs", "write the name out")
+		return
+	}
+	if !plainIndex(name) || strings.HasPrefix(value, "(") {
+		e.odd(e.prog.Name+" evaluates an index in the name", "use a plain name")
+		return
+	}
+	if classOf(name) == Dangerous {
+		e.w.dangerous(name, e.index)
+	}
+}
+
+// names looks at the variables that read and getopts set.
+func (e *effector) names() {
+	e.done = true
+	for _, a := range e.scan.Args {
+		switch a.Kind {
+		case ArgOption:
+			if a.Option.Names[0] == "-a" {
+				e.setName(&a.Value)
+			}
+		case ArgUnsure:
+			e.odd("what "+e.prog.Name+" sets is known only when it runs", "write the name out")
+		}
+	}
+	for _, r := range e.operandWords(e.sub().Skip) {
+		e.setName(&r)
+	}
+}
+
+func (e *effector) setName(t *Word) {
+	switch {
+	case !t.Known() || !plainIndex(t.Text):
+		e.odd(e.prog.Name+" evaluates the name of a variable", "use a plain name")
+	case classOf(t.Text) == Dangerous:
+		e.w.dangerous(t.Text, e.index)
+	}
+}
+
+func (e *effector) mapfile() {
+	e.names()
+	for _, a := range e.scan.Args {
+		if a.Kind == ArgOption && a.Option.Names[0] == "-C" && a.Option.Effect == EffNone {
+			e.odd("option -C of "+e.prog.Name+" runs a command", "leave it out")
+		}
+	}
+}
+
+func (e *effector) wait() {
+	for _, a := range e.scan.Args {
+		if a.Kind == ArgOption && a.Option.Names[0] == "-p" {
+			e.setName(&a.Value)
+		}
+	}
+}
+
+func (e *effector) unset() {
+	e.done = true
+	for _, r := range e.operandWords(0) {
+		switch {
+		case !r.Known() || !plainIndex(r.Text):
+			e.odd("unset evaluates an index in the name", "use a plain name")
+		case classOf(r.Text) == Dangerous:
+			e.w.dangerous(r.Text, e.index)
+		}
+	}
+}
+
+// printf -v sets a variable.
+func (e *effector) printf() {
+	if len(e.words) < 3 {
+		return
+	}
+	first := &e.words[1]
+	switch {
+	case first.Known() && first.Text == "-v":
+		e.setName(&e.words[2])
+	case first.Known() && strings.HasPrefix(first.Text, "-v"):
+		t := cutWord(*first, 2)
+		e.setName(&t)
+	case first.MayBeOption() && strings.ContainsAny(e.words[2].Text, "["):
+		e.odd("the format of printf is known only when it runs, and may be an option", "write the format out")
+	}
+}
+
+// testCommand is test and [: -v evaluates an index in the name.
+func (e *effector) testCommand() {
+	e.done = true
+	for i := range e.words[1:] {
+		t := &e.words[i+1]
+		if t.Text != "-v" && t.Text != "-R" || i+2 >= len(e.words) {
+			continue
+		}
+		if name := &e.words[i+2]; !name.Known() || !plainIndex(name.Text) && name.Text != "]" {
+			e.odd("-v evaluates an index in the name", "test a plain name")
+		}
+	}
+}
+
+func (e *effector) hash() {
+	for i := range e.words[1:] {
+		if t := &e.words[i+1]; t.MayBeOption() || strings.HasPrefix(t.Text, "-") && strings.ContainsAny(t.Text, "p") {
+			e.odd("hash -p gives a command name to another program", "run the program by its path")
+		}
+	}
+}
+
+// trap runs its first argument later, in this shell.
+func (e *effector) trap() {
+	e.done = true
+	rest := e.words[1:]
+	for len(rest) > 0 && rest[0].Known() && strings.HasPrefix(rest[0].Text, "-") && rest[0].Text != "-" {
+		if rest[0].Text == "-l" || rest[0].Text == "-p" {
+			return
+		}
+		rest = rest[1:]
+	}
+	if len(rest) < 2 || rest[0].Known() && (rest[0].Text == "-" || rest[0].Text == "") {
+		return
+	}
+	if !rest[0].Known() {
+		e.odd("a trap whose text is known only when it runs", "write the command out")
+		return
+	}
+	s := &scope{dirs: []Word{unknown()}, funcs: e.s.funcs}
+	if !e.w.unit.moves {
+		s.dirs = e.s.dirs
+	}
+	e.w.nested(rest[0].Text, e.w.unit.dialect, s, e.index, "trap")
+}
+
+func (e *effector) alias() {
+	e.done = true
+	for i := range e.words[1:] {
+		if t := &e.words[i+1]; !t.Known() || strings.Contains(t.Text, "=") {
+			e.odd("an alias gives a command name another meaning", "write the command out")
+		}
+	}
+}
+
+func (e *effector) enable() {
+	if len(e.words) > 1 {
+		e.odd("enable changes what command names mean", "leave it out")
+	}
+}
+
+// set: options of the shell. -k makes arguments variables.
+func (e *effector) set() {
+	e.done = true
+	for i := 1; i < len(e.words); i++ {
+		t := &e.words[i]
+		switch {
+		case t.MayBeOption():
+			e.odd("an option of set is known only when it runs", "write it out")
+			return
+		case t.Text == "--" || t.Text == "-":
+			return
+		case t.Text == "-o" || t.Text == "+o":
+			if i++; i < len(e.words) && (!e.words[i].Known() || e.words[i].Text == "keyword" || e.words[i].Text == "posix") {
+				e.odd("an option of set changes what the line means", "leave it out")
+			}
+		case strings.HasPrefix(t.Text, "-") || strings.HasPrefix(t.Text, "+"):
+			if strings.ContainsAny(t.Text, "k") {
+				e.odd("set -k makes arguments variables", "leave it out")
+			}
+		default:
+			return
+		}
+	}
+}
+
+func (e *effector) shopt() {
+	e.done = true
+	for i := range e.words[1:] {
+		switch t := &e.words[i+1]; t.Text {
+		case "-s", "-u", "-q", "-p", "-o", "nullglob", "dotglob", "globstar", "failglob", "nocaseglob", "inherit_errexit":
+			if !t.Known() {
+				e.odd("an option of shopt is known only when it runs", "write it out")
+			}
+		default:
+			e.odd("an option of shopt changes how the line is read", "leave it out")
+		}
+	}
+}
+
+func (e *effector) complete() {
+	e.done = true
+	for i := range e.words[1:] {
+		t := &e.words[i+1]
+		if t.MayBeOption() || strings.HasPrefix(t.Text, "-") && strings.ContainsAny(t.Text, "CFW") {
+			e.odd(e.prog.Name+" runs commands or expands words", "leave it out")
+			return
+		}
+	}
+}
+
+func (e *effector) fc() {
+	e.odd("fc runs commands again", "write the command out")
+}
+
+func (e *effector) history() {
+	for i := range e.words[1:] {
+		t := &e.words[i+1]
+		if t.MayBeOption() || strings.HasPrefix(t.Text, "-") {
+			e.unprovenLate("an option of history changes the history file")
+		}
+	}
+}
+
+// jobs -x runs a command.
+func (e *effector) jobs() {
+	e.done = true
+	for i := range e.words[1:] {
+		if t := &e.words[i+1]; t.MayBeOption() || strings.HasPrefix(t.Text, "-") && strings.Contains(t.Text, "x") {
+			if i+2 < len(e.words) {
+				e.runWords(i + 2)
+			}
+			return
+		}
+	}
+}

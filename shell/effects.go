@@ -1,0 +1,533 @@
+package shell
+
+import (
+	"path"
+	"strings"
+)
+
+// effects adds a command and what the catalogue knows that it does.
+func (w *walker) effects(a Action, s *scope) outcome {
+	e := &effector{w: w, s: s, words: a.Words, prog: a.Program, frame: a, dirs: s.dirs}
+	if a.Program == nil || !standardPath(a.Words[0].Text) {
+		e.unfamiliar()
+	}
+	if a.Program == nil {
+		e.index = w.add(e.frame)
+		return same(s)
+	}
+	if a.Program.Plain && standardPath(a.Words[0].Text) {
+		e.frame.Need = NeedNone
+	}
+	e.scan = a.Program.Scan(a.Words)
+	e.readOptions()
+	e.workdir()
+	e.index = w.add(e.frame)
+	e.optionEffects()
+	out := e.special()
+	e.operandEffects()
+	return out
+}
+
+// standardPath reports whether a program's name is the catalogue's program
+// for certain: a bare name, or one in a system directory.
+func standardPath(name string) bool {
+	cut := strings.LastIndexByte(name, '/')
+	if cut < 0 {
+		return true
+	}
+	switch path.Clean(name[:cut+1]) {
+	case "/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin":
+		return true
+	}
+	return false
+}
+
+// effector derives what one command does from its words.
+type effector struct {
+	w     *walker
+	s     *scope
+	words []Word
+	prog  *Program
+	scan  Scan
+	frame Action // the command itself, before it is added
+	index int    // its index in the facts
+	dirs  []Word // the directories that its operands are relative to
+
+	operands  []int // indexes of the words that are operands, without subcommands
+	pattern   bool  // an option gave the pattern or script
+	inPlace   bool
+	recursive bool
+	target    *Word // -t DIR
+	done      bool  // a special reader has dealt with the operands
+}
+
+// sub is the entry that the operands belong to: the deepest subcommand.
+func (e *effector) sub() *Program {
+	if e.scan.Prog != nil {
+		return e.scan.Prog
+	}
+	return e.prog
+}
+
+// unfamiliar: a program that the catalogue does not know may take any unknown
+// argument for an option that runs something.
+func (e *effector) unfamiliar() {
+	for i := range e.words[1:] {
+		if e.words[i+1].MayBeOption() {
+			e.unproven("an argument of " + e.words[0].Text + " is known only when it runs, and may be an option")
+			return
+		}
+	}
+}
+
+func (e *effector) unproven(reason string) {
+	if e.frame.Unproven == "" {
+		e.frame.Unproven = reason
+	}
+}
+
+// readOptions notes what the options say of the command as a whole, before it
+// is added.
+func (e *effector) readOptions() {
+	safe := e.sub().Safe
+	for _, a := range e.scan.Args {
+		switch a.Kind {
+		case ArgOperand:
+			e.operands = append(e.operands, a.Word)
+		case ArgUnsure:
+			e.operands = append(e.operands, a.Word)
+			if !safe {
+				e.unproven("the argument " + show(&e.words[a.Word]) + " is known only when it runs, and may be an option")
+			}
+		case ArgOption:
+			e.optionFlags(a)
+		}
+	}
+}
+
+func (e *effector) optionFlags(a Arg) {
+	switch a.Option.Effect {
+	case EffInPlace:
+		e.inPlace = true
+	case EffPattern:
+		e.pattern = true
+	case EffRecursive:
+		e.recursive = true
+	case EffTarget:
+		v := a.Value
+		e.target = &v
+	case EffDir:
+		e.dirs = beneath(e.dirs, a.Value)
+	case EffUnproven, EffSystem:
+		e.unproven("option " + a.Option.Names[0] + " of " + e.prog.Name + " needs a rule for these very words")
+	case EffSend:
+		e.unproven("option " + a.Option.Names[0] + " of " + e.prog.Name + " sends a file to a host")
+	}
+}
+
+// workdir: a program that takes configuration from its directory is proven
+// only in the workspace.
+func (e *effector) workdir() {
+	if !e.prog.Workdir && !e.sub().Workdir {
+		return
+	}
+	for i := range e.dirs {
+		if !e.w.inside(&e.dirs[i]) {
+			e.unproven(e.prog.Name + " takes its configuration from a directory outside the workspace, or an unknown one")
+			return
+		}
+	}
+}
+
+// inside reports whether a path is known and lies in the workspace by its
+// spelling. An unknown start directory without any cd counts as inside: the
+// agent was there before.
+func (w *walker) inside(dir *Word) bool {
+	if w.opt.Workspace == "" || w.opt.Dir == "" {
+		return sameWord(dir, &Word{Holes: []Hole{{Kind: AnyText}}})
+	}
+	if !dir.Known() {
+		return false
+	}
+	clean, root := path.Clean(dir.Text), path.Clean(w.opt.Workspace)
+	start := path.Clean(w.opt.Dir)
+	return clean == start || clean == root || strings.HasPrefix(clean, strings.TrimSuffix(root, "/")+"/")
+}
+
+func (e *effector) optionEffects() {
+	for _, a := range e.scan.Args {
+		if a.Kind == ArgOption {
+			e.optionEffect(a)
+		}
+	}
+}
+
+func (e *effector) optionEffect(a Arg) {
+	what := "option " + a.Option.Names[0] + " of " + e.prog.Name
+	switch a.Option.Effect {
+	case EffRun:
+		e.runText(a.Value, what, a.Option.Value == NoValue)
+	case EffProgram:
+		e.runFile(a.Value, what)
+	case EffCode:
+		e.w.opaque(e.index, MayRun, what+" is code in another language", "put the code into a file and run the file")
+	case EffOpaque:
+		e.w.opaque(e.index, MayRun, what+" can make it run anything", "leave the option out")
+	case EffWrite:
+		e.write(a.Value, NeedCover, false, what)
+	case EffRead, EffSend:
+		e.read(a.Value, NeedOutside, what)
+	case EffInput:
+		e.read(a.Value, NeedNone, what)
+	case EffURL:
+		e.fetch(a.Value, what)
+	case EffWriteHere:
+		e.write(Word{Holes: []Hole{{Kind: Glob}}}, NeedCover, false, what)
+	}
+}
+
+// runText runs shell text: the value of an option, or an argument.
+func (e *effector) runText(text Word, what string, missing bool) {
+	if missing || !text.Known() {
+		e.w.opaque(e.index, MayRun, what+": the command is known only when it runs", "write the command out")
+		return
+	}
+	e.w.nested(text.Text, Sh, e.child(), e.index, what)
+}
+
+// child is the state in which a program starts another one.
+func (e *effector) child() *scope {
+	return &scope{dirs: e.dirs}
+}
+
+// runFile runs a program, or obeys a file, that an option names.
+func (e *effector) runFile(file Word, what string) {
+	if file.hasHole(Pipe) || !file.Known() || standardInput(file.Text) {
+		e.w.opaque(e.index, MayRun, what+": what is obeyed is known only when it runs", "name a file")
+		return
+	}
+	e.w.add(Action{
+		Kind: Command, Need: NeedCover, Words: []Word{file}, Dirs: e.dirs, Reason: what,
+		Parent: e.index, From: -1, Pos: file.Pos, End: file.End,
+	})
+}
+
+func standardInput(name string) bool {
+	return name == "-" || name == "" || strings.HasPrefix(name, "/dev/") || strings.HasPrefix(name, "/proc/")
+}
+
+func (e *effector) write(p Word, need Need, purpose bool, reason string) {
+	e.path(Write, p, need, purpose, reason)
+}
+
+func (e *effector) read(p Word, need Need, reason string) {
+	if p.Known() && p.Text == "-" {
+		return
+	}
+	e.path(Read, p, need, false, reason)
+}
+
+func (e *effector) path(kind Kind, p Word, need Need, purpose bool, reason string) {
+	if p.hasHole(Pipe) || p.Known() && free[p.Text] || devFD(&p) {
+		return
+	}
+	places, recursive := beneath(e.dirs, p), e.recursive
+	if p.under != nil {
+		places, recursive = p.under, true
+	}
+	for _, at := range places {
+		e.w.add(Action{
+			Kind: kind, Need: need, Path: at, Purpose: purpose, Recursive: recursive,
+			SkipHidden: recursive && skipsHidden[e.prog.Name], Reason: reason,
+			Parent: e.index, From: -1, Pos: p.Pos, End: p.End,
+		})
+	}
+}
+
+// skipsHidden are the recursive readers that leave hidden files out.
+var skipsHidden = set("rg", "fd", "fdfind", "ag")
+
+func (e *effector) fetch(url Word, reason string) {
+	e.w.add(Action{Kind: Fetch, Need: NeedNone, Path: url, Reason: reason, Parent: e.index, From: -1, Pos: url.Pos, End: url.End})
+}
+
+// operandWords are the operands behind the first skip ones.
+func (e *effector) operandWords(skip int) []Word {
+	var out []Word
+	for i, at := range e.operands {
+		if i >= skip {
+			out = append(out, e.words[at])
+		}
+	}
+	return out
+}
+
+// operandEffects derives what the operands make the program do.
+func (e *effector) operandEffects() {
+	if e.done {
+		return
+	}
+	p := e.sub()
+	what := "operand of " + e.prog.Name
+	rest := e.operandWords(p.Skip)
+	switch p.Operands {
+	case Reads, ReadsTree, PatternReads:
+		e.reads(p, rest, what)
+	case Writes:
+		e.writes(rest, NeedOutside, true, what)
+	case Outputs:
+		e.writes(rest, NeedCover, false, what)
+	case ModeWrites:
+		e.writes(behind(rest, e.pattern), NeedOutside, true, what)
+	case ModeOutputs:
+		e.writes(behind(rest, e.pattern), NeedCover, false, what)
+	case Copy:
+		e.copies(rest, what)
+	case Move:
+		e.moves(rest, what)
+	case InOut:
+		e.inOut(rest, what)
+	case URLs:
+		for _, u := range rest {
+			e.fetch(u, what)
+		}
+	case RunsArgs:
+		e.runsArgs(p.Skip)
+	case RunsText:
+		e.runsText(rest, what)
+	case Script:
+		e.script(rest, what)
+	}
+	if len(rest) == 0 && p.Stdin && p.Operands != Script {
+		e.stdin()
+	}
+}
+
+// behind leaves the first word out, unless an option took its place.
+func behind(words []Word, given bool) []Word {
+	if given || len(words) == 0 {
+		return words
+	}
+	return words[1:]
+}
+
+func (e *effector) reads(p *Program, rest []Word, what string) {
+	if p.Operands == PatternReads {
+		rest = behind(rest, e.pattern)
+	}
+	if p.Operands == ReadsTree {
+		e.recursive = true
+	}
+	if len(rest) == 0 && e.recursive {
+		rest = []Word{{Text: "."}}
+	}
+	for _, r := range rest {
+		e.read(r, NeedNone, what)
+		if e.inPlace {
+			e.write(r, NeedCover, false, what)
+		}
+	}
+}
+
+func (e *effector) writes(rest []Word, need Need, purpose bool, what string) {
+	for _, r := range rest {
+		e.write(r, need, purpose, what)
+	}
+}
+
+func (e *effector) copies(rest []Word, what string) {
+	for _, src := range e.sources(rest) {
+		e.read(src, NeedOutside, what)
+	}
+	e.destination(rest, what)
+}
+
+func (e *effector) moves(rest []Word, what string) {
+	for _, src := range e.sources(rest) {
+		e.write(src, NeedOutside, true, what)
+		e.read(src, NeedOutside, what)
+	}
+	e.destination(rest, what)
+}
+
+// sources are the operands of cp and its like without the destination.
+func (e *effector) sources(rest []Word) []Word {
+	if e.target != nil || len(rest) < 2 {
+		return rest
+	}
+	return rest[:len(rest)-1]
+}
+
+// destination writes the last operand: the file itself, or a file of the
+// source's name in it.
+func (e *effector) destination(rest []Word, what string) {
+	dest := Word{Text: "."}
+	switch {
+	case e.target != nil:
+		dest = *e.target
+	case len(rest) > 1:
+		dest = rest[len(rest)-1]
+	case len(rest) == 0:
+		return
+	}
+	e.write(dest, NeedOutside, true, what)
+	for _, src := range e.sources(rest) {
+		e.write(joinPath(dest, last(src)), NeedOutside, true, what)
+	}
+}
+
+// last is the last path segment of a word.
+func last(w Word) Word {
+	text := strings.TrimRight(w.Text, "/")
+	cut := strings.LastIndexByte(text, '/') + 1
+	out := Word{Text: text[cut:], Pos: w.Pos, End: w.End}
+	for _, h := range w.Holes {
+		if h.At >= cut && h.At <= len(text) {
+			out.Holes = append(out.Holes, Hole{At: h.At - cut, Kind: h.Kind})
+		}
+	}
+	return out
+}
+
+func (e *effector) inOut(rest []Word, what string) {
+	for i, r := range rest {
+		if i == 0 {
+			e.read(r, NeedNone, what)
+		} else {
+			e.write(r, NeedCover, false, what)
+		}
+	}
+}
+
+// runsArgs runs the operands behind the first skip ones as a command.
+func (e *effector) runsArgs(skip int) {
+	if len(e.operands) > skip {
+		e.runWords(e.operands[skip])
+	} else if e.sub().Stdin {
+		e.stdin()
+	}
+}
+
+// runWords runs the words from index at on as a command.
+func (e *effector) runWords(at int) { e.runList(e.words[at:], at) }
+
+// runList runs a list of words; from is the index in the parent's words at
+// which it stands, or -1.
+func (e *effector) runList(words []Word, from int) outcome {
+	if e.w.depth >= maxNesting {
+		e.w.opaque(e.index, MayRun, "commands are nested too deep", "run the inner command itself")
+		return same(e.s)
+	}
+	e.w.depth++
+	defer func() { e.w.depth-- }()
+	s := e.child()
+	s.names = e.s.names
+	f := frame{assigns: e.frame.Assigns, parent: e.index, from: from, subst: e.frame.Substitution}
+	return e.w.simple(words, f, s)
+}
+
+// runsText runs the operands, joined by blanks, as shell text.
+func (e *effector) runsText(rest []Word, what string) {
+	if len(rest) == 0 {
+		return
+	}
+	text, ok := joinWords(rest)
+	e.runText(Word{Text: text}, what, !ok)
+}
+
+func joinWords(words []Word) (string, bool) {
+	var sb strings.Builder
+	for i := range words {
+		if !words[i].Known() {
+			return "", false
+		}
+		if i > 0 {
+			sb.WriteByte(' ')
+		}
+		sb.WriteString(words[i].Text)
+	}
+	return sb.String(), true
+}
+
+// script: the first operand is a program file. The contents of files are not
+// part of a tool use, but a program that comes from a pipe is.
+func (e *effector) script(rest []Word, what string) {
+	if len(rest) == 0 {
+		if e.prog.Stdin && !e.pattern {
+			e.stdin()
+		}
+		return
+	}
+	if e.pattern {
+		return
+	}
+	if file := rest[0]; file.hasHole(Pipe) || file.Known() && standardInput(file.Text) {
+		e.stdin()
+	} else {
+		e.w.runs = append(e.w.runs, e.runsFile(file)...)
+	}
+}
+
+// runsFile are the paths of a script that the command runs.
+func (e *effector) runsFile(file Word) []scriptRun {
+	var out []scriptRun
+	for _, at := range beneath(e.dirs, file) {
+		out = append(out, scriptRun{path: at, by: e.index})
+	}
+	return out
+}
+
+func (e *effector) stdin() {
+	e.w.opaque(e.index, MayRun, e.prog.Name+" runs a program that it reads from standard input", "put the program into a file, or name its commands")
+}
+
+// scriptRun is a file that a command runs.
+type scriptRun struct {
+	path Word
+	by   int
+}
+
+// writtenThenRun makes a spot opaque where the line runs a file that it also
+// writes. The order is not looked at: loops and functions turn it round.
+func (w *walker) writtenThenRun() {
+	runs := w.runs
+	for i := range w.facts.Actions {
+		a := &w.facts.Actions[i]
+		if a.Kind == Command && a.Words[0].Known() && strings.Contains(a.Words[0].Text, "/") {
+			for _, p := range beneath(a.Dirs, a.Words[0]) {
+				runs = append(runs, scriptRun{path: p, by: i})
+			}
+		}
+	}
+	for _, r := range runs {
+		if w.writes(&r.path) {
+			w.opaque(r.by, MayRun, "the line runs a file that it writes", "write the file first, and run it in a step of its own")
+		}
+	}
+}
+
+func (w *walker) writes(p *Word) bool {
+	if !p.Known() {
+		return false
+	}
+	want := path.Clean(p.Text)
+	for i := range w.facts.Actions {
+		a := &w.facts.Actions[i]
+		if a.Kind == Write && a.Path.Known() && path.Clean(a.Path.Text) == want {
+			return true
+		}
+	}
+	return false
+}
+
+// show is a word for a message, with its holes marked.
+func show(w *Word) string {
+	var sb strings.Builder
+	from := 0
+	for _, h := range w.Holes {
+		sb.WriteString(w.Text[from:h.At])
+		sb.WriteString("…")
+		from = h.At
+	}
+	return sb.String() + w.Text[from:]
+}

@@ -1,0 +1,396 @@
+package shell
+
+import (
+	"path"
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// braces returns the sequences of parts that brace expansion makes of a word.
+// The words are made one after the other and stand side by side.
+func (w *walker) braces(word *syntax.Word, s *scope) [][]syntax.WordPart {
+	clone := &syntax.Word{Parts: append([]syntax.WordPart(nil), word.Parts...)}
+	if !syntax.SplitBraces(clone) {
+		return [][]syntax.WordPart{word.Parts}
+	}
+	if w.unit.dialect == Sh {
+		w.odd("brace expansion means something else in sh", "write the words out")
+	}
+	out, ok := braceList(clone.Parts)
+	if !ok || len(out) > maxAlts*4 {
+		w.odd("a brace expansion makes too many words", "write the words out")
+		return [][]syntax.WordPart{{&syntax.ParamExp{Short: true, Param: &syntax.Lit{Value: "@"}}}}
+	}
+	return out
+}
+
+func braceList(parts []syntax.WordPart) ([][]syntax.WordPart, bool) {
+	out := [][]syntax.WordPart{nil}
+	for _, part := range parts {
+		next := [][]syntax.WordPart{{part}}
+		if br, ok := part.(*syntax.BraceExp); ok {
+			next, ok = braceElems(br)
+			if !ok {
+				return nil, false
+			}
+		}
+		if len(out)*len(next) > maxAlts*4 {
+			return nil, false
+		}
+		var grown [][]syntax.WordPart
+		for _, a := range out {
+			for _, b := range next {
+				grown = append(grown, append(append([]syntax.WordPart(nil), a...), b...))
+			}
+		}
+		out = grown
+	}
+	return out, true
+}
+
+func braceElems(br *syntax.BraceExp) ([][]syntax.WordPart, bool) {
+	if br.Sequence {
+		return braceSequence(br)
+	}
+	var out [][]syntax.WordPart
+	for _, e := range br.Elems {
+		sub, ok := braceList(e.Parts)
+		if !ok {
+			return nil, false
+		}
+		out = append(out, sub...)
+	}
+	return out, true
+}
+
+// braceSequence expands {1..5}; all other sequences are too seldom to know.
+func braceSequence(br *syntax.BraceExp) ([][]syntax.WordPart, bool) {
+	if len(br.Elems) != 2 {
+		return nil, false
+	}
+	from, err1 := strconv.Atoi(br.Elems[0].Lit())
+	to, err2 := strconv.Atoi(br.Elems[1].Lit())
+	plain := func(s string) bool { return s == "0" || s != "" && s[0] >= '1' && s[0] <= '9' }
+	if err1 != nil || err2 != nil || !plain(br.Elems[0].Lit()) || !plain(br.Elems[1].Lit()) || to < from || to-from >= maxAlts {
+		return nil, false
+	}
+	var out [][]syntax.WordPart
+	for i := from; i <= to; i++ {
+		out = append(out, []syntax.WordPart{&syntax.Lit{Value: strconv.Itoa(i)}})
+	}
+	return out, true
+}
+
+// part expands one part that is no literal.
+func (w *walker) part(part syntax.WordPart, s *scope, at place) [][]piece {
+	quoted := at.quoted
+	switch p := part.(type) {
+	case *syntax.SglQuoted:
+		return [][]piece{{w.sglQuoted(p, s)}}
+	case *syntax.DblQuoted:
+		return w.dblQuoted(p, s, at)
+	case *syntax.ParamExp:
+		return w.param(p, s, at)
+	case *syntax.CmdSubst:
+		w.substitution(p, s)
+		return [][]piece{{{hole: true, quoted: quoted, many: !quoted && !at.assign}}}
+	case *syntax.ArithmExp:
+		w.arithm(p.X, s)
+		if p.Bracket && w.unit.dialect == Sh {
+			w.odd("$[..] means something else in sh", "use $((..))")
+		}
+		return [][]piece{{{hole: true, quoted: true}}}
+	case *syntax.ProcSubst:
+		return [][]piece{{w.process(p, s), {hole: true, kind: Pipe}}}
+	case *syntax.ExtGlob:
+		w.odd("an extended glob outside [[ ]]", "use a plain glob")
+		return [][]piece{{{hole: true, many: true}}}
+	}
+	w.odd("a part of a word that is not known here", "write it in a simpler form")
+	return [][]piece{{{hole: true, many: true}}}
+}
+
+func (w *walker) sglQuoted(p *syntax.SglQuoted, s *scope) piece {
+	if !p.Dollar {
+		return piece{text: p.Value, quoted: true}
+	}
+	if w.unit.dialect == Sh {
+		w.odd("$'..' means something else in sh", "use printf or plain quotes")
+	}
+	text, ok := decodeANSI(p.Value)
+	if !ok {
+		return piece{hole: true, quoted: true}
+	}
+	return piece{text: text, quoted: true}
+}
+
+func (w *walker) dblQuoted(p *syntax.DblQuoted, s *scope, at place) [][]piece {
+	at.quoted = true
+	out := w.pieces(p.Parts, s, at)
+	for i := range out {
+		if p.Dollar { // translated: unknown
+			out[i] = []piece{{hole: true, quoted: true}}
+		}
+		out[i] = append(out[i], piece{quoted: true})
+	}
+	return out
+}
+
+// process walks a process substitution. bash leaves an empty one out.
+func (w *walker) process(p *syntax.ProcSubst, s *scope) piece {
+	w.substituted = true
+	if w.unit.dialect == Sh {
+		w.odd("process substitution is not known to sh", "use a temporary file")
+	}
+	w.stmts(p.Stmts, s.with(func(c *scope) { c.names = nil }))
+	if len(p.Stmts) == 0 {
+		return piece{hole: true, many: true}
+	}
+	return piece{text: "/dev/fd/", quoted: true}
+}
+
+func (w *walker) substitution(p *syntax.CmdSubst, s *scope) {
+	w.substituted = true
+	if p.TempFile || p.ReplyVar {
+		w.odd("a substitution of another shell", "use $(..)")
+	}
+	if len(p.Stmts) == 1 && p.Stmts[0].Cmd == nil {
+		w.redirects(p.Stmts[0].Redirs, s) // $(<file)
+		return
+	}
+	w.stmts(p.Stmts, s)
+}
+
+// param expands a parameter expansion.
+func (w *walker) param(p *syntax.ParamExp, s *scope, at place) [][]piece {
+	many := !at.quoted && !at.assign
+	hole := [][]piece{{{hole: true, quoted: at.quoted, many: many}}}
+	if p.Param == nil || p.NestedParam != nil || p.Flags != nil || len(p.Modifiers) > 0 || p.Width || p.IsSet {
+		w.odd("a parameter expansion of another shell", "use a plain expansion")
+		return hole
+	}
+	name := p.Param.Value
+	w.paramParts(p, s, at)
+	switch {
+	case p.Excl && p.Names == 0:
+		w.odd("${!"+name+"} expands a name that is known only when it runs", "use the variable's own name")
+		return hole
+	case p.Length, isNumber(name) && p.Exp == nil && p.Slice == nil && p.Repl == nil && name != "-":
+		if p.Length || strings.Contains("?#$!", name) {
+			return [][]piece{{{hole: true, kind: Digits, quoted: true}}}
+		}
+		return hole
+	case name == "@" || name == "*":
+		return [][]piece{{{hole: true, quoted: at.quoted, many: name == "@" || many}}}
+	}
+	if p.Index != nil || p.Slice != nil || p.Repl != nil || p.Names != 0 {
+		return w.maybeMany(p, hole)
+	}
+	if p.Exp != nil {
+		return w.expansion(p, s, at, hole)
+	}
+	return w.variable(name, s, at, hole)
+}
+
+// maybeMany: "${a[@]}" makes any number of words although it is quoted.
+func (w *walker) maybeMany(p *syntax.ParamExp, hole [][]piece) [][]piece {
+	if word, ok := p.Index.(*syntax.Word); ok && word.Lit() == "@" || p.Names != 0 {
+		hole[0][0].many = true
+	}
+	return hole
+}
+
+func isNumber(name string) bool {
+	return name != "" && (name[0] >= '0' && name[0] <= '9' || strings.Contains("?#$!-", name))
+}
+
+// paramParts walks what stands inside ${..}: indexes and offsets are evaluated
+// as arithmetic, words expand, and an operator may run what a value holds.
+func (w *walker) paramParts(p *syntax.ParamExp, s *scope, at place) {
+	if word, ok := p.Index.(*syntax.Word); ok && (word.Lit() == "@" || word.Lit() == "*") {
+		// all elements
+	} else if p.Index != nil {
+		w.arithm(p.Index, s)
+	}
+	if p.Slice != nil {
+		w.arithm(p.Slice.Offset, s)
+		w.arithm(p.Slice.Length, s)
+	}
+	if p.Repl != nil {
+		w.inner(p.Repl.Orig, s, at, false)
+		w.inner(p.Repl.With, s, at, false)
+	}
+	if p.Exp == nil {
+		return
+	}
+	if p.Exp.Op == syntax.OtherParamOps {
+		w.odd("${"+p.Param.Value+"@..} may run what the variable holds", "use the plain variable")
+	}
+	switch p.Exp.Op {
+	case syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
+		w.inner(p.Exp.Word, s, at, at.quoted)
+	default:
+		w.inner(p.Exp.Word, s, at, false)
+	}
+	switch p.Exp.Op {
+	case syntax.AssignUnset, syntax.AssignUnsetOrNull:
+		if classOf(p.Param.Value) == Dangerous {
+			w.dangerous(p.Param.Value, w.parent)
+		}
+	}
+}
+
+// inner walks a word inside ${..}. Where bash takes single quotes there for
+// ordinary characters, an expansion inside them runs.
+func (w *walker) inner(word *syntax.Word, s *scope, at place, quotesAreText bool) {
+	if word == nil {
+		return
+	}
+	for _, part := range word.Parts {
+		if q, ok := part.(*syntax.SglQuoted); ok && quotesAreText && strings.ContainsAny(q.Value, "$`") {
+			w.odd("single quotes do not quote inside this expansion", "use double quotes")
+		}
+	}
+	w.pieces(word.Parts, s, place{quoted: at.quoted, assign: true})
+}
+
+// expansion is ${x:-word} and its like: the value, or the word.
+func (w *walker) expansion(p *syntax.ParamExp, s *scope, at place, hole [][]piece) [][]piece {
+	values, ok := w.valuesOf(p.Param.Value, s)
+	if !ok {
+		return hole
+	}
+	switch p.Exp.Op {
+	case syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.AssignUnset, syntax.AssignUnsetOrNull:
+		for _, v := range values {
+			if v.Text == "" {
+				return hole
+			}
+		}
+		return valuePieces(values, at)
+	}
+	return hole
+}
+
+// variable is a plain $x.
+func (w *walker) variable(name string, s *scope, at place, hole [][]piece) [][]piece {
+	values, ok := w.valuesOf(name, s)
+	if !ok {
+		return hole
+	}
+	return valuePieces(values, at)
+}
+
+func valuePieces(values []Word, at place) [][]piece {
+	var out [][]piece
+	for _, v := range values {
+		out = append(out, wordPieces(v, at))
+	}
+	return out
+}
+
+// wordPieces takes a value apart again, to stand in another word.
+func wordPieces(v Word, at place) []piece {
+	var out []piece
+	from := 0
+	text := func(to int) {
+		out = append(out, piece{text: v.Text[from:to], quoted: at.quoted || at.assign, split: true})
+		from = to
+	}
+	for _, h := range v.Holes {
+		text(h.At)
+		out = append(out, piece{hole: true, kind: h.Kind, quoted: at.quoted, many: !at.quoted && !at.assign, under: v.under})
+	}
+	text(len(v.Text))
+	return out
+}
+
+// valuesOf returns the words that a variable may hold here: known only when it
+// was assigned for certain, and every assignment in the text is known.
+func (w *walker) valuesOf(name string, s *scope) ([]Word, bool) {
+	u := w.unit
+	if u.poisoned {
+		return nil, false
+	}
+	if u.assigned[name] == nil {
+		return w.inherited(name, s)
+	}
+	if !s.set[name] {
+		return nil, false
+	}
+	if u.busy[name] {
+		return nil, false
+	}
+	if u.busy == nil {
+		u.busy = map[string]bool{}
+	}
+	u.busy[name] = true
+	v := w.allValues(name)
+	delete(u.busy, name)
+	return v, v != nil
+}
+
+// allValues collects the words of all assignments to a name; nil is unknown.
+// An assignment that was walked already has the words that it had there; the
+// others are read without any knowledge of other variables.
+func (w *walker) allValues(name string) []Word {
+	var out []Word
+	defer w.mute()()
+	nowhere := &scope{dirs: []Word{unknown()}}
+	for _, a := range w.unit.assigned[name] {
+		switch {
+		case a.arith != nil:
+			h := Hole{Kind: AnyText}
+			if w.numeric(a.arith, nowhere) {
+				h.Kind = Digits
+			}
+			out = append(out, Word{Holes: []Hole{h}})
+		case a.word == nil:
+			return nil
+		default:
+			values, ok := w.unit.seen[a.word]
+			if !ok {
+				values = w.valuesAt(a, nowhere)
+			}
+			out = append(out, values...)
+		}
+		if len(out) > maxAlts {
+			return nil
+		}
+	}
+	return out
+}
+
+// valuesAt returns the words that one assignment gives in s.
+func (w *walker) valuesAt(a assigned, s *scope) []Word {
+	var out []Word
+	if a.items {
+		for _, list := range w.fields(a.word, s) {
+			out = append(out, list...)
+		}
+	} else {
+		out = w.value(a.word, s)
+	}
+	for i := range out {
+		out[i].Split = false
+		out[i].Pos, out[i].End = 0, 0
+	}
+	return out
+}
+
+// inherited are the variables whose value is known from outside.
+func (w *walker) inherited(name string, s *scope) ([]Word, bool) {
+	switch name {
+	case "HOME":
+		if w.opt.Home != "" {
+			return []Word{{Text: w.opt.Home}}, true
+		}
+	case "PWD":
+		if len(s.dirs) == 1 && s.dirs[0].Known() {
+			return []Word{{Text: path.Clean(s.dirs[0].Text)}}, true
+		}
+	}
+	return nil, false
+}

@@ -1,0 +1,139 @@
+package shell
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// free are the files that a redirection may name without any cover, as the
+// exact word.
+var free = set("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin")
+
+// redirects walks the redirections of a statement.
+func (w *walker) redirects(list []*syntax.Redirect, s *scope) {
+	for _, r := range list {
+		w.redirect(r, s)
+	}
+}
+
+func (w *walker) redirect(r *syntax.Redirect, s *scope) {
+	if r.N != nil && strings.HasPrefix(r.N.Value, "{") {
+		name := strings.Trim(r.N.Value, "{}")
+		if !syntax.ValidName(name) || classOf(name) == Dangerous {
+			w.dangerous(name, w.parent)
+		}
+	}
+	switch r.Op {
+	case syntax.Hdoc, syntax.DashHdoc:
+		if !quotedDelimiter(r.Word) {
+			w.document(r.Hdoc, s)
+		}
+	case syntax.WordHdoc:
+		w.bashOnly("<<<")
+		w.value(r.Word, s)
+	case syntax.RdrIn:
+		w.redirectTo(r, s, Read)
+	case syntax.RdrInOut:
+		w.redirectTo(r, s, Read)
+		w.redirectTo(r, s, Write)
+	case syntax.DplIn:
+		w.value(r.Word, s)
+	case syntax.DplOut:
+		w.duplicate(r, s)
+	case syntax.RdrAll, syntax.AppAll:
+		w.bashOnly("&>")
+		w.redirectTo(r, s, Write)
+	default:
+		w.redirectTo(r, s, Write)
+	}
+}
+
+func quotedDelimiter(word *syntax.Word) bool {
+	for _, part := range word.Parts {
+		lit, ok := part.(*syntax.Lit)
+		if !ok || strings.Contains(lit.Value, "\\") {
+			return true
+		}
+	}
+	return false
+}
+
+// duplicate is >&word: a descriptor, or a file.
+func (w *walker) duplicate(r *syntax.Redirect, s *scope) {
+	if text, ok := literal(r.Word); ok {
+		t := strings.TrimSuffix(text, "-")
+		if text != "" && strings.Trim(t, "0123456789") == "" {
+			return
+		}
+	}
+	w.redirectTo(r, s, Write)
+}
+
+// redirectTo notes the file of a redirection under every name that it may
+// have.
+func (w *walker) redirectTo(r *syntax.Redirect, s *scope, kind Kind) {
+	for _, target := range w.target(r.Word, s) {
+		w.file(target, r, s, kind)
+	}
+}
+
+// target expands the word of a redirection; one that does not make exactly one
+// word is an error in bash, and unknown here.
+func (w *walker) target(word *syntax.Word, s *scope) []Word {
+	var out []Word
+	for _, list := range w.fields(word, s) {
+		if len(list) != 1 {
+			u := unknown()
+			w.spot(&u, word)
+			out = append(out, u)
+			continue
+		}
+		list[0].Split = false
+		out = append(out, list[0])
+	}
+	return out
+}
+
+func (w *walker) file(target Word, r *syntax.Redirect, s *scope, kind Kind) {
+	if target.Known() && free[target.Text] || target.hasHole(Pipe) {
+		return
+	}
+	if strings.HasPrefix(target.Text, "/dev/tcp/") || strings.HasPrefix(target.Text, "/dev/udp/") {
+		w.network(target)
+		return
+	}
+	if d := devFD(&target); d && kind == Read {
+		return
+	}
+	reason := "redirection " + r.Op.String()
+	need := NeedCover
+	if kind == Read {
+		need = NeedNone
+	}
+	for _, p := range beneath(s.dirs, target) {
+		w.add(Action{
+			Kind: kind, Need: need, Path: p, Redirect: true,
+			Append: r.Op == syntax.AppOut || r.Op == syntax.AppAll,
+			Reason: reason, Parent: w.parent, From: -1, Pos: target.Pos, End: target.End,
+		})
+	}
+}
+
+// devFD reports whether a word is a descriptor of this very command.
+func devFD(target *Word) bool {
+	n, ok := strings.CutPrefix(target.Text, "/dev/fd/")
+	return ok && target.Known() && n != "" && strings.Trim(n, "0123456789") == ""
+}
+
+// network is a redirection to /dev/tcp/HOST/PORT: bash opens a connection.
+func (w *walker) network(target Word) {
+	rest := target.Text[len("/dev/tcp/"):]
+	host, port, _ := strings.Cut(rest, "/")
+	url := Word{Text: "http://" + host + ":" + port + "/", Pos: target.Pos, End: target.End}
+	if !target.Known() {
+		url = unknown()
+	}
+	w.add(Action{Kind: Fetch, Need: NeedNone, Path: url, Reason: "redirection to a network connection", Parent: w.parent, From: -1})
+	w.opaque(w.parent, MayRun, "a redirection to a network connection", "use curl")
+}

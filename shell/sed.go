@@ -1,0 +1,298 @@
+package shell
+
+import "strings"
+
+// sed reads its scripts: what they write, read and run.
+func (e *effector) sed() {
+	scripts := e.sedScripts()
+	for _, s := range scripts {
+		if !s.Known() {
+			e.odd("the script of sed is known only when it runs", "write the script out")
+			continue
+		}
+		e.sedScript(s.Text)
+	}
+}
+
+func (e *effector) sedScripts() []Word {
+	var out []Word
+	for _, a := range e.scan.Args {
+		if a.Kind == ArgOption && a.Option.Effect == EffPattern && a.ValueAt >= 0 {
+			out = append(out, a.Value)
+		}
+	}
+	if !e.pattern && len(e.operands) > 0 {
+		out = append(out, e.words[e.operands[0]])
+	}
+	return out
+}
+
+func (e *effector) sedScript(text string) {
+	p := sedParser{text: text, e: e}
+	if !p.script() {
+		e.odd("a sed script that is not read here", "use only s, p, d and addresses")
+	}
+}
+
+// sedParser reads a script of GNU sed (info sed). It knows every command's
+// shape, so that text of one command is never taken for another.
+type sedParser struct {
+	text string
+	at   int
+	e    *effector
+}
+
+func (p *sedParser) more() bool { return p.at < len(p.text) }
+
+func (p *sedParser) peek() byte {
+	if p.more() {
+		return p.text[p.at]
+	}
+	return 0
+}
+
+func (p *sedParser) skip(chars string) {
+	for p.more() && strings.IndexByte(chars, p.text[p.at]) >= 0 {
+		p.at++
+	}
+}
+
+func (p *sedParser) script() bool {
+	for {
+		p.skip(" \t\n;")
+		if !p.more() {
+			return true
+		}
+		if !p.address() {
+			return false
+		}
+		p.skip(" \t!")
+		if !p.command() {
+			return false
+		}
+	}
+}
+
+// address skips the addresses before a command.
+func (p *sedParser) address() bool {
+	for {
+		switch c := p.peek(); {
+		case c >= '0' && c <= '9' || c == '$' || c == '+' || c == '~':
+			p.at++
+		case c == '/':
+			p.at++
+			if !p.delimited('/') {
+				return false
+			}
+			p.skip("IM")
+		case c == '\\':
+			if p.at+1 >= len(p.text) {
+				return false
+			}
+			d := p.text[p.at+1]
+			p.at += 2
+			if !p.delimited(d) {
+				return false
+			}
+			p.skip("IM")
+		case c == ',' || c == ' ' || c == '\t':
+			p.at++
+		default:
+			return true
+		}
+	}
+}
+
+// delimited skips text up to an unescaped delimiter that is not in brackets.
+func (p *sedParser) delimited(d byte) bool {
+	for p.more() {
+		c := p.text[p.at]
+		p.at++
+		switch {
+		case c == d:
+			return true
+		case c == '\\':
+			p.at++
+		case c == '[' && !p.bracket(d):
+			return false
+		}
+	}
+	return false
+}
+
+// bracket skips a bracket expression. sed takes a delimiter in it for text;
+// where readers differ, the script is not read.
+func (p *sedParser) bracket(d byte) bool {
+	end := strings.IndexByte(p.text[p.at:], ']')
+	if end == 0 || end == 1 && p.peek() == '^' {
+		next := strings.IndexByte(p.text[p.at+end+1:], ']')
+		if next < 0 {
+			return false
+		}
+		end += next + 1
+	}
+	if end < 0 {
+		return strings.IndexByte(p.text[p.at:], d) >= 0 // an unclosed bracket is text
+	}
+	inner := p.text[p.at : p.at+end]
+	if strings.IndexByte(inner, d) >= 0 || strings.Contains(inner, "[:") && !strings.Contains(inner, ":") {
+		return false
+	}
+	if strings.HasPrefix(inner, "[:") || strings.Contains(inner, "[:") {
+		close := strings.Index(p.text[p.at:], ":]")
+		if close < 0 {
+			return false
+		}
+		rest := strings.IndexByte(p.text[p.at+close+2:], ']')
+		if rest < 0 {
+			return false
+		}
+		end = close + 2 + rest
+	}
+	p.at += end + 1
+	return true
+}
+
+func (p *sedParser) command() bool {
+	c := p.peek()
+	p.at++
+	switch c {
+	case '{', '}', '=', 'd', 'D', 'g', 'G', 'h', 'H', 'n', 'N', 'p', 'P', 'x', 'z', 'F':
+		return p.end(c)
+	case 'q', 'Q', 'l', 'L':
+		p.skip(" \t0123456789")
+		return p.end(c)
+	case ':', 'b', 't', 'T':
+		p.label()
+		return true
+	case 's':
+		return p.substitute()
+	case 'y':
+		return p.translate()
+	case 'a', 'i', 'c':
+		return p.insert()
+	case 'r', 'R':
+		return p.file(Read)
+	case 'w', 'W':
+		return p.file(Write)
+	case '#':
+		p.line()
+		return true
+	case 'e':
+		return p.execute()
+	case 'v':
+		p.line()
+		return true
+	}
+	return false
+}
+
+// end checks that nothing but a separator stands behind a command.
+func (p *sedParser) end(c byte) bool {
+	if c == '{' {
+		return true
+	}
+	p.skip(" \t")
+	switch p.peek() {
+	case 0, '\n', ';', '}', '#':
+		return true
+	}
+	return false
+}
+
+func (p *sedParser) line() string {
+	rest := p.text[p.at:]
+	if i := strings.IndexByte(rest, '\n'); i >= 0 {
+		rest = rest[:i]
+	}
+	p.at += len(rest)
+	return rest
+}
+
+func (p *sedParser) label() {
+	for p.more() && p.peek() != '\n' && p.peek() != ';' && p.peek() != '}' {
+		p.at++
+	}
+}
+
+func (p *sedParser) substitute() bool {
+	d := p.peek()
+	p.at++
+	if d == 0 || d == '\n' || d == '\\' || !p.delimited(d) || !p.replacement(d) {
+		return false
+	}
+	for p.more() {
+		switch c := p.peek(); {
+		case c == 'g' || c == 'p' || c == 'i' || c == 'I' || c == 'm' || c == 'M' || c >= '0' && c <= '9':
+			p.at++
+		case c == 'e':
+			p.at++
+			p.e.odd("flag e of a sed substitution runs a command", "leave it out")
+		case c == 'w':
+			p.at++
+			return p.file(Write)
+		default:
+			return p.end('s')
+		}
+	}
+	return true
+}
+
+// replacement skips the second part of s and y; brackets mean nothing there.
+func (p *sedParser) replacement(d byte) bool {
+	for p.more() {
+		c := p.text[p.at]
+		p.at++
+		if c == d {
+			return true
+		}
+		if c == '\\' {
+			p.at++
+		}
+	}
+	return false
+}
+
+func (p *sedParser) translate() bool {
+	d := p.peek()
+	p.at++
+	return d != 0 && d != '\n' && d != '\\' && p.replacement(d) && p.replacement(d) && p.end('y')
+}
+
+// insert is a, i and c: text up to the end of the line, goes on behind a
+// backslash.
+func (p *sedParser) insert() bool {
+	for {
+		text := p.line()
+		if !strings.HasSuffix(text, "\\") || !p.more() {
+			return true
+		}
+		p.at++
+	}
+}
+
+// file is the name behind r and w, up to the end of the line.
+func (p *sedParser) file(kind Kind) bool {
+	p.skip(" \t")
+	name := Word{Text: p.line()}
+	if name.Text == "" {
+		return false
+	}
+	if kind == Write {
+		p.e.write(name, NeedCover, false, "command w of the sed script")
+	} else {
+		p.e.read(name, NeedOutside, "command r of the sed script")
+	}
+	return true
+}
+
+func (p *sedParser) execute() bool {
+	p.skip(" \t")
+	text := p.line()
+	if text == "" {
+		p.e.odd("command e of the sed script runs its input", "leave it out")
+		return true
+	}
+	p.e.runText(Word{Text: text}, "command e of the sed script", false)
+	return true
+}

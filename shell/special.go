@@ -1,0 +1,556 @@
+package shell
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// special runs the reader of a program that a table cannot describe, and
+// returns the state behind the command.
+func (e *effector) special() outcome {
+	read, ok := specials[e.sub().Special]
+	if !ok {
+		return same(e.s)
+	}
+	return read(e)
+}
+
+// specials are the readers by the name that the catalogue gives them.
+var specials map[string]func(*effector) outcome
+
+func init() {
+	here := func(f func(*effector)) func(*effector) outcome {
+		return func(e *effector) outcome { f(e); return same(e.s) }
+	}
+	specials = map[string]func(*effector) outcome{
+		"cd": (*effector).cd, "command": (*effector).builtin, "eval": (*effector).eval,
+		"pushd": (*effector).stack, "popd": (*effector).stack, "exit": (*effector).exit,
+		"source": (*effector).source, "exec": (*effector).exec,
+		"env": here((*effector).env), "xargs": here((*effector).xargs), "find": here((*effector).find),
+		"sed": here((*effector).sed), "awk": here((*effector).awk), "dd": here((*effector).dd),
+		"test": here((*effector).testCommand), "shell": here((*effector).shell),
+		"declare": here((*effector).declare), "read": here((*effector).names), "mapfile": here((*effector).mapfile),
+		"getopts": here((*effector).names), "wait": here((*effector).wait), "unset": here((*effector).unset),
+		"printf": here((*effector).printf), "let": here((*effector).letCommand), "hash": here((*effector).hash),
+		"trap": here((*effector).trap), "alias": here((*effector).alias), "enable": here((*effector).enable),
+		"set": here((*effector).set), "shopt": here((*effector).shopt), "complete": here((*effector).complete),
+		"compgen": here((*effector).complete), "fc": here((*effector).fc), "history": here((*effector).history),
+		"git": here((*effector).git), "tar": here((*effector).tar), "jq": here((*effector).jq),
+		"busybox": here((*effector).busybox), "ssh": here((*effector).ssh), "curl": here((*effector).curl),
+		"make": here((*effector).make), "jobs": here((*effector).jobs),
+	}
+}
+
+func (e *effector) odd(reason, rewrite string) { e.w.opaque(e.index, MayRun, reason, rewrite) }
+
+// cd moves the directory when its word is known.
+func (e *effector) cd() outcome {
+	rest := e.operandWords(0)
+	for _, a := range e.frame.Assigns {
+		if a.Name == "CDPATH" {
+			rest = []Word{{Text: "-"}}
+		}
+	}
+	to := unknown()
+	switch {
+	case len(rest) == 0:
+		to = known(e.w.opt.Home)
+	case len(rest) == 1 && rest[0].Known() && plainDir(rest[0].Text):
+		return outcome{ok: e.s.in(clean(beneath(e.s.dirs, rest[0]))...), fail: e.s}
+	}
+	return outcome{ok: e.s.in(to), fail: e.s}
+}
+
+// plainDir: cd - goes back, and an empty word stays.
+func plainDir(text string) bool { return text != "" && !strings.HasPrefix(text, "-") }
+
+// clean resolves . and .. as cd does, which looks at the spelling.
+func clean(dirs []Word) []Word {
+	for i := range dirs {
+		if dirs[i].Known() {
+			dirs[i].Text = pathClean(dirs[i].Text)
+		}
+		dirs[i].Pos, dirs[i].End = 0, 0
+	}
+	return dirs
+}
+
+func (e *effector) stack() outcome { return outcome{ok: e.s.in(unknown()), fail: e.s} }
+
+// exit ends the shell: what stands behind is not reached.
+func (e *effector) exit() outcome {
+	if len(e.words) <= 2 && e.w.unit.outer == nil {
+		return outcome{}
+	}
+	return same(e.s)
+}
+
+// builtin is command and builtin: they run their words in this shell.
+func (e *effector) builtin() outcome {
+	e.done = true
+	for i := 1; i < len(e.words); i++ {
+		t := &e.words[i]
+		switch {
+		case !t.Known():
+			e.odd("the command is known only when it runs", "write the command name out")
+			return same(e.s)
+		case t.Text == "-p" || t.Text == "--":
+		case strings.HasPrefix(t.Text, "-"):
+			return same(e.s) // -v, -V: names only
+		default:
+			f := frame{assigns: e.frame.Assigns, parent: e.index, from: i, subst: e.frame.Substitution}
+			return e.w.simple(e.words[i:], f, e.s)
+		}
+	}
+	return same(e.s)
+}
+
+// eval runs its words, joined, in this shell.
+func (e *effector) eval() outcome {
+	e.done = true
+	rest := e.words[1:]
+	if len(rest) > 0 && rest[0].Known() && rest[0].Text == "--" {
+		rest = rest[1:]
+	}
+	text, ok := joinWords(rest)
+	if !ok {
+		e.odd("eval of text that is known only when it runs", "write the command out")
+		return same(e.s.in(unknown()))
+	}
+	s := e.s.with(func(c *scope) { c.set = nil })
+	e.w.nested(text, e.w.unit.dialect, s, e.index, "eval")
+	if e.w.unit.moves {
+		return same(s.in(unknown()))
+	}
+	return same(s)
+}
+
+func (e *effector) source() outcome {
+	e.done = true
+	if rest := e.operandWords(0); len(rest) > 0 {
+		e.read(rest[0], NeedNone, "operand of "+e.prog.Name)
+	}
+	e.odd("source runs a file in this shell", "run the file with bash, in a process of its own")
+	return outcome{ok: e.s.in(unknown()), fail: e.s.in(unknown())}
+}
+
+// exec without a command only redirects.
+func (e *effector) exec() outcome {
+	e.done = true
+	for i := 1; i < len(e.words); i++ {
+		t := &e.words[i]
+		switch {
+		case t.Known() && (t.Text == "-a"):
+			i++
+		case t.Known() && strings.HasPrefix(t.Text, "-"):
+		default:
+			e.runWords(i)
+			return same(e.s)
+		}
+	}
+	return same(e.s)
+}
+
+// env runs a command with other variables.
+func (e *effector) env() {
+	e.done = true
+	for i := 1; i < len(e.words); i++ {
+		t := &e.words[i]
+		switch {
+		case t.MayBeOption():
+			e.odd("an argument of env is known only when it runs", "write it out")
+			return
+		case t.Text == "-u" || t.Text == "--unset":
+			i++
+		case t.Text == "-C" || t.Text == "--chdir":
+			if i++; i < len(e.words) {
+				e.dirs = beneath(e.dirs, e.words[i])
+			}
+		case strings.HasPrefix(t.Text, "--chdir="), t.Text == "-S", strings.HasPrefix(t.Text, "-S"),
+			strings.HasPrefix(t.Text, "--split-string"), strings.HasPrefix(t.Text, "-vS"):
+			e.odd("env splits a string into a command", "write the command out")
+			return
+		case strings.HasPrefix(t.Text, "-"):
+		case strings.Contains(t.Text, "="):
+			e.envAssign(t)
+		default:
+			e.runWords(i)
+			return
+		}
+	}
+}
+
+func (e *effector) envAssign(t *Word) {
+	name, _, _ := strings.Cut(t.Text, "=")
+	if len(t.Holes) > 0 && t.Holes[0].At <= len(name) {
+		e.odd("the name of a variable is known only when it runs", "write it out")
+		return
+	}
+	a := Assign{Name: name, Class: classOf(name)}
+	if a.Class == Dangerous {
+		e.w.dangerous(name, e.index)
+	}
+	e.frame.Assigns = append(e.frame.Assigns[:len(e.frame.Assigns):len(e.frame.Assigns)], a)
+}
+
+// xargs runs a command with words from its standard input.
+func (e *effector) xargs() {
+	e.done = true
+	if len(e.operands) == 0 {
+		return // echo
+	}
+	at := e.operands[0]
+	names := Word{Holes: []Hole{{Kind: AnyText}}, Split: true, under: e.s.names}
+	replace, ok := e.xargsReplace()
+	words := append([]Word(nil), e.words[at:]...)
+	if !ok {
+		words = append(words, names)
+	}
+	for i := range words {
+		if ok && strings.Contains(words[i].Text, replace) {
+			words[i] = holeFor(words[i], replace, e.s.names)
+		}
+	}
+	e.runList(words, at)
+}
+
+func (e *effector) xargsReplace() (string, bool) {
+	for _, a := range e.scan.Args {
+		if a.Kind != ArgOption {
+			continue
+		}
+		switch a.Option.Names[0] {
+		case "-I", "-i", "--replace":
+			if a.Value.Text == "" {
+				return "{}", true
+			}
+			return a.Value.Text, true
+		}
+	}
+	return "", false
+}
+
+// holeFor replaces text in a word by a hole.
+func holeFor(w Word, text string, under []Word) Word {
+	at := strings.Index(w.Text, text)
+	out := Word{Text: w.Text[:at] + w.Text[at+len(text):], Pos: w.Pos, End: w.End, under: under}
+	out.Holes = []Hole{{At: at, Kind: AnyText}}
+	if strings.Contains(out.Text, text) {
+		return Word{Holes: []Hole{{Kind: AnyText}}, under: under, Pos: w.Pos, End: w.End}
+	}
+	return out
+}
+
+// find prints names, and may run commands on them, remove and write files.
+func (e *effector) find() {
+	e.done = true
+	start := e.findStart()
+	for i := 1; i < len(e.words); i++ {
+		t := &e.words[i]
+		if t.MayBeOption() && i >= start.end {
+			e.odd("an argument of find is known only when it runs, and may be an action", "write it out")
+			continue
+		}
+		switch t.Text {
+		case "-exec", "-execdir", "-ok", "-okdir":
+			i = e.findExec(i, start)
+		case "-delete":
+			for _, p := range start.paths {
+				e.recursive = true
+				e.write(p, NeedCover, false, "-delete of find")
+			}
+		case "-fprint", "-fprint0", "-fprintf", "-fls":
+			if i++; i < len(e.words) {
+				e.recursive = false
+				e.write(e.words[i], NeedCover, false, t.Text+" of find")
+			}
+		case "-files0-from":
+			if i++; i < len(e.words) {
+				e.unproven("-files0-from of find reads names from a file")
+				e.read(e.words[i], NeedCover, t.Text+" of find")
+			}
+		}
+	}
+}
+
+// findPaths are the places where find starts, and where they end.
+type findPaths struct {
+	paths []Word
+	end   int
+}
+
+func (e *effector) findStart() findPaths {
+	i := 1
+	for i < len(e.words) && (e.words[i].Text == "-H" || e.words[i].Text == "-L" || e.words[i].Text == "-P") {
+		i++
+	}
+	out := findPaths{}
+	for ; i < len(e.words); i++ {
+		t := &e.words[i]
+		if t.MayBeOption() || strings.HasPrefix(t.Text, "-") || t.Text == "(" || t.Text == "!" || t.Text == "," {
+			break
+		}
+		out.paths = append(out.paths, *t)
+	}
+	if len(out.paths) == 0 {
+		out.paths = []Word{{Text: "."}}
+	}
+	out.end = i
+	return out
+}
+
+// findExec runs the words up to ; or + with a name in the place of {}.
+func (e *effector) findExec(i int, start findPaths) int {
+	end := i + 1
+	for end < len(e.words) && e.words[end].Text != ";" && !(e.words[end].Text == "+" && e.words[end-1].Text == "{}") {
+		end++
+	}
+	var under []Word
+	for _, p := range start.paths {
+		under = append(under, beneath(e.dirs, p)...)
+	}
+	words := append([]Word(nil), e.words[i+1:end]...)
+	for j := range words {
+		if strings.Contains(words[j].Text, "{}") {
+			words[j] = foundName(words[j], under)
+		}
+	}
+	if len(words) > 0 {
+		e.runList(words, i+1)
+	}
+	return end
+}
+
+// foundName is a name that find puts in the place of {}: it begins with the
+// start path, so it is never an option.
+func foundName(w Word, under []Word) Word {
+	if w.Text != "{}" {
+		return holeFor(w, "{}", under)
+	}
+	return Word{Text: "./", Holes: []Hole{{At: 2, Kind: AnyText}}, under: under, Pos: w.Pos, End: w.End}
+}
+
+func (e *effector) dd() {
+	e.done = true
+	for _, t := range e.words[1:] {
+		key, _, _ := strings.Cut(t.Text, "=")
+		at := len(key) + 1
+		switch {
+		case len(t.Holes) > 0 && t.Holes[0].At < at:
+			e.odd("an argument of dd is known only when it runs", "write it out")
+		case key == "of":
+			e.write(cutWord(t, at), NeedCover, false, "of= of dd")
+		case key == "if":
+			e.read(cutWord(t, at), NeedOutside, "if= of dd")
+		}
+	}
+}
+
+// cutWord leaves the first n bytes of a word's text out.
+func cutWord(w Word, n int) Word {
+	if n > len(w.Text) {
+		n = len(w.Text)
+	}
+	out := Word{Text: w.Text[n:], Split: w.Split, Pos: w.Pos, End: w.End, under: w.under}
+	for _, h := range w.Holes {
+		if h.At >= n {
+			out.Holes = append(out.Holes, Hole{At: h.At - n, Kind: h.Kind})
+		}
+	}
+	return out
+}
+
+// shell is a shell: -c runs text, an operand is a script, and without either
+// it reads commands from standard input.
+func (e *effector) shell() {
+	e.done = true
+	text, script, reads := false, true, false
+	i := 1
+options:
+	for ; i < len(e.words); i++ {
+		t := &e.words[i]
+		switch {
+		case t.MayBeOption():
+			e.odd("an argument of "+e.prog.Name+" is known only when it runs", "write it out")
+			return
+		case t.Text == "--" || t.Text == "-":
+			i++
+			break options
+		case t.Text == "--rcfile" || t.Text == "--init-file":
+			if i++; i < len(e.words) {
+				e.runFile(e.words[i], "option "+t.Text)
+			}
+		case t.Text == "-O" || t.Text == "+O" || t.Text == "-o" || t.Text == "+o":
+			i++
+		case strings.HasPrefix(t.Text, "--"):
+			script = script && t.Text != "--version" && t.Text != "--help"
+		case len(t.Text) > 1 && (t.Text[0] == '-' || t.Text[0] == '+'):
+			text = text || strings.Contains(t.Text, "c")
+			reads = reads || strings.Contains(t.Text, "s")
+			if strings.HasSuffix(t.Text, "o") || strings.HasSuffix(t.Text, "O") {
+				i++
+			}
+		default:
+			break options
+		}
+	}
+	switch {
+	case text && i < len(e.words):
+		e.shellText(e.words[i])
+	case reads || i >= len(e.words) && script && !text:
+		e.stdin()
+	case i < len(e.words):
+		e.pattern = false
+		e.script(e.words[i:], "script")
+	}
+}
+
+func (e *effector) shellText(text Word) {
+	if !text.Known() {
+		e.odd("text for "+e.prog.Name+" -c that is known only when it runs", "write the command out")
+		return
+	}
+	e.w.nested(text.Text, dialectOf(e.prog.Name), e.child(), e.index, e.prog.Name+" -c")
+}
+
+func dialectOf(shell string) Dialect {
+	switch shell {
+	case "bash":
+		return Bash
+	case "zsh":
+		return Zsh
+	case "sh", "dash", "ash", "ksh", "mksh":
+		return Sh
+	}
+	return Foreign
+}
+
+// busybox runs the applet that its first argument names.
+func (e *effector) busybox() {
+	e.done = true
+	if len(e.words) > 1 && !strings.HasPrefix(e.words[1].Text, "--") {
+		e.runWords(1)
+	}
+}
+
+// ssh runs the words behind the host on that host.
+func (e *effector) ssh() {
+	e.done = true
+	for _, a := range e.scan.Args {
+		if a.Kind == ArgOption && a.Option.Names[0] == "-o" {
+			e.sshOption(a.Value)
+		}
+	}
+	if rest := e.operandWords(1); len(rest) > 0 {
+		e.runsText(rest, "command for the host")
+	}
+}
+
+// sshOption: settings of ssh_config(5) that run or load something here.
+func (e *effector) sshOption(v Word) {
+	key, _, _ := strings.Cut(strings.ToLower(v.Text), "=")
+	key, _, _ = strings.Cut(strings.TrimSpace(key), " ")
+	switch key {
+	case "stricthostkeychecking", "connecttimeout", "batchmode", "user", "port", "serveraliveinterval",
+		"serveralivecountmax", "loglevel", "passwordauthentication", "preferredauthentications", "requesttty",
+		"compression", "addressfamily", "identitiesonly":
+		if v.Known() {
+			return
+		}
+	}
+	e.odd("option -o of "+e.prog.Name+" can run a program", "put the setting into the configuration file")
+}
+
+// curl sends the contents of a file that a data option names with @.
+func (e *effector) curl() {
+	for _, a := range e.scan.Args {
+		if a.Kind != ArgOption {
+			continue
+		}
+		switch a.Option.Names[0] {
+		case "-d", "--data", "--data-ascii", "--data-binary", "--data-urlencode", "-F", "--form", "--json", "-H", "--header":
+			if at := strings.IndexAny(a.Value.Text, "@<"); at >= 0 || len(a.Value.Holes) > 0 && a.Value.Holes[0].At == 0 {
+				e.curlFile(a, at)
+			}
+		}
+	}
+}
+
+func (e *effector) curlFile(a Arg, at int) {
+	name := a.Option.Names[0]
+	form := name == "-F" || name == "--form" || name == "--data-urlencode"
+	if at > 0 && !form || at < 0 && name == "-H" {
+		return
+	}
+	if at >= 0 {
+		e.read(cutWord(a.Value, at+1), NeedOutside, "option "+name+" of curl")
+	}
+	e.unprovenLate("option " + name + " of curl may send a file to a host")
+}
+
+// unprovenLate marks the command after it was added.
+func (e *effector) unprovenLate(reason string) {
+	if e.index >= 0 && e.w.facts.Actions[e.index].Unproven == "" {
+		e.w.facts.Actions[e.index].Unproven = reason
+	}
+}
+
+// make: a variable on the command line can name the shell that runs recipes.
+func (e *effector) make() {
+	for _, r := range e.operandWords(0) {
+		name, _, found := strings.Cut(r.Text, "=")
+		if found && (name == "SHELL" || name == ".SHELLFLAGS" || name == "MAKEFLAGS" || strings.HasSuffix(name, "!")) {
+			e.odd("the variable "+name+" changes what make runs", "leave it out")
+		}
+	}
+}
+
+// git: a URL of the form ext::COMMAND runs a command.
+func (e *effector) git() {
+	for i := range e.words[1:] {
+		t := e.words[i+1].Text
+		if strings.HasPrefix(t, "ext::") || strings.HasPrefix(t, "fd::") {
+			e.odd("a git URL of the form ext:: runs a command", "use an ordinary URL")
+		}
+	}
+}
+
+// jq: a filter can read the environment, and load modules.
+func (e *effector) jq() {
+	if e.pattern || len(e.operands) == 0 {
+		return
+	}
+	filter := e.words[e.operands[0]]
+	switch {
+	case !filter.Known():
+		e.unprovenLate("the filter of jq is known only when it runs")
+	case wordIn(filter.Text, "env", "ENV", "input_filename", "import", "include", "get_search_list"):
+		e.unprovenLate("the filter of jq reads more than its input")
+	}
+}
+
+// wordIn reports whether text holds one of the names as a word of its own.
+func wordIn(text string, names ...string) bool {
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool {
+		return !(r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9')
+	}) {
+		for _, n := range names {
+			if word == n {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// plainIndex reports whether a name with an index evaluates to nothing: a
+// plain name, or digits in the brackets.
+func plainIndex(name string) bool {
+	at := strings.IndexByte(name, '[')
+	if at < 0 {
+		return syntax.ValidName(name)
+	}
+	index := strings.TrimSuffix(name[at+1:], "]")
+	return syntax.ValidName(name[:at]) && (index == "@" || index == "*" || index != "" && strings.Trim(index, "0123456789") == "")
+}

@@ -1,0 +1,305 @@
+package shell
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// unit is one shell text with what is known of it as a whole, before it is
+// walked: which variables it assigns anywhere, and whether it changes the
+// directory. Values are kept without regard to order: a variable may hold any
+// of the words that the text assigns to it.
+type unit struct {
+	src      string
+	dialect  Dialect
+	assigned map[string][]assigned
+	seen     map[*syntax.Word][]Word // the words of assignments that were walked
+	busy     map[string]bool         // names being valued: a cycle is unknown
+	poisoned bool                    // any variable may hold anything
+	moves    bool                    // a command in the text changes the directory
+	outer    *unit                   // the unit that runs this text (eval, bash -c)
+}
+
+// assigned is one way in which a variable gets a value: a word, an arithmetic
+// expression, or (neither) something unknown.
+type assigned struct {
+	word  *syntax.Word
+	arith syntax.ArithmExpr
+	items bool // the word is an item of a loop: it is split
+}
+
+// survey reads the whole text once: it notes assignments, and makes opaque
+// spots of the places where the parser's tree is not what bash runs.
+func (w *walker) survey(file *syntax.File, src string, d Dialect, parent int) *unit {
+	u := &unit{src: src, dialect: d, assigned: map[string][]assigned{}, seen: map[*syntax.Word][]Word{}}
+	v := surveyor{w: w, u: u, parent: parent}
+	syntax.Walk(file, v.node)
+	v.carriageReturns()
+	if u.assigned["IFS"] != nil {
+		u.poisoned = true
+	}
+	return u
+}
+
+type surveyor struct {
+	w        *walker
+	u        *unit
+	parent   int
+	quotedCR int
+}
+
+func (v *surveyor) node(n syntax.Node) bool {
+	switch n := n.(type) {
+	case *syntax.Comment:
+		// The parser ends a comment at the newline; bash goes on with the
+		// command when a backslash stands before it.
+		if strings.HasSuffix(n.Text, "\\") {
+			v.odd("a comment that ends in a backslash continues the command", "remove the backslash")
+		}
+	case *syntax.SglQuoted:
+		v.quotedCR += strings.Count(n.Value, "\r")
+	case *syntax.Assign:
+		v.assign(n)
+	case *syntax.CallExpr:
+		v.call(n)
+	case *syntax.WordIter:
+		for _, item := range n.Items {
+			v.add(n.Name.Value, assigned{word: item, items: true})
+		}
+		if n.Items == nil {
+			v.add(n.Name.Value, assigned{})
+		}
+	case *syntax.ParamExp:
+		v.param(n)
+	case *syntax.BinaryArithm:
+		v.arithm(n)
+	case *syntax.UnaryArithm:
+		v.step(n)
+	case *syntax.CoprocClause:
+		v.u.poisoned = true
+	case *syntax.Redirect:
+		if n.N != nil && strings.HasPrefix(n.N.Value, "{") {
+			v.add(strings.Trim(n.N.Value, "{}"), assigned{})
+		}
+	case *syntax.DeclClause:
+		v.decl(n)
+	case *syntax.ForClause:
+		if n.Select {
+			v.add("REPLY", assigned{})
+		}
+	}
+	return true
+}
+
+func (v *surveyor) odd(reason, rewrite string) {
+	v.w.opaque(v.parent, MayRun, reason, rewrite)
+}
+
+// carriageReturns: the parser takes CR for a blank, bash keeps it in the word.
+func (v *surveyor) carriageReturns() {
+	if strings.Count(v.u.src, "\r") > v.quotedCR {
+		v.odd("a carriage return stands outside single quotes", "use plain newlines")
+	}
+}
+
+func (v *surveyor) add(name string, a assigned) {
+	v.u.assigned[name] = append(v.u.assigned[name], a)
+}
+
+func (v *surveyor) assign(a *syntax.Assign) {
+	switch {
+	case a.Name == nil: // a naked word of declare: decided at run time
+		return
+	case a.Naked && a.Value == nil:
+		return
+	case a.Append || a.Index != nil || a.Array != nil || a.Value == nil:
+		if a.Value == nil && a.Array == nil && a.Index == nil && !a.Append {
+			v.add(a.Name.Value, assigned{word: &syntax.Word{}})
+			return
+		}
+		v.add(a.Name.Value, assigned{})
+	default:
+		v.add(a.Name.Value, assigned{word: a.Value})
+	}
+}
+
+func (v *surveyor) param(p *syntax.ParamExp) {
+	if p.Param == nil || p.Exp == nil {
+		return
+	}
+	switch p.Exp.Op {
+	case syntax.AssignUnset, syntax.AssignUnsetOrNull:
+		v.add(p.Param.Value, assigned{word: p.Exp.Word})
+	}
+}
+
+func (v *surveyor) arithm(b *syntax.BinaryArithm) {
+	switch b.Op {
+	case syntax.Assgn:
+		v.target(b.X, assigned{arith: b.Y})
+	case syntax.AddAssgn, syntax.SubAssgn, syntax.MulAssgn, syntax.QuoAssgn, syntax.RemAssgn,
+		syntax.AndAssgn, syntax.OrAssgn, syntax.XorAssgn, syntax.ShlAssgn, syntax.ShrAssgn:
+		v.target(b.X, assigned{arith: b})
+	}
+}
+
+func (v *surveyor) step(u *syntax.UnaryArithm) {
+	if u.Op == syntax.Inc || u.Op == syntax.Dec {
+		v.target(u.X, assigned{arith: u})
+	}
+}
+
+// target notes an arithmetic assignment to a plain name; anything else may
+// assign any variable.
+func (v *surveyor) target(x syntax.ArithmExpr, a assigned) {
+	if word, ok := x.(*syntax.Word); ok {
+		if name := word.Lit(); syntax.ValidName(name) {
+			v.add(name, a)
+			return
+		}
+	}
+	v.u.poisoned = true
+}
+
+// assigners are the builtins that give variables values which the tree does
+// not show. The value tells whether any variable may be concerned.
+var assigners = map[string]bool{
+	"read": false, "mapfile": false, "readarray": false, "printf": false, "getopts": false,
+	"wait": false, "unset": false, "let": false, "export": false, "declare": false,
+	"typeset": false, "local": false, "readonly": false, "set": false, "shift": false,
+	"eval": true, "source": true, ".": true, "trap": true, "coproc": true, "enable": true,
+}
+
+// movers are the builtins that change the directory.
+var movers = map[string]bool{"cd": true, "pushd": true, "popd": true, "eval": true, "source": true, ".": true}
+
+// call notes what a simple command may assign. A command name that is not
+// plain text may be any builtin.
+func (v *surveyor) call(c *syntax.CallExpr) {
+	if len(c.Args) == 0 {
+		return
+	}
+	first, plain := literal(c.Args[0])
+	if !plain {
+		v.u.poisoned, v.u.moves = true, true
+		return
+	}
+	found, all := false, false
+	for i, arg := range c.Args {
+		text, ok := literal(arg)
+		if !ok {
+			continue
+		}
+		if i > 0 && !runsBuiltins[first] {
+			break
+		}
+		if any, is := assigners[text]; is {
+			found, all = true, all || any
+		}
+		if movers[text] {
+			v.u.moves = true
+		}
+	}
+	if !found {
+		return
+	}
+	if all {
+		v.u.poisoned, v.u.moves = true, true
+		return
+	}
+	v.names(c.Args[1:])
+}
+
+// runsBuiltins are the commands that run a builtin named by their arguments.
+var runsBuiltins = map[string]bool{"command": true, "builtin": true, "time": true, "exec": true, "jobs": true, "-p": true}
+
+// names notes every argument that names a variable; one that is not plain may
+// name any.
+func (v *surveyor) names(args []*syntax.Word) {
+	for _, arg := range args {
+		text, ok := literal(arg)
+		if !ok {
+			if _, isAssign := leadingName(arg); !isAssign {
+				v.u.poisoned = true
+			}
+			continue
+		}
+		name, _, _ := strings.Cut(text, "=")
+		name, _, _ = strings.Cut(name, "[")
+		name = strings.TrimRight(name, "+-*/%&|^<>")
+		if syntax.ValidName(name) {
+			v.add(name, assigned{})
+		}
+	}
+}
+
+// leadingName reports the NAME of a word that begins with NAME=.
+func leadingName(word *syntax.Word) (string, bool) {
+	if len(word.Parts) == 0 {
+		return "", false
+	}
+	lit, ok := word.Parts[0].(*syntax.Lit)
+	if !ok {
+		return "", false
+	}
+	name, _, found := strings.Cut(lit.Value, "=")
+	return name, found && syntax.ValidName(name)
+}
+
+// decl notes that a name reference makes every variable unknown, and that a
+// declaration without a value empties one.
+func (v *surveyor) decl(d *syntax.DeclClause) {
+	for _, a := range d.Args {
+		switch {
+		case a.Name == nil && a.Value != nil:
+			text, ok := literal(a.Value)
+			if !ok || !strings.HasPrefix(text, "-") || strings.ContainsAny(text, "niuclA") {
+				v.u.poisoned = true
+			}
+		case a.Naked && a.Name != nil && d.Variant.Value == "local":
+			v.add(a.Name.Value, assigned{})
+		}
+	}
+}
+
+// literal returns the text of a word that holds no expansion of any kind.
+func literal(word *syntax.Word) (string, bool) {
+	var sb strings.Builder
+	for _, part := range word.Parts {
+		if !literalPart(&sb, part, false) {
+			return "", false
+		}
+	}
+	return sb.String(), true
+}
+
+func literalPart(sb *strings.Builder, part syntax.WordPart, quoted bool) bool {
+	switch p := part.(type) {
+	case *syntax.Lit:
+		if !quoted && strings.ContainsAny(p.Value, "*?[{~`") {
+			return false
+		}
+		sb.WriteString(unescape(p.Value, quoted))
+		return true
+	case *syntax.SglQuoted:
+		if p.Dollar {
+			text, ok := decodeANSI(p.Value)
+			sb.WriteString(text)
+			return ok
+		}
+		sb.WriteString(p.Value)
+		return true
+	case *syntax.DblQuoted:
+		if p.Dollar {
+			return false
+		}
+		for _, inner := range p.Parts {
+			if !literalPart(sb, inner, true) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}

@@ -1,0 +1,642 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// walker walks the tree of a command line and collects its actions. It has a
+// recursion of its own: the tree's general walk does not tell the context
+// that several of the differences to bash depend on.
+type walker struct {
+	opt   Options
+	facts *Facts
+	unit  *unit
+	// parent is the action that runs the text that is being walked, -1 for the
+	// line itself.
+	parent int
+	depth  int
+	muted  int         // actions are dropped: a word is read a second time
+	runs   []scriptRun // script files that commands run
+	// substituted: the words expanded last held a substitution.
+	substituted bool
+}
+
+// mute drops actions until the function that it returns is called.
+func (w *walker) mute() func() {
+	was := w.substituted
+	w.muted++
+	return func() { w.muted--; w.substituted = was }
+}
+
+// add appends an action and returns its index.
+func (w *walker) add(a Action) int {
+	if w.muted > 0 {
+		return -1
+	}
+	if len(w.facts.Actions) >= maxActions {
+		panic("the line has too many parts")
+	}
+	w.facts.Actions = append(w.facts.Actions, a)
+	return len(w.facts.Actions) - 1
+}
+
+// opaque adds an opaque spot.
+func (w *walker) opaque(parent int, may Effects, reason, rewrite string) {
+	w.add(Action{
+		Kind: Opaque, Need: NeedCover, May: may, Reason: reason, Rewrite: rewrite,
+		Parent: parent, From: -1,
+	})
+}
+
+// odd adds a spot that may do anything, where the text that is walked differs
+// from what bash would run.
+func (w *walker) odd(reason, rewrite string) { w.opaque(w.parent, MayRun, reason, rewrite) }
+
+// bashOnly notes a construct that sh reads in another way.
+func (w *walker) bashOnly(what string) {
+	if w.unit.dialect == Sh {
+		w.odd(what+" means something else in sh", "run the line with bash, or write it for sh")
+	}
+}
+
+// stmts walks statements one after the other and returns the state behind
+// them. Statements behind an exit are walked as well.
+func (w *walker) stmts(list []*syntax.Stmt, s *scope) *scope {
+	return w.block(list, s).any()
+}
+
+// block is stmts with the outcome of the last statement.
+func (w *walker) block(list []*syntax.Stmt, s *scope) outcome {
+	out := same(s)
+	last := s
+	for _, stmt := range list {
+		at := out.any()
+		if at == nil {
+			at = last
+		}
+		last = at
+		out = w.stmt(stmt, at)
+	}
+	return out
+}
+
+func (w *walker) stmt(st *syntax.Stmt, s *scope) outcome {
+	w.redirects(st.Redirs, s)
+	if st.Coprocess || st.Disown {
+		w.odd("a background command of another shell", "use &")
+	}
+	out := w.command(st.Cmd, s)
+	switch {
+	case st.Background || st.Coprocess || st.Disown:
+		return same(s)
+	case st.Negated:
+		return outcome{ok: out.fail, fail: out.ok}
+	}
+	return out
+}
+
+func (w *walker) command(cmd syntax.Command, s *scope) outcome {
+	switch c := cmd.(type) {
+	case nil:
+		return same(s)
+	case *syntax.CallExpr:
+		return w.call(c, s)
+	case *syntax.BinaryCmd:
+		return w.binary(c, s)
+	case *syntax.Subshell:
+		w.stmts(c.Stmts, s)
+		return same(s)
+	case *syntax.Block:
+		return w.block(c.Stmts, s)
+	case *syntax.IfClause:
+		return w.ifClause(c, s)
+	case *syntax.WhileClause:
+		return w.while(c, s)
+	case *syntax.ForClause:
+		return w.forClause(c, s)
+	case *syntax.CaseClause:
+		return w.caseClause(c, s)
+	case *syntax.FuncDecl:
+		return w.function(c, s)
+	case *syntax.TestClause:
+		w.bashOnly("[[")
+		w.test(c.X, s)
+		return same(s)
+	case *syntax.ArithmCmd:
+		w.bashOnly("((")
+		w.arithm(c.X, s)
+		return same(w.assignedBy(c.X, s))
+	case *syntax.DeclClause:
+		return w.declare(c, s)
+	case *syntax.LetClause:
+		return w.let(c, s)
+	case *syntax.TimeClause:
+		return w.time(c, s)
+	case *syntax.CoprocClause:
+		w.odd("coproc", "run the command in the background with &")
+		if c.Stmt != nil {
+			w.stmt(c.Stmt, s)
+		}
+		if c.Name != nil {
+			w.fields(c.Name, s)
+		}
+		return same(s)
+	}
+	w.odd("a command of a kind that is not known here", "write it in a simpler form")
+	return same(s)
+}
+
+func (w *walker) binary(c *syntax.BinaryCmd, s *scope) outcome {
+	switch c.Op {
+	case syntax.AndStmt:
+		x := w.stmt(c.X, s)
+		y := w.stmt(c.Y, reached(x.ok, s))
+		return outcome{ok: y.ok, fail: join(x.fail, y.fail)}
+	case syntax.OrStmt:
+		x := w.stmt(c.X, s)
+		y := w.stmt(c.Y, reached(x.fail, s))
+		return outcome{ok: join(x.ok, y.ok), fail: y.fail}
+	}
+	if c.Op == syntax.PipeAll {
+		w.bashOnly("|&")
+	}
+	w.stmt(c.X, s)
+	if _, ok := c.Y.Cmd.(*syntax.TimeClause); ok {
+		// Behind a pipe bash takes time for an ordinary command.
+		w.odd("time behind a pipe is not the keyword", "put time before the pipeline")
+	}
+	w.stmt(c.Y, s.with(func(n *scope) { n.names = w.namesFrom(c.X, s) }))
+	return same(s)
+}
+
+// reached replaces the state of a place that is not reached.
+func reached(s, instead *scope) *scope {
+	if s == nil {
+		return instead
+	}
+	return s
+}
+
+func (w *walker) ifClause(c *syntax.IfClause, s *scope) outcome {
+	if len(c.Cond) == 0 { // else
+		return w.block(c.Then, s)
+	}
+	cond := w.block(c.Cond, s)
+	then := w.block(c.Then, reached(cond.ok, s))
+	if c.Else == nil {
+		return outcome{ok: join(then.ok, cond.fail), fail: then.fail}
+	}
+	other := w.ifClause(c.Else, reached(cond.fail, s))
+	return outcome{ok: join(then.ok, other.ok), fail: join(then.fail, other.fail)}
+}
+
+func (w *walker) while(c *syntax.WhileClause, s *scope) outcome {
+	in := w.loopStart(s, c.Cond, c.Do)
+	cond := w.block(c.Cond, in)
+	enter, leave := cond.ok, cond.fail
+	if c.Until {
+		enter, leave = leave, enter
+	}
+	w.stmts(c.Do, reached(enter, in))
+	return same(reached(leave, in))
+}
+
+// namesFrom returns the directories whose names a command prints, nil if that
+// is not known: the names that find, ls and their like print lie below the
+// directories that they were given.
+func (w *walker) namesFrom(st *syntax.Stmt, s *scope) []Word {
+	if b, ok := st.Cmd.(*syntax.BinaryCmd); ok && b.Op == syntax.Pipe {
+		if narrows(b.Y) {
+			return w.namesFrom(b.X, s)
+		}
+		return w.namesFrom(b.Y, s)
+	}
+	call, ok := st.Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) == 0 {
+		return nil
+	}
+	defer w.mute()()
+	var words []Word
+	for _, list := range w.argLists(call.Args, s) {
+		words = append(words, list...)
+	}
+	return namesOf(words, s)
+}
+
+// narrows reports whether a command in a pipe passes some of its lines on as
+// they are.
+func narrows(st *syntax.Stmt) bool {
+	call, ok := st.Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) == 0 || len(call.Assigns) > 0 {
+		return false
+	}
+	switch call.Args[0].Lit() {
+	case "sort", "head", "tail", "uniq":
+		return true
+	case "grep":
+		for _, a := range call.Args {
+			if text, ok := literal(a); !ok || strings.HasPrefix(text, "-") && strings.ContainsAny(text, "rRfo") {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// namesOf returns where the names lie that a command prints.
+func namesOf(words []Word, s *scope) []Word {
+	for i := range words {
+		if words[i].hasHole(AnyText) {
+			return nil
+		}
+	}
+	args := words[1:]
+	switch words[0].Text {
+	case "find":
+		return namesBelow(args, s, func(t string) bool { return strings.HasPrefix(t, "-") || t == "(" || t == "!" })
+	case "ls", "rg", "fd", "grep":
+		if words[0].Text == "rg" || words[0].Text == "grep" {
+			if !hasFlag(args, "l", "--files-with-matches", "--files") {
+				return nil
+			}
+			args = nil
+		}
+		return namesBelow(args, s, func(t string) bool { return false })
+	case "git":
+		if len(args) > 0 && (args[0].Text == "ls-files" || args[0].Text == "diff" && hasFlag(args, "", "--name-only")) {
+			return namesBelow(nil, s, nil)
+		}
+	}
+	return nil
+}
+
+func hasFlag(args []Word, short string, long ...string) bool {
+	for _, a := range args {
+		if short != "" && len(a.Text) > 1 && a.Text[0] == '-' && a.Text[1] != '-' && strings.Contains(a.Text, short) || slices.Contains(long, a.Text) {
+			return true
+		}
+	}
+	return false
+}
+
+// namesBelow are the directories of the operands, or the current one.
+func namesBelow(args []Word, s *scope, ends func(string) bool) []Word {
+	var out []Word
+	for _, a := range args {
+		if ends(a.Text) {
+			break
+		}
+		if !strings.HasPrefix(a.Text, "-") {
+			out = append(out, beneath(s.dirs, a)...)
+		}
+	}
+	if len(out) == 0 {
+		return slices.Clone(s.dirs)
+	}
+	return out
+}
+
+// loopStart is the state at the start of every round of a loop: the directory
+// is known only if no round changes it.
+func (w *walker) loopStart(s *scope, bodies ...[]*syntax.Stmt) *scope {
+	for _, body := range bodies {
+		if moves(body) {
+			return s.in(unknown())
+		}
+	}
+	return s
+}
+
+// moves reports whether statements may change the directory. A word that is
+// not plain may be cd, and a function may call it.
+func moves(stmts []*syntax.Stmt) bool {
+	found := false
+	for _, st := range stmts {
+		syntax.Walk(st, func(n syntax.Node) bool {
+			call, ok := n.(*syntax.CallExpr)
+			if !ok || len(call.Args) == 0 {
+				return !found
+			}
+			for i, arg := range call.Args {
+				text, plain := literal(arg)
+				if movers[text] || !plain && i == 0 {
+					found = true
+				}
+				if !runsBuiltins[text] {
+					break
+				}
+			}
+			return !found
+		})
+	}
+	return found
+}
+
+func (w *walker) forClause(c *syntax.ForClause, s *scope) outcome {
+	if c.Braces {
+		w.odd("a loop with braces", "use do and done")
+	}
+	in := w.loopStart(s, c.Do)
+	if w.unit.moves && w.definesFunctions(s) {
+		in = s.in(unknown())
+	}
+	switch l := c.Loop.(type) {
+	case *syntax.WordIter:
+		w.loopVariable(l, s)
+		in = in.assign(l.Name.Value)
+	case *syntax.CStyleLoop:
+		w.bashOnly("for ((")
+		w.arithm(l.Init, s)
+		in = w.assignedBy(l.Init, in)
+		w.arithm(l.Cond, in)
+		w.arithm(l.Post, in)
+	default:
+		w.odd("a loop of a kind that is not known here", "use for NAME in WORDS")
+	}
+	if c.Select {
+		w.bashOnly("select")
+	}
+	w.stmts(c.Do, in)
+	return same(s.in(in.dirs...))
+}
+
+func (w *walker) definesFunctions(s *scope) bool { return len(s.funcs) > 0 }
+
+func (w *walker) loopVariable(l *syntax.WordIter, s *scope) {
+	if classOf(l.Name.Value) == Dangerous {
+		w.dangerous(l.Name.Value, -1)
+	}
+	for _, item := range l.Items {
+		var values []Word
+		for _, list := range w.fields(item, s) {
+			values = append(values, list...)
+		}
+		for i := range values {
+			values[i].Split, values[i].Pos, values[i].End = false, 0, 0
+		}
+		w.unit.seen[item] = values
+	}
+}
+
+func (w *walker) caseClause(c *syntax.CaseClause, s *scope) outcome {
+	w.value(c.Word, s)
+	out := same(s)
+	for _, item := range c.Items {
+		for _, p := range item.Patterns {
+			w.pattern(p, s, true)
+		}
+		o := w.block(item.Stmts, s.in(out.any().dirs...))
+		out = outcome{ok: join(out.ok, o.ok), fail: join(out.fail, o.fail)}
+	}
+	return out
+}
+
+func (w *walker) function(c *syntax.FuncDecl, s *scope) outcome {
+	if c.Name == nil || len(c.Names) > 0 {
+		w.odd("a function of another shell", "use NAME() { ..; }")
+		w.stmt(c.Body, s)
+		return same(s)
+	}
+	if c.RsrvWord {
+		w.bashOnly("function")
+	}
+	name := c.Name.Value
+	if w.opt.Catalog.Lookup(name) != nil || strings.HasPrefix(name, "command_not_found") {
+		w.odd("the function "+name+" takes the place of a command", "give the function a name of its own")
+	}
+	if callsItself(c.Body, name) {
+		w.opaque(w.parent, MayRun, "fork bomb", "do not let a function start itself in a pipe or in the background")
+	}
+	// The body may be called from anywhere behind: it knows the directory
+	// only if nothing in the text changes it.
+	in := s
+	if w.unit.moves {
+		in = s.in(unknown())
+	}
+	w.stmt(c.Body, in.with(func(n *scope) { n.names = nil }))
+	return same(s.define(name))
+}
+
+// callsItself reports whether a function calls itself in a pipe or in the
+// background.
+func callsItself(body *syntax.Stmt, name string) bool {
+	found := false
+	var in func(st *syntax.Stmt, forked bool)
+	in = func(st *syntax.Stmt, forked bool) {
+		forked = forked || st.Background
+		switch c := st.Cmd.(type) {
+		case *syntax.CallExpr:
+			if len(c.Args) > 0 {
+				if text, ok := literal(c.Args[0]); ok && text == name && forked {
+					found = true
+				}
+			}
+		case *syntax.BinaryCmd:
+			pipe := c.Op == syntax.Pipe || c.Op == syntax.PipeAll
+			in(c.X, forked || pipe)
+			in(c.Y, forked || pipe)
+		case *syntax.Block:
+			for _, x := range c.Stmts {
+				in(x, forked)
+			}
+		case *syntax.Subshell:
+			for _, x := range c.Stmts {
+				in(x, forked)
+			}
+		}
+	}
+	in(body, false)
+	return found
+}
+
+// time: bash takes the word for the keyword only before a pipeline; the parser
+// knows some of its places wrongly.
+func (w *walker) time(c *syntax.TimeClause, s *scope) outcome {
+	if c.Stmt == nil {
+		return same(s)
+	}
+	w.bashOnly("time")
+	switch c.Stmt.Cmd.(type) {
+	case *syntax.CallExpr, *syntax.BinaryCmd, nil:
+	default:
+		w.odd("time before a compound command", "time the commands inside")
+	}
+	return w.stmt(c.Stmt, s)
+}
+
+// call is a simple command, or assignments alone.
+func (w *walker) call(c *syntax.CallExpr, s *scope) outcome {
+	w.substituted = false
+	if len(c.Args) == 0 {
+		for _, a := range c.Assigns {
+			s = w.assignment(a, s, true)
+		}
+		return same(s)
+	}
+	var assigns []Assign
+	for _, a := range c.Assigns {
+		w.assignment(a, s, false)
+		if a.Name != nil {
+			assigns = append(assigns, Assign{Name: a.Name.Value, Value: w.value(a.Value, s)[0], Class: classOf(a.Name.Value)})
+		}
+	}
+	lists := w.argLists(c.Args, s)
+	frame := frame{assigns: assigns, parent: w.parent, from: -1, subst: w.substituted, pos: w.span(c)}
+	out := outcome{}
+	for _, words := range lists {
+		o := w.simple(words, frame, s)
+		out = outcome{ok: join(out.ok, o.ok), fail: join(out.fail, o.fail)}
+	}
+	return out
+}
+
+func (w *walker) span(n syntax.Node) [2]int {
+	if w.unit.outer != nil {
+		return [2]int{}
+	}
+	return [2]int{int(n.Pos().Offset()), int(n.End().Offset())}
+}
+
+// argLists expands the words of a command into the argument lists that it may
+// have.
+func (w *walker) argLists(args []*syntax.Word, s *scope) [][]Word {
+	if words, ok := w.plainArgs(args); ok {
+		return [][]Word{words}
+	}
+	var lists [][]Word
+	for _, arg := range args {
+		next := w.fields(arg, s)
+		if len(next) == 1 && len(lists) == 1 {
+			lists[0] = append(lists[0], next[0]...)
+			continue
+		}
+		lists = product(lists, next)
+	}
+	return lists
+}
+
+func (w *walker) plainArgs(args []*syntax.Word) ([]Word, bool) {
+	words := make([]Word, len(args))
+	for i, arg := range args {
+		f, ok := w.plainWord(arg)
+		if !ok {
+			return nil, false
+		}
+		words[i] = f
+	}
+	return words, true
+}
+
+// assignment walks one assignment. A dangerous variable makes what follows
+// opaque, before a command as well as alone.
+func (w *walker) assignment(a *syntax.Assign, s *scope, alone bool) *scope {
+	if a.Name == nil || !syntax.ValidName(a.Name.Value) {
+		// The parser takes any word with =[ in it for an assignment.
+		w.odd("a word that looks like an assignment and is none", "quote the word")
+		if a.Value != nil {
+			w.value(a.Value, s)
+		}
+		return s
+	}
+	name := a.Name.Value
+	w.assignParts(a, s)
+	if classOf(name) == Dangerous {
+		w.dangerous(name, w.parent)
+	}
+	if !alone {
+		return s
+	}
+	return s.assign(name)
+}
+
+// assignParts walks the index and the value of an assignment, and keeps the
+// value.
+func (w *walker) assignParts(a *syntax.Assign, s *scope) {
+	if a.Index != nil {
+		w.arithm(a.Index, s)
+	}
+	if a.Array != nil {
+		w.array(a.Array, s)
+	}
+	if a.Value == nil {
+		return
+	}
+	values := w.value(a.Value, s)
+	for i := range values {
+		values[i].Pos, values[i].End = 0, 0
+	}
+	w.unit.seen[a.Value] = values
+}
+
+func (w *walker) array(a *syntax.ArrayExpr, s *scope) {
+	w.bashOnly("an array")
+	for _, e := range a.Elems {
+		if e.Index != nil {
+			w.arithm(e.Index, s)
+		}
+		if e.Value != nil {
+			w.fields(e.Value, s)
+		}
+	}
+}
+
+// dangerous notes that a variable is set which can make a program run
+// something else.
+func (w *walker) dangerous(name string, parent int) {
+	w.opaque(parent, MayRun, "the variable "+name+" can change what commands do", "leave the variable as it is")
+}
+
+// frame is where a simple command comes from.
+type frame struct {
+	assigns []Assign
+	parent  int
+	from    int
+	subst   bool
+	pos     [2]int
+	plain   bool // a command that runs this one needs the same cover
+}
+
+// simple is one argument list of a command.
+func (w *walker) simple(words []Word, f frame, s *scope) outcome {
+	if len(words) == 0 {
+		return same(s)
+	}
+	a := Action{
+		Kind: Command, Need: NeedCover, Words: words, Assigns: f.assigns, Dirs: slices.Clone(s.dirs),
+		Substitution: f.subst, Parent: f.parent, From: f.from, Pos: f.pos[0], End: f.pos[1],
+	}
+	name := &words[0]
+	if !name.Known() {
+		i := w.add(a)
+		w.opaque(i, MayRun, "the command name is known only when it runs", "write the command name out")
+		return same(s)
+	}
+	if s.funcs[name.Text] && f.from < 0 {
+		a.Need = NeedNone
+		a.Reason = "a function of this line"
+		w.add(a)
+		if w.unit.moves {
+			return same(s.in(unknown()))
+		}
+		return same(s)
+	}
+	a.Program = w.opt.Catalog.Lookup(base(name.Text))
+	a.Unproven = unprovenAssign(f.assigns)
+	return w.effects(a, s)
+}
+
+func unprovenAssign(assigns []Assign) string {
+	for _, x := range assigns {
+		if x.Class == Other {
+			return "the program may obey the variable " + x.Name
+		}
+	}
+	return ""
+}
+
+// base is the last path segment of a program name.
+func base(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }

@@ -1,0 +1,356 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// piece is a stretch of a word: known text, or a hole.
+type piece struct {
+	text   string
+	quoted bool // no splitting, no pathname expansion
+	split  bool // text that came from an expansion: it is split at blanks
+	hole   bool
+	kind   HoleKind
+	many   bool // the hole may fall apart into several words, or vanish
+	under  []Word
+}
+
+// place is where a word stands; it decides which expansions bash makes.
+type place struct {
+	quoted  bool // inside double quotes or a here-document
+	assign  bool // the value of an assignment: no splitting, no globs, no braces
+	pattern bool // a pattern of case or [[: globs stay
+}
+
+// fields expands a word as bash does into the argument lists that it may
+// stand for: nearly always one list of one word.
+func (w *walker) fields(word *syntax.Word, s *scope) [][]Word {
+	if word == nil {
+		return [][]Word{nil}
+	}
+	if f, ok := w.plainWord(word); ok {
+		return [][]Word{{f}}
+	}
+	var out [][]Word
+	for _, seq := range w.braces(word, s) {
+		lists := w.lists(seq, s)
+		out = product(out, lists)
+	}
+	for _, list := range out {
+		w.place(list, word)
+	}
+	if len(out) == 0 {
+		return [][]Word{nil}
+	}
+	return out
+}
+
+// plainWord is the fast way for a literal without anything special.
+func (w *walker) plainWord(word *syntax.Word) (Word, bool) {
+	if len(word.Parts) != 1 {
+		return Word{}, false
+	}
+	lit, ok := word.Parts[0].(*syntax.Lit)
+	if !ok || strings.ContainsAny(lit.Value, "\\*?[{~`<>") || w.unit.dialect == Zsh && strings.HasPrefix(lit.Value, "=") {
+		return Word{}, false
+	}
+	f := Word{Text: lit.Value}
+	w.spot(&f, word)
+	return f, true
+}
+
+func (w *walker) spot(f *Word, word *syntax.Word) {
+	if w.unit.outer == nil {
+		f.Pos, f.End = int(word.Pos().Offset()), int(word.End().Offset())
+	}
+}
+
+func (w *walker) place(list []Word, word *syntax.Word) {
+	for i := range list {
+		w.spot(&list[i], word)
+	}
+}
+
+// product appends each of the next lists to each of the lists. A nil list of
+// lists is the start. Too many become one list of anything.
+func product(lists, next [][]Word) [][]Word {
+	if lists == nil {
+		return next
+	}
+	if len(lists)*len(next) > maxAlts {
+		return [][]Word{{{Holes: []Hole{{Kind: AnyText}}, Split: true}}}
+	}
+	out := make([][]Word, 0, len(lists)*len(next))
+	for _, a := range lists {
+		for _, b := range next {
+			out = append(out, append(slices.Clip(slices.Clone(a)), b...))
+		}
+	}
+	return out
+}
+
+// lists expands word parts that hold no more brace expansion.
+func (w *walker) lists(parts []syntax.WordPart, s *scope) [][]Word {
+	var out [][]Word
+	for _, seq := range w.pieces(parts, s, place{}) {
+		out = append(out, assemble(tilde(seq, w.opt.Home)))
+	}
+	return out
+}
+
+// value expands a word where bash makes one word of it (assignments, here
+// strings, case words, redirections of known text).
+func (w *walker) value(word *syntax.Word, s *scope) []Word {
+	if word == nil || len(word.Parts) == 0 {
+		return []Word{{}}
+	}
+	var out []Word
+	for _, seq := range w.pieces(word.Parts, s, place{assign: true}) {
+		v := single(tilde(seq, w.opt.Home))
+		w.spot(&v, word)
+		out = append(out, v)
+	}
+	return out
+}
+
+// document walks the body of a here-document; its text is of no interest.
+func (w *walker) document(body *syntax.Word, s *scope) {
+	if body != nil {
+		w.pieces(body.Parts, s, place{quoted: true})
+	}
+}
+
+// pieces expands parts one after the other into the sequences of pieces that
+// they may stand for.
+func (w *walker) pieces(parts []syntax.WordPart, s *scope, at place) [][]piece {
+	out := [][]piece{nil}
+	for i, part := range parts {
+		var next [][]piece
+		if lit, ok := part.(*syntax.Lit); ok {
+			next = [][]piece{w.literal(lit, i == 0, at)}
+		} else {
+			next = w.part(part, s, at)
+		}
+		out = cross(out, next)
+	}
+	return out
+}
+
+func cross(a, b [][]piece) [][]piece {
+	if len(b) == 1 {
+		for i := range a {
+			a[i] = append(a[i], b[0]...)
+		}
+		return a
+	}
+	if len(a)*len(b) > maxAlts {
+		for i := range a {
+			a[i] = append(a[i], piece{hole: true, many: true})
+		}
+		return a
+	}
+	var out [][]piece
+	for _, x := range a {
+		for _, y := range b {
+			out = append(out, append(slices.Clip(slices.Clone(x)), y...))
+		}
+	}
+	return out
+}
+
+// literal turns literal text into pieces: escapes removed, glob characters as
+// holes, and what the parser should have seen made opaque.
+func (w *walker) literal(lit *syntax.Lit, first bool, at place) []piece {
+	text := lit.Value
+	if hidden(text, at.quoted) {
+		w.odd("text that the shell may read as a command", "leave out nested backquotes and process substitutions")
+		return []piece{{hole: true, many: true}}
+	}
+	if at.quoted {
+		return []piece{{text: unescape(text, true), quoted: true}}
+	}
+	if first && w.unit.dialect == Zsh && strings.HasPrefix(text, "=") {
+		w.odd("zsh replaces =name by the path of a program", "write the program's name")
+	}
+	return globs(text, at)
+}
+
+// hidden reports whether literal text holds an unescaped backquote or a
+// process substitution: the parser has left a command in it.
+func hidden(text string, quoted bool) bool {
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '`':
+			return true
+		case '<', '>':
+			if !quoted && i+1 < len(text) && text[i+1] == '(' {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// globs splits unquoted literal text at escapes and glob characters.
+func globs(text string, at place) []piece {
+	var out []piece
+	var sb strings.Builder
+	flush := func(quoted bool) {
+		if sb.Len() > 0 {
+			out = append(out, piece{text: sb.String(), quoted: quoted})
+			sb.Reset()
+		}
+	}
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case c == '\\' && i+1 < len(text):
+			i++
+			if text[i] == '\n' {
+				continue
+			}
+			flush(false)
+			sb.WriteByte(text[i])
+			flush(true)
+		case !at.assign && (c == '*' || c == '?' || c == '[' && strings.IndexByte(text[i:], ']') > 0):
+			flush(false)
+			if c == '[' {
+				i += strings.IndexByte(text[i:], ']')
+			}
+			out = append(out, piece{hole: true, kind: Glob, many: true})
+		default:
+			sb.WriteByte(c)
+		}
+	}
+	flush(false)
+	if len(out) == 0 && text != "" { // only line continuations
+		out = append(out, piece{})
+	}
+	return out
+}
+
+// tilde replaces an unquoted ~ at the start. Behind = or : bash replaces it
+// as well in words that look like assignments: unknown.
+func tilde(seq []piece, home string) []piece {
+	if len(seq) == 0 || seq[0].quoted || seq[0].hole || seq[0].split {
+		return tildeInside(seq)
+	}
+	text := seq[0].text
+	if !strings.HasPrefix(text, "~") {
+		return tildeInside(seq)
+	}
+	user, rest, slash := strings.Cut(text[1:], "/")
+	if slash {
+		rest = "/" + rest
+	}
+	dir := piece{text: home, quoted: true}
+	if user != "" || home == "" || !slash && len(seq) > 1 {
+		dir = piece{hole: true}
+	}
+	out := []piece{dir}
+	if rest != "" {
+		out = append(out, piece{text: rest})
+	}
+	return append(out, seq[1:]...)
+}
+
+func tildeInside(seq []piece) []piece {
+	for i, p := range seq {
+		if p.quoted || p.hole || p.split {
+			continue
+		}
+		at := strings.Index(p.text, "=~")
+		if at < 0 {
+			at = strings.Index(p.text, ":~")
+		}
+		if at < 0 {
+			continue
+		}
+		_, rest, _ := strings.Cut(p.text[at+2:], "/")
+		out := append(slices.Clone(seq[:i]), piece{text: p.text[:at+1]}, piece{hole: true}, piece{text: "/" + rest})
+		return append(out, seq[i+1:]...)
+	}
+	return seq
+}
+
+// assemble makes the words of a sequence of pieces, as word splitting does.
+func assemble(seq []piece) []Word {
+	var b builder
+	for _, p := range seq {
+		b.add(p)
+	}
+	return b.end()
+}
+
+// single makes one word of a sequence.
+func single(seq []piece) Word {
+	var b builder
+	for _, p := range seq {
+		p.quoted, p.many = true, false
+		b.add(p)
+	}
+	out := b.end()
+	if len(out) == 0 {
+		return Word{}
+	}
+	return out[0]
+}
+
+// builder collects the words of one list.
+type builder struct {
+	done []Word
+	cur  Word
+	some bool // cur stands for a word even when it is empty
+}
+
+func (b *builder) add(p piece) {
+	switch {
+	case p.hole:
+		b.cur.Holes = append(b.cur.Holes, Hole{At: len(b.cur.Text), Kind: p.kind})
+		b.cur.Split = b.cur.Split || p.many
+		b.cur.under = append(b.cur.under, p.under...)
+		b.some = true
+	case p.split && !p.quoted:
+		b.split(p.text)
+	default:
+		b.cur.Text += p.text
+		b.some = b.some || p.quoted || p.text != ""
+	}
+}
+
+// split adds text that came from an expansion: blanks end words, glob
+// characters expand.
+func (b *builder) split(text string) {
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case ' ', '\t', '\n':
+			b.flush()
+		case '*', '?', '[':
+			b.add(piece{hole: true, kind: Glob, many: true})
+			if text[i] == '[' {
+				b.cur.Text += "["
+				b.add(piece{hole: true, kind: AnyText, many: false})
+			}
+		default:
+			b.cur.Text += text[i : i+1]
+			b.some = true
+		}
+	}
+}
+
+func (b *builder) flush() {
+	if b.some {
+		b.done = append(b.done, b.cur)
+	}
+	b.cur, b.some = Word{}, false
+}
+
+func (b *builder) end() []Word {
+	b.flush()
+	return b.done
+}
