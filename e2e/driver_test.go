@@ -1,0 +1,157 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// driver is a client of the agent CLI of the test's own, small and without any
+// of the wrapper's care. It probes the protocol and is the negative control.
+type driver struct {
+	Release release
+	Args    []string
+	Env     []string
+	Hook    bool // register the PreToolUse hook, answering ask
+	Answer  func(ask) (allow bool, message string)
+	OnLine  func(line map[string]any)
+}
+
+// ask is one can_use_tool or hook_callback.
+type ask struct {
+	Kind  string // "can_use_tool", "hook"
+	Tool  string
+	ID    string
+	Agent string
+	Dir   string // of a hook
+	Input json.RawMessage
+	At    time.Time
+}
+
+// isolated are the flags that the wrapper must give; see wrapper/claude.
+var isolated = []string{
+	"--setting-sources=", "--strict-mcp-config", "--disable-slash-commands",
+	"--settings", `{"permissions":{"ask":["*"]},"disableAllHooks":true,"disableSkillShellExecution":true}`,
+}
+
+var base = []string{
+	"--output-format", "stream-json", "--verbose", "--input-format", "stream-json",
+	"--permission-prompt-tool", "stdio", "--permission-mode", "default",
+}
+
+// drive sends one prompt and answers until the result line; it gives all asks
+// and all lines.
+func (d driver) drive(t testing.TB, b *box, m *model, prompt string) (asks []ask, lines []map[string]any) {
+	t.Helper()
+	cmd := exec.Command(d.Release.Path, append(append([]string{}, base...), d.Args...)...)
+	cmd.Dir = b.Work
+	cmd.Env = b.env(append([]string{"ANTHROPIC_BASE_URL=" + m.URL}, d.Env...)...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stop := time.AfterFunc(2*time.Minute, func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+	defer stop.Stop()
+	defer func() {
+		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		cmd.Wait()
+	}()
+	out := &lineWriter{w: stdin}
+	hooks := map[string]any{}
+	if d.Hook {
+		hooks["PreToolUse"] = []any{map[string]any{"hookCallbackIds": []string{"h0"}, "timeout": hookTimeout, "onFailure": "block"}}
+	}
+	out.send(map[string]any{"type": "control_request", "request_id": "init", "request": map[string]any{"subtype": "initialize", "hooks": hooks}})
+	out.send(map[string]any{"type": "user", "client_composed": true, "session_id": "", "parent_tool_use_id": nil, "message": map[string]any{"role": "user", "content": prompt}})
+	in := bufio.NewReaderSize(stdout, 1<<20)
+	for {
+		raw, err := in.ReadBytes('\n')
+		if len(raw) > 0 {
+			var line map[string]any
+			if json.Unmarshal(raw, &line) == nil {
+				lines = append(lines, line)
+				if d.OnLine != nil {
+					d.OnLine(line)
+				}
+				if line["type"] == "control_request" {
+					asks = append(asks, d.answer(out, raw))
+				}
+				if line["type"] == "result" {
+					stdin.Close()
+				}
+			}
+		}
+		if err != nil {
+			return asks, lines
+		}
+	}
+}
+
+func (d driver) answer(out *lineWriter, raw []byte) ask {
+	var r struct {
+		ID      string `json:"request_id"`
+		Request struct {
+			Subtype  string          `json:"subtype"`
+			ToolName string          `json:"tool_name"`
+			Input    json.RawMessage `json:"input"`
+			ToolUse  string          `json:"tool_use_id"`
+			Agent    string          `json:"agent_id"`
+		} `json:"request"`
+	}
+	json.Unmarshal(raw, &r)
+	a := ask{Kind: r.Request.Subtype, Tool: r.Request.ToolName, ID: r.Request.ToolUse, Agent: r.Request.Agent, Input: r.Request.Input, At: time.Now()}
+	var response map[string]any
+	switch r.Request.Subtype {
+	case "hook_callback":
+		var in struct {
+			Cwd   string          `json:"cwd"`
+			Tool  string          `json:"tool_name"`
+			Input json.RawMessage `json:"tool_input"`
+			Agent string          `json:"agent_id"`
+		}
+		json.Unmarshal(r.Request.Input, &in)
+		a.Kind, a.Tool, a.Input, a.Dir, a.Agent = "hook", in.Tool, in.Input, in.Cwd, in.Agent
+		response = map[string]any{"hookSpecificOutput": map[string]any{"hookEventName": "PreToolUse", "permissionDecision": "ask"}}
+	case "can_use_tool":
+		if allow, message := d.Answer(a); allow {
+			response = map[string]any{"behavior": "allow", "updatedInput": r.Request.Input}
+		} else {
+			response = map[string]any{"behavior": "deny", "message": message}
+		}
+	}
+	out.send(map[string]any{"type": "control_response", "response": map[string]any{"subtype": "success", "request_id": r.ID, "response": response}})
+	return a
+}
+
+type lineWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (w *lineWriter) send(v any) {
+	data, _ := json.Marshal(v)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.w.Write(append(data, '\n'))
+}
+
+// hookTimeout is in seconds. From 2,147,484 on it overflows a timer of agent
+// CLI 2.1.197, which then cancels the hook at once and denies the tool use.
+const hookTimeout = 2_147_483

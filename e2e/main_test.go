@@ -1,0 +1,21 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"os"
+	"testing"
+)
+
+// roleVar makes the test binary play another part.
+const roleVar = "AW_E2E_ROLE"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(roleVar) {
+	case "mcp":
+		serveMCP(os.Stdin, os.Stdout)
+		return
+	}
+	enterNamespace()
+	os.Exit(m.Run())
+}

@@ -1,0 +1,193 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// row is one tool use of the matrix with the marks by which we see that it ran.
+type row struct {
+	call
+	Mark   string // a path below the box that exists only if it ran
+	Gone   string // a path below the box that is gone only if it ran
+	Holds  string // a path below the box that holds Text only if it ran
+	Text   string
+	Says   string // the result holds it if and only if it ran
+	Passes bool   // any result without an error means that it ran
+	// Never: nothing lets it run in this setup, whatever the policy says.
+	Never bool
+	// Guard: our guard holds it, so that it is denied with nobody there.
+	Guard bool
+	// Late: it may be denied before we are asked (the agent CLI refuses the
+	// input), so no decision is needed as long as it did not run.
+	Late bool
+	// Only: the version of the agent CLI that offers the tool, "" all.
+	Only string
+}
+
+type in = map[string]any
+
+// matrix is the script of the main run: every tool that the agent CLIs offer.
+func matrix(b *box) (script, []row) {
+	p := func(name string) string { return filepath.Join(b.Dir, name) }
+	bash := func(name, command string) call {
+		return call{Name: name, Tool: "Bash", Input: in{"command": command, "description": name}}
+	}
+	var rows []row
+	s := script{}
+	// add puts rows into a conversation, as one turn.
+	add := func(key string, turnRows ...row) {
+		var t turn
+		for _, r := range turnRows {
+			rows = append(rows, r)
+			t = append(t, r.call)
+		}
+		s[key] = append(s[key], t)
+	}
+
+	// Commands that the agent CLI would run unasked, and others.
+	add("main", row{call: bash("ls", "ls"), Says: "n.ipynb"})
+	add("main", row{call: bash("cat", "cat a.txt"), Says: "secret-of-a"})
+	add("main", row{call: bash("git-status", "git status"), Says: "On branch main"})
+	add("main", row{call: bash("echo", "echo echo-says-hi"), Says: "echo-says-hi"})
+	add("main", row{call: bash("cat-out", "cat "+p("out/o.txt")), Says: "secret-of-o"})
+	add("main", row{call: bash("touch", "touch t1"), Mark: "work/t1"})
+	add("main", row{call: bash("rm", "rm x1"), Gone: "work/x1"})
+	add("main", row{call: bash("list", "ls && rm x2"), Gone: "work/x2"})
+	add("main", row{call: bash("nested", "bash -c 'touch t2'"), Mark: "work/t2"})
+	add("main", row{call: bash("redirect", "echo text > t3"), Mark: "work/t3"})
+	add("main", row{call: bash("write-out", "touch "+p("out/t4")), Mark: "out/t4"})
+	add("main", row{call: call{Name: "background", Tool: "Bash", Input: in{"command": "touch t5", "description": "x", "run_in_background": true}}, Mark: "work/t5"})
+	add("main", row{call: call{Name: "background-ls", Tool: "Bash", Input: in{"command": "ls", "description": "x", "run_in_background": true}}, Passes: true})
+
+	// The directory goes on from call to call.
+	add("main", row{call: bash("cd-sub", "cd sub"), Passes: true})
+	add("main", row{call: bash("cd-write", "touch c1"), Mark: "work/sub/c1"})
+	add("main", row{call: bash("cd-read", "cat b.txt"), Says: "secret-of-b"})
+	add("main", row{call: bash("cd-up", "cd .."), Passes: true})
+	add("main", row{call: bash("cd-up-write", "touch c2"), Mark: "work/c2"})
+	add("main", row{call: bash("cd-up-read", "cat sub/b.txt"), Says: "secret-of-b"})
+	add("main", row{call: bash("cd-out", "cd .."), Passes: true})
+	add("main", row{call: bash("cd-out-write", "touch c3"), Mark: "work/c3"})
+
+	// Files.
+	add("main", row{call: call{Name: "read", Tool: "Read", Input: in{"file_path": p("work/a.txt")}}, Says: "secret-of-a"})
+	add("main", row{call: call{Name: "read-out", Tool: "Read", Input: in{"file_path": p("out/o.txt")}}, Says: "secret-of-o"})
+	add("main", row{call: call{Name: "glob", Tool: "Glob", Input: in{"pattern": "*.ipynb"}}, Says: "n.ipynb", Late: true})
+	add("main", row{call: call{Name: "grep", Tool: "Grep", Input: in{"pattern": "secret-of-a"}}, Says: "a.txt", Late: true})
+	add("main", row{call: call{Name: "write", Tool: "Write", Input: in{"file_path": p("work/w1"), "content": "w"}}, Mark: "work/w1"})
+	add("main", row{call: call{Name: "write-far", Tool: "Write", Input: in{"file_path": p("out/w2"), "content": "w"}}, Mark: "out/w2"})
+	add("main", row{call: call{Name: "edit", Tool: "Edit", Input: in{"file_path": p("work/a.txt"), "old_string": "alpha", "new_string": "edited-alpha"}}, Holds: "work/a.txt", Text: "edited-alpha", Late: true})
+	add("main", row{call: call{Name: "write-settings", Tool: "Write", Input: in{"file_path": p("work/.claude/settings.json"), "content": "{}"}}, Mark: "work/.claude/settings.json", Guard: true})
+	add("main", row{call: call{Name: "read-notebook", Tool: "Read", Input: in{"file_path": p("work/n.ipynb")}}, Says: "1+1"})
+	add("main", row{call: call{Name: "edit-notebook", Tool: "NotebookEdit", Input: in{"notebook_path": p("work/n.ipynb"), "cell_id": "c1", "new_source": "edited-cell"}}, Holds: "work/n.ipynb", Text: "edited-cell", Late: true})
+
+	// Three at once.
+	add("main",
+		row{call: bash("together-1", "cat sub/b.txt"), Says: "secret-of-b"},
+		row{call: call{Name: "together-2", Tool: "Read", Input: in{"file_path": p("work/sub/b.txt")}}, Says: "secret-of-b"},
+		row{call: bash("together-3", "touch t6"), Mark: "work/t6"},
+		row{call: bash("together-4", "touch t7"), Mark: "work/t7"})
+
+	// The net.
+	add("main", row{call: call{Name: "fetch", Tool: "WebFetch", Input: in{"url": "https://example.com/page", "prompt": "what"}}, Mark: "marks/web-fetch"})
+	add("main", row{call: call{Name: "search", Tool: "WebSearch", Input: in{"query": "anything at all"}}, Mark: "marks/web-search"})
+
+	// MCP.
+	add("main", row{call: call{Name: "peek", Tool: "mcp__marks__peek", Input: in{"mark": "peek"}}, Mark: "marks/peek"})
+	add("main", row{call: call{Name: "poke", Tool: "mcp__marks__poke", Input: in{"mark": "poke"}}, Mark: "marks/poke"})
+	add("main", row{call: call{Name: "mcp-list", Tool: "ListMcpResourcesTool", Input: in{}}, Says: "mark://one"})
+	add("main", row{call: call{Name: "mcp-read", Tool: "ReadMcpResourceTool", Input: in{"server": "marks", "uri": "mark://one"}}, Mark: "marks/resource"})
+	add("main", row{call: call{Name: "mcp-dir", Tool: "ReadMcpResourceDirTool", Input: in{"server": "marks", "uri": "mark://one"}}, Passes: true})
+
+	// The agent CLI's own.
+	add("main", row{call: call{Name: "task-create", Tool: "TaskCreate", Input: in{"subject": "s", "description": "d"}}, Passes: true})
+	add("main", row{call: call{Name: "task-get", Tool: "TaskGet", Input: in{"taskId": "1"}}, Passes: true})
+	add("main", row{call: call{Name: "task-list", Tool: "TaskList", Input: in{}}, Passes: true})
+	add("main", row{call: call{Name: "task-update", Tool: "TaskUpdate", Input: in{"taskId": "1", "status": "completed"}}, Passes: true})
+	add("main", row{call: call{Name: "todo", Tool: "TodoWrite", Input: in{"todos": []any{in{"content": "c", "status": "pending", "activeForm": "a"}}}}, Passes: true})
+	add("main", row{call: call{Name: "tool-search", Tool: "ToolSearch", Input: in{"query": "select:CronList", "max_results": 1}}, Passes: true})
+	add("main", row{call: call{Name: "cron-list", Tool: "CronList", Input: in{}}, Passes: true})
+	add("main", row{call: call{Name: "cron-create", Tool: "CronCreate", Input: in{"cron": "0 5 1 1 *", "prompt": "x", "recurring": false}}, Passes: true})
+	add("main", row{call: call{Name: "cron-delete", Tool: "CronDelete", Input: cronID}, Passes: true})
+	add("main", row{call: call{Name: "wakeup", Tool: "ScheduleWakeup", Input: in{"stop": true}}, Passes: true})
+	add("main", row{call: call{Name: "findings", Tool: "ReportFindings", Input: in{"findings": []any{}}}, Passes: true})
+	add("main", row{call: call{Name: "list-agents", Tool: "ListAgents", Input: in{}}, Passes: true})
+	add("main", row{call: call{Name: "message", Tool: "SendMessage", Input: in{"to": "nobody", "message": "hello", "summary": "hello"}}, Passes: true})
+	add("main", row{call: call{Name: "monitor", Tool: "Monitor", Input: in{"command": "touch t8", "description": "x", "timeout_ms": 5000}}, Mark: "work/t8"})
+	add("main", row{call: call{Name: "skill", Tool: "Skill", Input: in{"skill": "pwn"}}, Mark: "marks/evil-skill", Never: true})
+	add("main", row{call: call{Name: "question", Tool: "AskUserQuestion", Input: question}, Says: "red"})
+
+	// Subagents: in front, behind, and from a workflow.
+	sub := func(key string) {
+		name := func(s string) string { return key + "-" + s }
+		add(key, row{call: bash(name("echo"), "echo "+name("hi")), Says: name("hi")})
+		add(key, row{call: bash(name("rm"), "rm "+name("x")), Gone: "work/" + name("x")})
+		add(key, row{call: call{Name: name("read"), Tool: "Read", Input: in{"file_path": p("work/sub/b.txt")}}, Says: "secret-of-b"})
+		add(key, row{call: call{Name: name("write"), Tool: "Write", Input: in{"file_path": p("work/" + name("w")), "content": "w"}}, Mark: "work/" + name("w")})
+		add(key, row{call: call{Name: name("poke"), Tool: "mcp__marks__poke", Input: in{"mark": name("poke")}}, Mark: "marks/" + name("poke")})
+	}
+	add("main", row{call: call{Name: "agent", Tool: "Agent", Input: in{"description": "d", "prompt": "go [[fore]]", "subagent_type": "general-purpose", "run_in_background": false}}, Passes: true})
+	sub("fore")
+	add("main", row{call: call{Name: "agent-back", Tool: "Agent", Input: in{"description": "d", "prompt": "go [[back]]", "subagent_type": "general-purpose", "run_in_background": true}}, Passes: true})
+	sub("back")
+	add("main", row{call: call{Name: "workflow", Tool: "Workflow", Input: in{"script": workflow}}, Passes: true})
+	add("flow", row{call: bash("flow-touch", "touch f1"), Mark: "work/f1"})
+
+	add("main", row{call: call{Name: "task-stop", Tool: "TaskStop", Input: in{"task_id": "none"}}, Passes: true, Late: true})
+	add("main", row{call: call{Name: "worktree", Tool: "EnterWorktree", Input: in{"name": "tree"}}, Mark: "work/.claude/worktrees/tree"})
+	add("main", row{call: call{Name: "worktree-exit", Tool: "ExitWorktree", Input: in{"action": "remove", "discard_changes": true}}, Passes: true, Late: true})
+	add("main", row{call: call{Name: "plan", Tool: "EnterPlanMode", Input: in{}}, Passes: true})
+	add("main", row{call: call{Name: "plan-exit", Tool: "ExitPlanMode", Input: in{"plan": "x"}}, Passes: true, Late: true})
+	add("main", row{call: bash("last", "touch t9"), Mark: "work/t9"})
+	return s, rows
+}
+
+var question = in{"questions": []any{in{
+	"question": "Which colour?", "header": "Colour", "multiSelect": false,
+	"options": []any{in{"label": "red", "description": "r"}, in{"label": "blue", "description": "b"}},
+}}}
+
+const workflow = `export const meta = { name: 'flow', description: 'x', phases: [{ title: 'One' }] }
+phase('One')
+await agent('go [[flow]]')
+`
+
+// cronID takes the job that CronCreate told.
+func cronID(m *model) any {
+	found := regexp.MustCompile(`job ([0-9a-f]+)|([0-9a-f]{8})`).FindString(m.results["toolu_cron-create"].Text)
+	return in{"id": strings.TrimPrefix(found, "job ")}
+}
+
+// furnish puts the files there that the matrix removes and reads.
+func furnish(b *box) {
+	for _, name := range []string{"x1", "x2", "fore-x", "back-x"} {
+		b.write("work/"+name, "")
+	}
+	b.write("out/o.txt", "secret-of-o\n")
+}
+
+// ran reports whether there is evidence that the row's tool use ran.
+func (r row) ran(b *box, m *model) bool {
+	res, back := m.result(r.Name)
+	switch {
+	case r.Mark != "" && b.has(r.Mark), r.Gone != "" && !b.has(r.Gone):
+		return true
+	case r.Holds != "" && strings.Contains(b.read(r.Holds), r.Text):
+		return true
+	case r.Says != "":
+		return back && strings.Contains(res.Text, r.Says)
+	case r.Passes:
+		return back && !res.Error
+	}
+	return false
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}

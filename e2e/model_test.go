@@ -1,0 +1,239 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// call is one tool use that the model asks for. Name is unique in a script and
+// gives the tool-use id.
+type call struct {
+	Name  string
+	Tool  string
+	Input any // marshalled as it is, or func(*model) any, called when it is sent
+}
+
+func (c call) id() string { return "toolu_" + c.Name }
+
+// turn is what the model says at once: several calls are parallel tool uses.
+type turn []call
+
+// script holds the turns of each conversation by its key. The first message of
+// a conversation names its key as [[key]]; one without is answered "ok".
+type script map[string][]turn
+
+// toolResult is what came back to the model for one tool use.
+type toolResult struct {
+	Text  string
+	Error bool
+	At    time.Time
+}
+
+// model is a scripted endpoint of the Messages API on 127.0.0.1. How far a
+// conversation is, it reads from the request, so a request may be repeated.
+type model struct {
+	URL string
+
+	script script
+	server *http.Server
+
+	mu      sync.Mutex
+	sent    map[string]call
+	results map[string]toolResult
+	tools   map[string]bool // names offered by the agent CLI
+	prompts []string        // text of every user message seen, once each
+	seen    map[string]bool
+	changed chan struct{} // closed and replaced at every request
+}
+
+func startModel(t testing.TB, s script) *model {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &model{
+		URL: "http://" + l.Addr().String(), script: s,
+		sent: map[string]call{}, results: map[string]toolResult{}, tools: map[string]bool{},
+		seen: map[string]bool{}, changed: make(chan struct{}),
+	}
+	m.server = &http.Server{Handler: m}
+	go m.server.Serve(l)
+	t.Cleanup(func() { m.server.Close() })
+	return m
+}
+
+type request struct {
+	Model    string `json:"model"`
+	Stream   bool   `json:"stream"`
+	Messages []struct {
+		Role    string          `json:"role"`
+		Content json.RawMessage `json:"content"`
+	} `json:"messages"`
+	Tools []struct {
+		Name string `json:"name"`
+		Type string `json:"type"`
+	} `json:"tools"`
+}
+
+type block struct {
+	Type      string          `json:"type"`
+	Text      string          `json:"text"`
+	ToolUseID string          `json:"tool_use_id"`
+	Content   json.RawMessage `json:"content"`
+	IsError   bool            `json:"is_error"`
+}
+
+// blocks reads a content field, which is a string or a list of blocks.
+func blocks(raw json.RawMessage) []block {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return []block{{Type: "text", Text: text}}
+	}
+	var list []block
+	json.Unmarshal(raw, &list)
+	return list
+}
+
+func plain(raw json.RawMessage) string {
+	var b strings.Builder
+	for _, x := range blocks(raw) {
+		b.WriteString(x.Text)
+	}
+	return b.String()
+}
+
+func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	if !strings.HasSuffix(r.URL.Path, "/messages") {
+		w.Header().Set("Content-Type", "application/json")
+		if strings.HasSuffix(r.URL.Path, "/count_tokens") {
+			io.WriteString(w, `{"input_tokens":100}`)
+			return
+		}
+		w.WriteHeader(http.StatusNotFound)
+		io.WriteString(w, `{"type":"error","error":{"type":"not_found_error","message":"not here"}}`)
+		return
+	}
+	var req request
+	if err := json.Unmarshal(body, &req); err != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	answer := m.next(&req)
+	reply(w, &req, answer)
+}
+
+var keyMark = regexp.MustCompile(`\[\[([a-z0-9-]+)\]\]`)
+
+// next notes what the request tells and gives the next turn.
+func (m *model) next(req *request) turn {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	key, step := "", 0
+	for _, msg := range req.Messages {
+		if msg.Role == "assistant" {
+			step++
+			continue
+		}
+		for _, b := range blocks(msg.Content) {
+			switch b.Type {
+			case "tool_result":
+				if _, known := m.results[b.ToolUseID]; !known {
+					m.results[b.ToolUseID] = toolResult{plain(b.Content), b.IsError, time.Now()}
+				}
+			case "text":
+				if found := keyMark.FindStringSubmatch(b.Text); found != nil && key == "" && step == 0 {
+					key = found[1]
+				}
+				if !m.seen[b.Text] {
+					m.seen[b.Text] = true
+					m.prompts = append(m.prompts, b.Text)
+				}
+			}
+		}
+	}
+	for _, tool := range req.Tools {
+		m.tools[tool.Name] = true
+	}
+	close(m.changed)
+	m.changed = make(chan struct{})
+	turns := m.script[key]
+	if step >= len(turns) {
+		return nil
+	}
+	out := make(turn, len(turns[step]))
+	for i, c := range turns[step] {
+		if f, ok := c.Input.(func(*model) any); ok {
+			c.Input = f(m)
+		}
+		m.sent[c.id()] = c
+		out[i] = c
+	}
+	return out
+}
+
+// result gives what came back for a call by its name; the caller holds no lock.
+func (m *model) result(name string) (toolResult, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, ok := m.results["toolu_"+name]
+	return r, ok
+}
+
+// reply streams one assistant message: the calls of the turn, or "ok".
+func reply(w http.ResponseWriter, req *request, t turn) {
+	stop := "end_turn"
+	content := []map[string]any{{"type": "text", "text": "ok"}}
+	if len(t) > 0 {
+		stop, content = "tool_use", nil
+		for _, c := range t {
+			content = append(content, map[string]any{"type": "tool_use", "id": c.id(), "name": c.Tool, "input": c.Input})
+		}
+	}
+	message := map[string]any{
+		"id": fmt.Sprintf("msg_%d", time.Now().UnixNano()), "type": "message", "role": "assistant",
+		"model": req.Model, "content": content, "stop_reason": stop, "stop_sequence": nil,
+		"usage": map[string]any{"input_tokens": 10, "output_tokens": 5},
+	}
+	if !req.Stream {
+		w.Header().Set("Content-Type", "application/json")
+		json.NewEncoder(w).Encode(message)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	send := func(kind string, fields map[string]any) {
+		fields["type"] = kind
+		data, _ := json.Marshal(fields)
+		fmt.Fprintf(w, "event: %s\ndata: %s\n\n", kind, data)
+	}
+	message["content"], message["stop_reason"] = []any{}, nil
+	send("message_start", map[string]any{"message": message})
+	for i, b := range content {
+		sendBlock(send, i, b)
+	}
+	send("message_delta", map[string]any{"delta": map[string]any{"stop_reason": stop, "stop_sequence": nil}, "usage": map[string]any{"output_tokens": 5}})
+	send("message_stop", map[string]any{})
+}
+
+func sendBlock(send func(string, map[string]any), i int, b map[string]any) {
+	if b["type"] == "text" {
+		send("content_block_start", map[string]any{"index": i, "content_block": map[string]any{"type": "text", "text": ""}})
+		send("content_block_delta", map[string]any{"index": i, "delta": map[string]any{"type": "text_delta", "text": b["text"]}})
+	} else {
+		input, _ := json.Marshal(b["input"])
+		send("content_block_start", map[string]any{"index": i, "content_block": map[string]any{"type": "tool_use", "id": b["id"], "name": b["name"], "input": map[string]any{}}})
+		send("content_block_delta", map[string]any{"index": i, "delta": map[string]any{"type": "input_json_delta", "partial_json": string(input)}})
+	}
+	send("content_block_stop", map[string]any{"index": i})
+}
