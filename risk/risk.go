@@ -1,7 +1,22 @@
-// Package risk says how dangerous an action is.
+// Package risk says how dangerous an action is: safe, moderate, high or
+// forbidden, with a reason in words and the factors that led to it.
+//
+// The knowledge is in tables: programs, subcommands and options (programs.go)
+// and paths (paths.go). A program that no table names is Moderate. Safe must
+// be proven: an unknown argument, an option that the shell catalogue does not
+// list or a substitution makes a safe command Moderate.
+//
+// The package decides nothing; permission does. It touches no file, process,
+// clock or environment, and the same action always has the same finding.
 package risk
 
-import "github.com/agent-wrapper/agent-wrapper/shell"
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
 
 // Class is the risk of an action. The zero value is invalid and counts as
 // Forbidden wherever it is read.
@@ -14,6 +29,32 @@ const (
 	High
 	Forbidden
 )
+
+// Tier returns what the class means for approval: 1 runs without asking (safe),
+// 2 needs approval (moderate, high), 3 never runs (forbidden, and whatever is
+// not a class).
+func (c Class) Tier() int {
+	switch c {
+	case Safe:
+		return 1
+	case Moderate, High:
+		return 2
+	}
+	return 3
+}
+
+// String returns the name of the class; what is not a class is forbidden.
+func (c Class) String() string {
+	switch c {
+	case Safe:
+		return "safe"
+	case Moderate:
+		return "moderate"
+	case High:
+		return "high"
+	}
+	return "forbidden"
+}
 
 // Profile is a set of tables.
 type Profile uint8
@@ -28,12 +69,207 @@ const (
 type Finding struct {
 	Class   Class
 	Reason  string   // "read-only", "mutating operation", "destructive operation" …
-	Factors []string // "command_substitution", "dynamic_command" …
+	Factors []string // the constants Factor…, each at most once
 }
 
-// Place is what decides whether a removal is catastrophic.
+// The factors of a finding.
+const (
+	FactorSubstitution = "command_substitution"
+	FactorDynamic      = "dynamic_command"
+	FactorUnknown      = "unknown_command"
+	FactorArgument     = "unknown_argument"
+	FactorSensitive    = "sensitive_path"
+	FactorSystem       = "system_path"
+	FactorDevice       = "block_device"
+	FactorInterpreter  = "pipe_to_interpreter"
+	FactorOutside      = "writes_outside_workspace"
+	FactorCatastrophic = "catastrophic"
+)
+
+// Place is what decides whether a removal is catastrophic. An empty field is
+// unknown.
 type Place struct {
-	Home string
+	Home      string // absolute
+	Workspace string // absolute: removing it, or what it lies in, is catastrophic
 }
 
-var _ = shell.Command
+// raise lifts the finding to at least class c and adds to its reason; a
+// finding that is as high already keeps its class.
+func (f *Finding) raise(c Class, reason, factor string) {
+	if c > f.Class {
+		f.Class = c
+		f.Reason = reason
+	} else if reason != "" && !strings.Contains(f.Reason, reason) {
+		f.Reason += ", " + reason
+	}
+	f.factor(factor)
+}
+
+func (f *Finding) factor(name string) {
+	if name != "" && !slices.Contains(f.Factors, name) {
+		f.Factors = append(f.Factors, name)
+	}
+}
+
+// Facts returns the finding of a whole command line: the highest class of its
+// actions, with that action's reason and the factors of all.
+func Facts(f *shell.Facts, p Profile) Finding {
+	all := Finding{Class: Safe, Reason: readOnly}
+	if len(f.Actions) == 0 {
+		all.Reason = "does nothing"
+	}
+	for i := range f.Actions {
+		all.join(Action(&f.Actions[i], p))
+	}
+	if runsFetched(f) {
+		all.join(Finding{Class: fetchedClass(p), Reason: "runs what it fetches from a host", Factors: []string{FactorInterpreter}})
+	}
+	if reason, found := Catastrophic(f, Place{}); found {
+		all.join(Finding{Class: Forbidden, Reason: reason, Factors: []string{FactorCatastrophic}})
+	}
+	return all
+}
+
+// join takes the higher of two findings and the factors of both.
+func (f *Finding) join(g Finding) {
+	if g.Class > f.Class || f.Class == Safe && g.Class == Safe {
+		f.Class, f.Reason = g.Class, g.Reason
+	}
+	for _, name := range g.Factors {
+		f.factor(name)
+	}
+}
+
+// fetchedClass: seed 4 forbids what seed 1 says nothing of.
+func fetchedClass(p Profile) Class {
+	if p == Terminal {
+		return Forbidden
+	}
+	return High
+}
+
+// runsFetched reports whether a line fetches something and has a program that
+// runs what it reads from standard input.
+func runsFetched(f *shell.Facts) bool {
+	fetch, interpreter := false, false
+	for i := range f.Actions {
+		fetch = fetch || f.Actions[i].Kind == shell.Fetch
+		interpreter = interpreter || readsProgram(&f.Actions[i])
+	}
+	return fetch && interpreter
+}
+
+// readsProgram reports whether an action is a program that is read from
+// standard input.
+func readsProgram(a *shell.Action) bool {
+	return a.Kind == shell.Opaque && strings.Contains(a.Reason, "reads from standard input")
+}
+
+// Action returns the finding of one action of any kind. A kind that is not
+// known is Forbidden.
+func Action(a *shell.Action, p Profile) Finding {
+	switch a.Kind {
+	case shell.Command:
+		return Command(a, p)
+	case shell.Read:
+		return reading(a, p)
+	case shell.Write:
+		return writing(a, p)
+	case shell.Fetch:
+		return Finding{Class: Moderate, Reason: remote}
+	case shell.Opaque:
+		return hidden(a)
+	}
+	return Finding{Class: Forbidden, Reason: "an action of no known kind"}
+}
+
+func hidden(a *shell.Action) Finding {
+	switch {
+	case a.Reason == forkBomb:
+		return Finding{Class: Forbidden, Reason: forkBomb, Factors: []string{FactorCatastrophic}}
+	case readsProgram(a):
+		return Finding{Class: High, Reason: a.Reason, Factors: []string{FactorInterpreter}}
+	}
+	return Finding{Class: Moderate, Reason: a.Reason, Factors: []string{FactorDynamic}}
+}
+
+// Command returns the finding of a Command action: what the tables say of the
+// program itself. What it runs, reads and writes are actions of their own.
+func Command(a *shell.Action, p Profile) Finding {
+	if len(a.Words) == 0 || !a.Words[0].Known() {
+		f := Finding{Class: Moderate, Reason: "the command name is known only when it runs", Factors: []string{FactorDynamic}}
+		f.substitution(a)
+		return f
+	}
+	name := path.Base(a.Words[0].Text)
+	f := Finding{Class: Moderate, Reason: "unknown command: " + name, Factors: []string{FactorUnknown}}
+	if rows := lookup(name, p); rows != nil {
+		f = tabled(a, name, rows)
+	}
+	f.substitution(a)
+	return f
+}
+
+// substitution lifts a safe command whose words hold a substitution.
+func (f *Finding) substitution(a *shell.Action) {
+	if !a.Substitution {
+		return
+	}
+	const contains = "contains command substitution"
+	if f.Class == Safe {
+		f.Class = Moderate
+	}
+	f.Reason += ", " + contains
+	f.factor(FactorSubstitution)
+}
+
+// tabled is the finding of a command that the tables know.
+func tabled(a *shell.Action, name string, rows []row) Finding {
+	u := read(a, name)
+	if u.asksForHelp() {
+		return Finding{Class: Safe, Reason: "read-only: prints a text about itself"}
+	}
+	r := u.find(rows)
+	if r == nil {
+		return Finding{Class: Moderate, Reason: mutating}
+	}
+	f := Finding{Class: r.class, Reason: r.reason}
+	if f.Class == Safe {
+		u.prove(&f, r, a)
+	}
+	return f
+}
+
+// prove lifts a safe command of which something is not known.
+func (u *use) prove(f *Finding, r *row, a *shell.Action) {
+	switch odd := u.unlisted(r); {
+	case r.reason == wrapper && a.Program == nil:
+		f.raise(Moderate, "what it runs is not known", FactorDynamic)
+	case odd != "":
+		f.raise(Moderate, "option "+odd+" is not known", FactorArgument)
+	case a.Unproven != "":
+		f.raise(Moderate, a.Unproven, FactorArgument)
+	case u.unsure:
+		f.raise(Moderate, "an argument is known only when it runs", FactorArgument)
+	}
+}
+
+// lookup returns the rows of a program, nil if no table of the profile has it.
+func lookup(name string, p Profile) []row {
+	if p == Terminal {
+		if rows := search(terminal, name); rows != nil {
+			return rows
+		}
+	}
+	return search(defaults, name)
+}
+
+func search(table []program, name string) []row {
+	i, found := slices.BinarySearchFunc(table, name, func(p program, name string) int {
+		return strings.Compare(p.name, name)
+	})
+	if !found {
+		return nil
+	}
+	return table[i].rows
+}

@@ -1,0 +1,484 @@
+package risk
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+// forkBomb is the reason that shell gives for an opaque spot in which a
+// function starts itself in a pipe or in the background.
+const forkBomb = "fork bomb"
+
+// Catastrophic reports whether a command line would do what no rule and no
+// mode may allow, and says what: the recursive removal of /, a home, the
+// workspace, a directory of the system or of ., .. and * where these mean
+// one of them; a new file system; a write onto a block device; the fork bomb.
+//
+// Only what is proven counts, since nobody can lift the guard from case to
+// case. A word that is known only when it runs proves nothing: rm -rf "$x" and
+// rm -rf /$x remove whatever x names, and for that the tables have a class
+// (forbidden), which a rule that names the command may lift. $HOME, ${HOME},
+// $PWD, ~ and their forms with / or /* behind are known by their spelling,
+// also when the home is not. A pathname expansion counts as all that it can
+// meet: /* and /e* meet /etc.
+func Catastrophic(f *shell.Facts, place Place) (reason string, found bool) {
+	if f.Failed != "" && spellsForkBomb(f.Source) {
+		return forkBomb, true
+	}
+	for i := range f.Actions {
+		a := &f.Actions[i]
+		switch {
+		case a.Kind == shell.Opaque && a.Reason == forkBomb:
+			return forkBomb, true
+		case a.Kind == shell.Write && device(&a.Path) && !onlyMetadata(f, a):
+			return "destructive operation on the block device " + shown(&a.Path), true
+		case a.Kind == shell.Command:
+			if reason := catastrophe(f, i, place); reason != "" {
+				return reason, true
+			}
+		}
+	}
+	return "", false
+}
+
+// spellsForkBomb reports whether a line that could not be read holds a
+// function that is nothing but itself, twice, in a pipe and in the background:
+// bash rejects :(){:|:&};: for want of a blank, other shells do not.
+func spellsForkBomb(line string) bool {
+	squeezed := strings.Join(strings.Fields(line), "")
+	for rest := squeezed; ; {
+		name, behind, ok := strings.Cut(rest, "(){")
+		if !ok {
+			return false
+		}
+		name = name[strings.LastIndexAny(name, ";&|\n(){}")+1:]
+		if name != "" && strings.HasPrefix(behind, name+"|"+name+"&}") {
+			return true
+		}
+		rest = behind
+	}
+}
+
+// handlesNames are the programs whose write of a path does not go onto the
+// device behind it.
+var handlesNames = []string{"chattr", "chgrp", "chmod", "chown", "install", "ln", "mkdir", "mknod", "rm", "rmdir", "setfacl", "touch", "unlink"}
+
+func onlyMetadata(f *shell.Facts, a *shell.Action) bool {
+	if a.Redirect || a.Parent < 0 || a.Parent >= len(f.Actions) {
+		return false
+	}
+	return slices.Contains(handlesNames, programName(&f.Actions[a.Parent]))
+}
+
+// programName is the last path segment of a command's name, "" if it is not
+// known.
+func programName(a *shell.Action) string {
+	if len(a.Words) == 0 || !a.Words[0].Known() {
+		return ""
+	}
+	return path.Base(a.Words[0].Text)
+}
+
+// catastrophe returns why the command at index i is catastrophic, or "".
+func catastrophe(f *shell.Facts, i int, place Place) string {
+	a := &f.Actions[i]
+	name := programName(a)
+	t := target{facts: f, action: a, place: place, moved: moves(f, i)}
+	switch {
+	case name == "rm" || name == "srm":
+		return t.removal()
+	case name == "find":
+		return t.findRemoval(i)
+	case makesFileSystem(name):
+		return t.formatting(name)
+	case slices.Contains(overwriters, name):
+		return t.overwriting(name)
+	}
+	return ""
+}
+
+// makesFileSystem reports whether a program's name is that of mkfs or one of
+// its kind.
+func makesFileSystem(name string) bool {
+	switch name {
+	case "mkfs", "mke2fs", "mkdosfs", "mkntfs", "newfs":
+		return true
+	}
+	return strings.HasPrefix(name, "mkfs.") || strings.HasPrefix(name, "newfs_")
+}
+
+// overwriters destroy the block device that an operand names.
+var overwriters = []string{"blkdiscard", "cp", "dc3dd", "dcfldd", "dd", "ddrescue", "mkswap", "shred", "sgdisk", "tee", "truncate", "wipefs"}
+
+// target looks at what one command removes or overwrites.
+type target struct {
+	facts  *shell.Facts
+	action *shell.Action
+	place  Place
+	moved  bool // the line changes the directory before the command
+}
+
+// moves reports whether a command before index i changes the directory.
+func moves(f *shell.Facts, i int) bool {
+	for k := range f.Actions[:i] {
+		switch programName(&f.Actions[k]) {
+		case "cd", "pushd", "popd":
+			return true
+		}
+	}
+	return false
+}
+
+func (t *target) formatting(name string) string {
+	if u := read(t.action, name); u.asksForHelp() {
+		return ""
+	}
+	return "makes a file system (" + name + ")"
+}
+
+// overwriting: the operands that are written are Write actions too, where the
+// catalogue knows the program.
+func (t *target) overwriting(name string) string {
+	u := read(t.action, name)
+	for n, arg := range u.scan.Args {
+		w := t.action.Words[arg.Word]
+		switch name {
+		case "dd", "dc3dd", "dcfldd":
+			rest, ok := strings.CutPrefix(w.Text, "of=")
+			if !ok || len(w.Holes) > 0 && w.Holes[0].At < len("of=") {
+				continue
+			}
+			w = shell.Word{Text: rest, Holes: shifted(w.Holes, len("of="))}
+		case "cp", "ddrescue":
+			if n+1 < len(u.scan.Args) {
+				continue
+			}
+		case "wipefs":
+			if !u.option("-a", false) && !u.option("--all", false) {
+				return ""
+			}
+		}
+		if arg.Kind == shell.ArgOperand && device(&w) {
+			return "destructive operation on the block device " + w.Text
+		}
+	}
+	return ""
+}
+
+func shifted(holes []shell.Hole, by int) []shell.Hole {
+	var out []shell.Hole
+	for _, h := range holes {
+		out = append(out, shell.Hole{At: h.At - by, Kind: h.Kind})
+	}
+	return out
+}
+
+// removal looks at the operands of rm.
+func (t *target) removal() string {
+	u := read(t.action, "rm")
+	recursive := u.option("-r", false) || u.option("-R", false) || u.option("--recursive", false) ||
+		u.option("--no-preserve-root", false)
+	if !recursive && !u.unsure {
+		return ""
+	}
+	for _, arg := range u.scan.Args {
+		if arg.Kind != shell.ArgOperand && arg.Kind != shell.ArgUnsure {
+			continue
+		}
+		// Without a certain -r only a directory itself counts: rm without it
+		// could not remove one anyway.
+		if what := t.everything(arg.Word, recursive); what != "" {
+			return "recursive removal of " + what
+		}
+	}
+	return ""
+}
+
+// everything returns what the word at the index stands for if removing it is
+// catastrophic, else "". Pathname expansions are looked at if globs is set.
+func (t *target) everything(at int, globs bool) string {
+	w := &t.action.Words[at]
+	if spelling := t.spelling(w); spelling != "" {
+		return spelling
+	}
+	if len(w.Holes) > 0 && !(globs && onlyGlobs(w)) || len(w.Holes) == 0 && w.Split {
+		return ""
+	}
+	dir, all := contents(w)
+	switch {
+	case all && onlyDots(dir) && t.nowhere():
+		return orDot(dir) + "/*"
+	case !all && len(w.Holes) == 0 && onlyDots(dir):
+		return dir
+	}
+	for _, p := range t.absolute(dir) {
+		if len(w.Holes) == 0 || all {
+			if t.vital(p) {
+				return p
+			}
+		}
+	}
+	return t.meets(w)
+}
+
+func orDot(dir string) string {
+	if dir == "" {
+		return "."
+	}
+	return dir
+}
+
+// nowhere reports whether the directory is not known although the line does
+// not leave it: it is where the agent works.
+func (t *target) nowhere() bool {
+	if t.moved {
+		return false
+	}
+	for i := range t.action.Dirs {
+		if t.action.Dirs[i].Known() {
+			return false
+		}
+	}
+	return true
+}
+
+// spellings are words for the home and the directory, each known by its form.
+var spellings = []string{"~", "$HOME", "${HOME}", "$PWD", "${PWD}", "$(pwd)", "`pwd`"}
+
+// spelling returns the text of a word with holes if it is the home or the
+// directory by its spelling, whole or with / or /* behind it.
+func (t *target) spelling(w *shell.Word) string {
+	if len(w.Holes) == 0 || w.End <= w.Pos || w.End > len(t.facts.Source) {
+		return ""
+	}
+	text := t.facts.Source[w.Pos:w.End]
+	plain := strings.TrimRight(strings.ReplaceAll(text, `"`, ""), "*/.")
+	if strings.ContainsRune(text, '\'') || !slices.Contains(spellings, plain) {
+		return ""
+	}
+	if t.moved && strings.Contains(plain, "wd") || t.moved && strings.Contains(plain, "PWD") {
+		return ""
+	}
+	return text
+}
+
+func onlyGlobs(w *shell.Word) bool {
+	for _, h := range w.Holes {
+		if h.Kind != shell.Glob {
+			return false
+		}
+	}
+	return true
+}
+
+// contents splits a word into the directory that it names and whether it means
+// all that lies in it: the last segments are nothing but an expansion.
+func contents(w *shell.Word) (dir string, all bool) {
+	text := w.Text
+	if len(w.Holes) == 0 {
+		return text, false
+	}
+	first := w.Holes[0].At
+	for _, segment := range strings.Split(text[first:], "/") {
+		if segment != "" {
+			return text, false
+		}
+	}
+	slash := strings.LastIndexByte(text[:first], '/') + 1
+	if strings.Trim(text[slash:first], ".") != "" {
+		return text, false
+	}
+	return text[:slash], true
+}
+
+// onlyDots reports whether a relative path is nothing but ., .. and slashes.
+func onlyDots(dir string) bool {
+	if strings.HasPrefix(dir, "/") {
+		return false
+	}
+	for _, segment := range strings.Split(dir, "/") {
+		if segment != "" && segment != "." && segment != ".." {
+			return false
+		}
+	}
+	return true
+}
+
+// absolute returns the cleaned paths that a path may stand for: one for each
+// directory that is known.
+func (t *target) absolute(dir string) []string {
+	if strings.HasPrefix(dir, "/") {
+		return []string{t.real(dir)}
+	}
+	var out []string
+	for i := range t.action.Dirs {
+		if d := &t.action.Dirs[i]; d.Known() && strings.HasPrefix(d.Text, "/") {
+			out = append(out, t.real(d.Text+"/"+dir))
+		}
+	}
+	return out
+}
+
+// real cleans a path and undoes the names that the kernel has for / .
+func (t *target) real(p string) string {
+	p = path.Clean(p)
+	if rest, ok := strings.CutPrefix(p, "/proc/"); ok {
+		_, rest, _ = strings.Cut(rest, "/")
+		if rest == "root" || strings.HasPrefix(rest, "root/") {
+			return path.Clean("/" + strings.TrimPrefix(rest, "root"))
+		}
+	}
+	return p
+}
+
+// system are the directories without which a machine, or its users' data, is
+// gone.
+var system = []string{
+	"/", "/applications", "/bin", "/boot", "/boot/efi", "/dev", "/etc", "/home", "/lib", "/lib32", "/lib64",
+	"/library", "/libx32", "/media", "/mnt", "/opt", "/private", "/private/etc", "/private/var", "/proc",
+	"/root", "/run", "/sbin", "/srv", "/sys", "/system", "/users", "/usr", "/usr/bin", "/usr/lib",
+	"/usr/lib64", "/usr/libexec", "/usr/local", "/usr/sbin", "/usr/share", "/var", "/var/lib", "/volumes",
+}
+
+// vital reports whether a cleaned path may not be removed: a directory of the
+// system, somebody's home, the workspace or what it lies in.
+func (t *target) vital(p string) bool {
+	lower := strings.ToLower(p)
+	if slices.Contains(system, lower) {
+		return true
+	}
+	if up := path.Dir(lower); up == "/home" || up == "/users" {
+		return true
+	}
+	return holds(p, t.place.Home) || holds(p, t.place.Workspace)
+}
+
+// holds reports whether dir is p or lies below it; no dir lies nowhere.
+func holds(p, dir string) bool {
+	if dir == "" {
+		return false
+	}
+	dir = path.Clean(dir)
+	return dir == p || strings.HasPrefix(dir, strings.TrimSuffix(p, "/")+"/")
+}
+
+// meets returns the directory of the system that a word with expansions can
+// meet, or "".
+func (t *target) meets(w *shell.Word) string {
+	if len(w.Holes) == 0 || !strings.HasPrefix(w.Text, "/") {
+		return ""
+	}
+	pattern := strings.ToLower(strings.TrimRight(starred(w), "/"))
+	for _, dir := range append(slices.Clip(system), t.place.Home, t.place.Workspace) {
+		if dir != "" && strings.Count(dir, "/") == strings.Count(pattern, "/") && star(pattern, strings.ToLower(dir)) {
+			return dir
+		}
+	}
+	return ""
+}
+
+// starred is the text of a word with a * for each hole.
+func starred(w *shell.Word) string {
+	var sb strings.Builder
+	at := 0
+	for _, h := range w.Holes {
+		sb.WriteString(w.Text[at:h.At])
+		sb.WriteByte('*')
+		at = h.At
+	}
+	sb.WriteString(w.Text[at:])
+	return sb.String()
+}
+
+// narrowing are the tests of find that leave some files out. Others (-type,
+// -maxdepth …) still take nearly all.
+var narrowing = []string{
+	"-amin", "-anewer", "-atime", "-cmin", "-cnewer", "-ctime", "-empty", "-executable", "-fstype", "-gid", "-group",
+	"-ilname", "-iname", "-inum", "-ipath", "-iregex", "-iwholename", "-links", "-lname", "-mmin", "-mtime", "-name",
+	"-newer", "-nogroup", "-nouser", "-path", "-perm", "-readable", "-regex", "-samefile", "-size", "-uid", "-used",
+	"-user", "-wholename", "-writable",
+}
+
+// findRemoval looks at find with -delete, or with a child that removes
+// recursively, and no test that narrows it down.
+func (t *target) findRemoval(i int) string {
+	words := t.action.Words
+	removes, narrowed := t.removesFound(i), false
+	expression := len(words)
+	for k := 1; k < len(words); k++ {
+		text := words[k].Text
+		if strings.HasPrefix(text, "-") && len(text) > 2 || text == "(" || text == "!" {
+			expression = min(expression, k)
+		}
+		removes = removes || text == "-delete" && words[k].Known()
+		narrowed = narrowed || t.narrows(k)
+	}
+	if !removes || narrowed {
+		return ""
+	}
+	for k := 1; k < expression; k++ {
+		if what := t.start(k); what != "" {
+			return "recursive removal of " + what
+		}
+	}
+	return ""
+}
+
+// narrows reports whether the word at k is a test that leaves files out: not
+// behind a negation, not beside an alternative, and not for the pattern *.
+func (t *target) narrows(k int) bool {
+	words := t.action.Words
+	if !slices.Contains(narrowing, words[k].Text) && !strings.HasPrefix(words[k].Text, "-newer") {
+		return false
+	}
+	if before := words[k-1].Text; before == "!" || before == "-not" {
+		return false
+	}
+	for i := range words {
+		if text := words[i].Text; text == "-o" || text == "-or" || text == "," {
+			return false
+		}
+	}
+	return k+1 >= len(words) || strings.Trim(words[k+1].Text, "*") != "" || !words[k+1].Known()
+}
+
+// removesFound reports whether the find at index i runs rm -r on what it finds.
+func (t *target) removesFound(i int) bool {
+	for k := i + 1; k < len(t.facts.Actions); k++ {
+		c := &t.facts.Actions[k]
+		if c.Kind != shell.Command || c.Parent != i || programName(c) != "rm" {
+			continue
+		}
+		u := read(c, "rm")
+		if u.option("-r", false) || u.option("-R", false) || u.option("--recursive", false) {
+			return true
+		}
+	}
+	return false
+}
+
+// start returns the starting point of find at k if it is vital. A dot alone is
+// not: find . -delete in the workspace is high, as seed 4 has it.
+func (t *target) start(k int) string {
+	w := &t.action.Words[k]
+	if spelling := t.spelling(w); spelling != "" {
+		return spelling
+	}
+	if !w.Known() {
+		return ""
+	}
+	saved := t.place
+	if onlyDots(w.Text) {
+		t.place.Workspace = ""
+	}
+	defer func() { t.place = saved }()
+	for _, p := range t.absolute(w.Text) {
+		if t.vital(p) {
+			return p
+		}
+	}
+	return ""
+}

@@ -1,0 +1,22 @@
+package risk
+
+// Rows of profile Terminal.
+var (
+	stopsLater = []row{{class: High, reason: power}}
+	allHigh    = []row{{class: High, reason: services}}
+)
+
+// terminal is what profile Terminal has instead of the entries of defaults:
+// the lists of seed 4, where a person sits at the terminal and may say yes to
+// a restart, and where every systemctl is high.
+var terminal = []program{
+	{"halt", stopsLater},
+	{"init", stopsLater},
+	{"kexec", stopsLater},
+	{"poweroff", stopsLater},
+	{"reboot", stopsLater},
+	{"service", allHigh},
+	{"shutdown", stopsLater},
+	{"systemctl", allHigh},
+	{"telinit", stopsLater},
+}
