@@ -30,6 +30,9 @@ type Program struct {
 	Plain bool
 	// Workdir: takes configuration from the directory it is started in.
 	Workdir bool
+	// Here: writes files in the directory it is in whose names the words do not
+	// tell (split, unzip, wget without -O).
+	Here bool
 	// Stdin: without an operand it runs what it reads from standard input.
 	Stdin bool
 	// Special names the reader in Go for what a table cannot say (sed, awk,
@@ -73,6 +76,7 @@ const (
 	RunsText                     // the rest, joined by blanks, is shell text (eval, watch, ssh after the host)
 	Script                       // the first is a program file in the language of the program, the rest its arguments
 	Assigns                      // NAME=value words (export, declare): see Special
+	Transfer                     // as Copy, but not the program's purpose; host:path is not of this machine (scp, rsync)
 	Unread                       // the catalogue does not know: an unknown argument proves nothing
 )
 
@@ -101,22 +105,23 @@ type Effect uint8
 
 // The effects.
 const (
-	EffNone      Effect = iota // nothing of interest
-	EffRun                     // the value is shell text that is run
-	EffProgram                 // the value names a program, library or configuration that is obeyed
-	EffCode                    // the value is code in another language
-	EffWrite                   // the value is a path that is written
-	EffRead                    // the value is a path that is read, beside the program's purpose
-	EffSend                    // the value is a path that is read and sent to a host: proves no allow
-	EffInput                   // the value is a path that is read, and that is the purpose (grep -f, tail operands)
-	EffDir                     // the value is the directory that operands are relative to
-	EffURL                     // the value is a URL that is fetched
-	EffOpaque                  // its presence may make the program do anything
-	EffUnproven                // its presence proves no allow
-	EffWriteHere               // writes a file of unknown name in the directory (curl -O)
-	EffInPlace                 // the operands are written as well (sed -i)
-	EffPattern                 // gives the pattern or script, so that no operand is one
-	EffRecursive               // operands are read recursively (grep -r)
-	EffTarget                  // the value is the target directory of Copy or Move (cp -t)
-	EffSystem                  // changes the system (date -s): proves no allow, moderate at least
+	EffNone        Effect = iota // nothing of interest
+	EffRun                       // the value is shell text that is run
+	EffProgram                   // the value names a program, library or configuration that is obeyed
+	EffCode                      // the value is code in another language
+	EffWrite                     // the value is a path that is written
+	EffRead                      // the value is a path that is read, beside the program's purpose
+	EffSend                      // the value is a path that is read and sent to a host: proves no allow
+	EffInput                     // the value is a path that is read, and that is the purpose (grep -f, tail operands)
+	EffDir                       // the value is the directory that operands are relative to
+	EffURL                       // the value is a URL that is fetched
+	EffOpaque                    // its presence may make the program do anything
+	EffUnproven                  // its presence proves no allow
+	EffWriteHere                 // writes a file of unknown name in the directory (curl -O)
+	EffInPlace                   // the operands are written as well (sed -i)
+	EffPattern                   // gives the pattern or script, so that no operand is one
+	EffPatternFile               // the value is a path that is read for the pattern, so that no operand is one (grep -f)
+	EffRecursive                 // operands are read recursively (grep -r)
+	EffTarget                    // the value is the target directory of Copy or Move (cp -t)
+	EffSystem                    // changes the system (date -s): proves no allow, moderate at least
 )
