@@ -117,6 +117,31 @@ type Decision struct {
 	Question bool
 }
 
+// String returns the behavior's name: allow, ask, deny; what is none of them
+// reads as deny.
+func (b Behavior) String() string {
+	switch b {
+	case Allow:
+		return "allow"
+	case Ask:
+		return "ask"
+	}
+	return "deny"
+}
+
+var layerNames = [...]string{
+	"invalid", "guard", "session-deny", "deny-list", "session-allow",
+	"mode", "allow-list", "ask-list", "rules", "default",
+}
+
+// String returns the layer's name, "invalid" for what is no layer.
+func (l Layer) String() string {
+	if int(l) >= len(layerNames) {
+		l = 0
+	}
+	return layerNames[l]
+}
+
 // Part is one action of a tool use that was not allowed.
 type Part struct {
 	Action string // "run npm install", "write /tmp/x"

@@ -1,0 +1,342 @@
+package permission
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/risk"
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+// The limits of a tool use; what is beyond them is denied. A longer command
+// line than shell.MaxLine is read as opaque, so that a person may still see it.
+const (
+	maxInput = 16 << 20 // bytes of the input
+	maxName  = 512      // bytes of the tool's name
+	maxField = 16 << 10 // bytes of a path or a URL
+)
+
+// tool says how the input of a built-in tool is read. Tools without an entry
+// are used as a whole: patterns.Name says what they are asked for.
+type tool struct {
+	kind patterns.Kind
+	// field names the path, the URL or the command line.
+	field string
+	// dir: the field may be absent, it is the directory of the shell then.
+	dir bool
+	// tree: everything below the path as well.
+	tree bool
+	// glob names a field with a pattern whose leading directories are followed
+	// from the path.
+	glob string
+}
+
+var tools = map[string]tool{
+	"Bash":         {kind: patterns.RunCommand, field: "command"},
+	"Monitor":      {kind: patterns.RunCommand, field: "command"},
+	"Read":         {kind: patterns.ReadPath, field: "file_path"},
+	"NotebookRead": {kind: patterns.ReadPath, field: "notebook_path"},
+	"LS":           {kind: patterns.ReadPath, field: "path", dir: true},
+	"Grep":         {kind: patterns.ReadPath, field: "path", dir: true, tree: true},
+	"Glob":         {kind: patterns.ReadPath, field: "path", dir: true, tree: true, glob: "pattern"},
+	"Edit":         {kind: patterns.WritePath, field: "file_path"},
+	"MultiEdit":    {kind: patterns.WritePath, field: "file_path"},
+	"Write":        {kind: patterns.WritePath, field: "file_path"},
+	"NotebookEdit": {kind: patterns.WritePath, field: "notebook_path"},
+	"WebFetch":     {kind: patterns.FetchURL, field: "url"},
+}
+
+// housekeeping are the tools that count as listed in every mode. The list is
+// closed.
+var housekeeping = map[string]bool{
+	"TodoWrite": true, "TaskCreate": true, "TaskGet": true, "TaskList": true,
+	"TaskUpdate": true, "TaskOutput": true, "TaskStop": true, "ToolSearch": true,
+	"ListAgents": true, "ReportFindings": true, "EnterPlanMode": true,
+	"Agent": true, "Task": true, "SendMessage": true,
+}
+
+// The tools that are neither allowed nor refused by lists and modes.
+const (
+	askQuestion = "AskUserQuestion"
+	exitPlan    = "ExitPlanMode"
+	unsandboxed = "dangerouslyDisableSandbox"
+)
+
+// fields are the keys that are looked at: an input with a twin of one, equal
+// but for its case, is refused.
+var fields = []string{
+	"command", "file_path", "notebook_path", "path", "pattern", "url", unsandboxed,
+	"questions", "answers", "skill", "subagent_type", "query", "name",
+}
+
+// act is one action of a tool use, as the layers see it.
+type act struct {
+	sub patterns.Subject
+	// does is the action in the terms of package shell. For a use of a tool
+	// that is no command, read, write or fetch it is nil.
+	does *shell.Action
+	// parent is the index of the act that does this one, -1 for none.
+	parent int
+	// free: it needs no answer, only ask and deny rules are asked about it.
+	free bool
+	// inside: the path is proven to lie inside the workspace.
+	inside bool
+	// protected: a mode does not answer for the path.
+	protected bool
+	class     risk.Class
+}
+
+// command reports whether a is part of a command line.
+func (a *act) command() bool { return a.sub.Line != "" }
+
+// read turns a tool use into the actions of e. An error says what is malformed
+// about it.
+func (e *evaluation) read() error {
+	if err := checkName(e.use.Tool); err != nil {
+		return err
+	}
+	t, known := tools[e.use.Tool]
+	input, err := strictjson.Object(e.use.Input, strictjson.MaxSize(maxInput), strictjson.Known(fields...))
+	if err != nil {
+		return fmt.Errorf("the input of %s: %w", e.use.Tool, err)
+	}
+	e.input = input
+	if path.IsAbs(e.use.Dir) {
+		e.dir = e.use.Dir
+	}
+	switch {
+	case !known:
+		e.readOther()
+		return nil
+	case t.kind == patterns.RunCommand:
+		return e.readLine(t)
+	}
+	return e.readField(t)
+}
+
+func checkName(name string) error {
+	switch {
+	case name == "":
+		return errors.New("the tool use names no tool")
+	case len(name) > maxName:
+		return fmt.Errorf("the tool's name is longer than %d bytes", maxName)
+	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
+		return fmt.Errorf("the tool's name %q holds control characters or is not UTF-8", name)
+	}
+	return nil
+}
+
+// text returns a field of the input that must be a string.
+func (e *evaluation) text(field string) (string, error) {
+	v, ok := e.input[field]
+	if !ok {
+		return "", fmt.Errorf("the input of %s has no %q", e.use.Tool, field)
+	}
+	s, ok := v.(string)
+	if !ok {
+		return "", fmt.Errorf("%q in the input of %s is no string", field, e.use.Tool)
+	}
+	if strings.IndexByte(s, 0) >= 0 {
+		return "", fmt.Errorf("%q in the input of %s holds a NUL byte", field, e.use.Tool)
+	}
+	return s, nil
+}
+
+// readOther reads the use of a tool that is used as a whole.
+func (e *evaluation) readOther() {
+	class := risk.Moderate
+	if housekeeping[e.use.Tool] {
+		class = risk.Safe
+	}
+	e.acts = append(e.acts, act{
+		sub: patterns.Subject{
+			Kind: patterns.UseTool,
+			Tool: e.use.Tool,
+			Name: patterns.Name(e.use.Tool, e.input),
+		},
+		parent: -1,
+		class:  class,
+	})
+}
+
+// readField reads the use of a tool that reads, writes or fetches what one
+// field of its input says.
+func (e *evaluation) readField(t tool) error {
+	word, err := e.target(t)
+	if err != nil {
+		return err
+	}
+	if len(word.Text) > maxField {
+		return fmt.Errorf("%q in the input of %s is longer than %d bytes", t.field, e.use.Tool, maxField)
+	}
+	does := &shell.Action{
+		Kind: shellKind(t.kind), Need: shell.NeedCover, Path: word,
+		Recursive: t.tree, Parent: -1, From: -1,
+	}
+	e.add(does, patterns.Subject{Tool: e.use.Tool})
+	return nil
+}
+
+// target returns the path or the URL that a tool is asked for.
+func (e *evaluation) target(t tool) (shell.Word, error) {
+	word := shell.Word{Text: e.dir}
+	if e.dir == "" {
+		word.Holes = []shell.Hole{{}}
+	}
+	if v, ok := e.input[t.field]; !t.dir || ok && v != nil {
+		text, err := e.text(t.field)
+		if err != nil {
+			return word, err
+		}
+		word = shell.Word{Text: text}
+	}
+	if t.glob == "" {
+		return word, nil
+	}
+	pattern, err := e.text(t.glob)
+	if err != nil {
+		return word, err
+	}
+	return follow(word, pattern), nil
+}
+
+// follow returns the directory that a glob pattern starts from: dir, or where
+// the pattern's leading directories lead. It is unknown when a later part of
+// the pattern can lead out again.
+func follow(dir shell.Word, pattern string) shell.Word {
+	lead, rest := pattern, ""
+	if at := strings.IndexAny(pattern, `*?[{\`); at >= 0 {
+		lead, rest = pattern[:at], pattern[at:]
+	}
+	lead = lead[:strings.LastIndexByte(lead, '/')+1]
+	if path.IsAbs(lead) {
+		dir = shell.Word{Text: lead}
+	} else if lead != "" {
+		dir.Text += "/" + lead
+	}
+	for _, out := range []string{"..", "{/", ",/", `\`} {
+		if strings.Contains(rest, out) {
+			return shell.Word{Holes: []shell.Hole{{Kind: shell.AnyText}}}
+		}
+	}
+	return dir
+}
+
+func shellKind(k patterns.Kind) shell.Kind {
+	switch k {
+	case patterns.ReadPath:
+		return shell.Read
+	case patterns.WritePath:
+		return shell.Write
+	}
+	return shell.Fetch
+}
+
+// readLine reads a command line.
+func (e *evaluation) readLine(t tool) error {
+	line, err := e.text(t.field)
+	if err != nil {
+		return err
+	}
+	if strings.TrimSpace(line) == "" {
+		return fmt.Errorf("the command line of %s is empty", e.use.Tool)
+	}
+	e.facts = shell.Analyze(line, shell.Options{
+		Dir:       e.dir,
+		Home:      e.policy.Place.Home,
+		Workspace: e.policy.Place.Workspace,
+		Dialect:   e.use.Dialect,
+		Catalog:   e.policy.Catalog,
+	})
+	e.acts = make([]act, 0, len(e.facts.Actions)+2)
+	runs, hidden := false, false
+	for i := range e.facts.Actions {
+		does := &e.facts.Actions[i]
+		e.add(does, patterns.Subject{Tool: "Bash", Line: line, Simple: e.facts.Simple})
+		hidden = hidden || does.Kind == shell.Opaque
+		runs = runs || hidden || does.Kind == shell.Command
+	}
+	if hidden {
+		e.raise(risk.Facts(e.facts, e.policy.Profile).Class)
+	}
+	if !runs {
+		// Only redirections or assignments: a deny for Bash as a whole still
+		// has to see that Bash is used.
+		e.addFree(patterns.Subject{Kind: patterns.Hidden, Tool: "Bash", Line: line})
+	}
+	if e.use.Tool != "Bash" {
+		e.addFree(patterns.Subject{Kind: patterns.UseTool, Tool: e.use.Tool})
+	}
+	return nil
+}
+
+// raise lifts the opaque spots to the class of the whole line, which may be
+// higher than that of its parts (a program that is fetched and run).
+func (e *evaluation) raise(class risk.Class) {
+	if class <= e.class() {
+		return
+	}
+	for i := range e.acts {
+		if e.acts[i].sub.Kind == patterns.Hidden {
+			e.acts[i].class = class
+		}
+	}
+}
+
+func (e *evaluation) addFree(sub patterns.Subject) {
+	e.acts = append(e.acts, act{sub: sub, parent: -1, free: true, class: risk.Safe})
+}
+
+// add appends the action to e.acts; sub holds what is known of the tool use.
+func (e *evaluation) add(does *shell.Action, sub patterns.Subject) {
+	a := act{sub: sub, does: does, parent: does.Parent}
+	if a.parent >= len(e.acts) {
+		a.parent = -1 // a parent stands before what it does
+	}
+	place := e.policy.Place
+	switch does.Kind {
+	case shell.Command:
+		a.sub.Kind, a.sub.Command = patterns.RunCommand, does
+	case shell.Read, shell.Write:
+		a.sub.Kind = patterns.ReadPath
+		if does.Kind == shell.Write {
+			a.sub.Kind = patterns.WritePath
+		}
+		a.sub.Path = patterns.NewPath(does.Path, e.dir, place, e.resolve)
+		a.inside = a.sub.Path.Inside() == patterns.Yes
+	case shell.Fetch:
+		a.sub.Kind, a.sub.URL = patterns.FetchURL, patterns.NewURL(does.Path)
+	default:
+		a.sub.Kind, a.sub.May = patterns.Hidden, does.May
+		if does.Kind != shell.Opaque {
+			a.sub.May = shell.MayRun
+		}
+	}
+	a.protected = a.sub.Kind == patterns.WritePath && (e.traits.AllowsEdits || e.traits.AllowsAll) && e.protects(&a)
+	a.free = does.Need == shell.NeedNone || does.Need == shell.NeedOutside && a.inside && !a.protected
+	a.class = e.classify(does)
+	e.acts = append(e.acts, a)
+}
+
+// classify returns the risk of an action; what has none counts as forbidden.
+func (e *evaluation) classify(does *shell.Action) risk.Class {
+	class := risk.Action(does, e.policy.Profile).Class
+	if class < risk.Safe || class > risk.Forbidden {
+		return risk.Forbidden
+	}
+	return class
+}
+
+// resolve follows symbolic links, without an Env nothing is known of them.
+func (e *evaluation) resolve(name string) (string, bool) {
+	if e.env == nil {
+		return "", false
+	}
+	return e.env.Resolve(name)
+}

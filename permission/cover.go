@@ -1,0 +1,106 @@
+package permission
+
+import (
+	"math"
+
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+// exactOnly is a patterns.Query.Reach that only an exact rule has.
+const exactOnly = math.MaxInt
+
+// cover returns the rule of a set of allow rules that proves an action
+// allowed, nil if none does. For an action of tier 3 a bare rule does not
+// count.
+func (e *evaluation) cover(set *patterns.Set, i int) *patterns.Rule {
+	return e.coverBy(set, i, e.strict(i))
+}
+
+func (e *evaluation) coverBy(set *patterns.Set, i int, specific bool) *patterns.Rule {
+	if set.Len() == 0 {
+		return nil
+	}
+	a := &e.acts[i]
+	q := patterns.Query{Specific: specific}
+	if a.sub.Kind == patterns.RunCommand && a.does.Unproven != "" {
+		q.Reach = exactOnly
+	}
+	if rule := yes(set, &a.sub, q); rule != nil || !a.command() {
+		return rule
+	}
+	if rule := e.coverLine(set, a, specific); rule != nil {
+		return rule
+	}
+	if rule := e.coverParent(set, i, specific); rule != nil {
+		return rule
+	}
+	if a.parent >= 0 && a.inside && a.sub.Kind == patterns.WritePath && a.does.Purpose {
+		return e.coverBy(set, a.parent, specific)
+	}
+	return nil
+}
+
+func yes(set *patterns.Set, sub *patterns.Subject, q patterns.Query) *patterns.Rule {
+	if rule, m := set.Match(sub, q); m == patterns.Yes {
+		return rule
+	}
+	return nil
+}
+
+// coverLine returns a rule that covers whatever the line does: bare Bash, or a
+// rule for exactly this line. Nothing else covers an opaque spot, which is how
+// it is found.
+func (e *evaluation) coverLine(set *patterns.Set, a *act, specific bool) *patterns.Rule {
+	anything := patterns.Subject{
+		Kind: patterns.Hidden, Tool: a.sub.Tool, Line: a.sub.Line, Simple: a.sub.Simple,
+		May: shell.MayRun | shell.MayRead | shell.MayWrite | shell.MayFetch,
+	}
+	return yes(set, &anything, patterns.Query{Specific: specific})
+}
+
+// coverParent returns a rule for a command that does i: one for exactly its
+// words, which covers all that they do, or, if i is a command, one whose own
+// words reach into it.
+func (e *evaluation) coverParent(set *patterns.Set, i int, specific bool) *patterns.Rule {
+	reach := exactOnly
+	if e.acts[i].sub.Kind == patterns.RunCommand {
+		reach = e.further(0, i)
+	}
+	for at := i; ; {
+		parent := e.acts[at].parent
+		if parent < 0 || e.acts[at].does.Redirect {
+			return nil
+		}
+		p := &e.acts[parent]
+		q := patterns.Query{Specific: specific, Reach: reach}
+		if p.does.Unproven != "" {
+			q.Reach = exactOnly
+		}
+		if rule := yes(set, &p.sub, q); rule != nil {
+			return rule
+		}
+		reach, at = e.further(reach, parent), parent
+	}
+}
+
+// further returns how far the words of a rule for the parent of i must reach
+// to reach as far as reach into the words of i.
+func (e *evaluation) further(reach, i int) int {
+	does := e.acts[i].does
+	if reach == exactOnly || does.From < 1 || does.Unproven != "" {
+		return exactOnly
+	}
+	return reach + does.From
+}
+
+// possible looks for an action in a set of ask or deny rules, and for what
+// lies below it when it goes through a whole directory.
+func (e *evaluation) possible(set *patterns.Set, i int, q patterns.Query) (*patterns.Rule, patterns.Match) {
+	a := &e.acts[i]
+	rule, m := set.Match(&a.sub, q)
+	if m != patterns.No || a.does == nil || !a.does.Recursive || a.sub.Path == nil {
+		return rule, m
+	}
+	return e.below(set, a, q)
+}

@@ -1,0 +1,458 @@
+package permission
+
+import (
+	"fmt"
+
+	"github.com/agent-wrapper/agent-wrapper/modes"
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/risk"
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+// evaluation is the decision of one tool use while it is being made.
+type evaluation struct {
+	policy  *Policy
+	said    *standing // the session, as it was at the beginning
+	use     *ToolUse
+	env     Env
+	ceiling Ceiling
+	traits  modes.Traits
+
+	dir   string // use.Dir if it is an absolute path
+	input map[string]any
+	facts *shell.Facts // of a command line, else nil
+	acts  []act
+	edits []edit // for a mode that allows edits: what each command writes
+}
+
+// answer is what a layer says to an action. Without a behavior it says
+// nothing.
+type answer struct {
+	behavior Behavior
+	layer    Layer
+	rule     cause
+	reason   string
+	held     bool // an ask that no later layer lifts
+}
+
+// cause is the rule behind an answer.
+type cause struct {
+	text    string
+	source  patterns.Source
+	message string // the words that the rule has for the model
+}
+
+func because(r *patterns.Rule) cause {
+	if r == nil {
+		return cause{}
+	}
+	return cause{text: r.String(), source: r.Source()}
+}
+
+func (a answer) given() bool { return a.behavior != 0 }
+
+// Evaluate decides a tool use. It has no effects and no input but its
+// arguments: env has the only calls out. A nil session has no rules; a nil tr
+// costs nothing, another one is filled for explaining the decision.
+func Evaluate(p *Policy, s *Session, use *ToolUse, env Env, tr *Trace) Decision {
+	return decide(p, s.standing(), use, env, nil, tr)
+}
+
+// decide is Evaluate with a ceiling. Whatever goes wrong is a deny.
+func decide(p *Policy, said *standing, use *ToolUse, env Env, ceiling Ceiling, tr *Trace) (d Decision) {
+	defer func() {
+		if r := recover(); r != nil {
+			d = refused(fmt.Sprintf("the evaluator failed: %v", r))
+		}
+		if tr != nil {
+			tr.Decision = d
+		}
+	}()
+	if p == nil || !p.Mode.Valid() {
+		return refused("there is no valid policy")
+	}
+	if use == nil {
+		return refused("there is no tool use")
+	}
+	e := &evaluation{
+		policy: p, said: said, use: use, env: env, ceiling: ceiling,
+		traits: p.Mode.Traits(),
+	}
+	if err := e.read(); err != nil {
+		return refused(err.Error())
+	}
+	tr.fill(e)
+	return e.decide()
+}
+
+// refused is the guard's decision about a tool use that cannot be read.
+func refused(why string) Decision {
+	return Decision{
+		Behavior: Deny,
+		Layer:    LayerGuard,
+		Reason:   why,
+		Message:  "Denied: " + why,
+		Risk:     risk.Forbidden,
+		Tier:     risk.Forbidden.Tier(),
+	}
+}
+
+// decide asks the layers. Hard denies stand wherever they are found, so they
+// are looked for first, over all actions; then each action takes the answer of
+// the first layer that has one, and the strictest action decides.
+func (e *evaluation) decide() Decision {
+	held, at, denied := e.hard()
+	if denied {
+		return e.decision(held, at)
+	}
+	if e.asksPerson() {
+		return e.asked(answer{behavior: Ask, layer: LayerDefault, reason: "it is for a person to answer", held: true}, 0)
+	}
+	worst, where := answer{}, 0
+	for i := range e.acts {
+		a := e.first(i)
+		if a.behavior > worst.behavior {
+			worst, where = a, i
+		}
+	}
+	if held.given() && worst.behavior <= Ask {
+		worst, where = held, at
+	}
+	switch worst.behavior {
+	case Allow:
+		return e.decision(worst, where)
+	case Ask:
+		return e.asked(worst, where)
+	case Deny:
+		return e.decision(worst, where)
+	}
+	return e.idle()
+}
+
+// asksPerson reports whether the tool use is itself a question for the person.
+func (e *evaluation) asksPerson() bool {
+	return e.use.Tool == askQuestion || e.use.Tool == exitPlan
+}
+
+// idle is the decision about a line that runs, writes and fetches nothing:
+// every one of its actions is free.
+func (e *evaluation) idle() Decision {
+	return e.decision(answer{behavior: Allow, layer: LayerDefault, reason: "nothing in it needs an answer"}, 0)
+}
+
+// hardLayers are the layers with hard denies, in order.
+var hardLayers = [...]Layer{
+	LayerGuard, LayerSessionDeny, LayerDenyList, LayerMode, LayerAllowList, LayerRules,
+}
+
+// hard returns the first hard deny, and whether there is one. Without one it
+// returns the first held ask, which may be empty.
+func (e *evaluation) hard() (held answer, at int, denied bool) {
+	for _, layer := range hardLayers {
+		if a := e.wall(layer); a.given() {
+			return a, 0, true
+		}
+		for i := range e.acts {
+			switch a := e.hardOne(layer, i); {
+			case a.behavior == Deny:
+				return a, i, true
+			case a.given() && !held.given():
+				held, at = a, i
+			}
+		}
+	}
+	return held, at, false
+}
+
+// wall returns a layer's hard deny of the tool use as a whole.
+func (e *evaluation) wall(layer Layer) answer {
+	switch layer {
+	case LayerGuard:
+		if why := e.guard(); why != "" {
+			return answer{behavior: Deny, layer: layer, reason: why}
+		}
+	case LayerAllowList:
+		if e.ceiling == nil || e.facts == nil {
+			break
+		}
+		if why := e.ceiling.Forbid(e.facts.Source, e.facts); why != "" {
+			return answer{behavior: Deny, layer: layer, reason: why}
+		}
+	}
+	return answer{}
+}
+
+// guard returns why a tool use is refused before any rule is looked at.
+func (e *evaluation) guard() string {
+	if e.said.paused {
+		return "the agent is paused: " + e.said.reason
+	}
+	if e.facts == nil || e.policy.NoCatastrophic {
+		return ""
+	}
+	why, found := risk.Catastrophic(e.facts, risk.Place{Home: e.policy.Place.Home, Workspace: e.policy.Place.Workspace})
+	if !found {
+		return ""
+	}
+	return "catastrophic command: " + why
+}
+
+// hardOne returns a layer's hard deny of one action, or its held ask.
+func (e *evaluation) hardOne(layer Layer, i int) answer {
+	switch layer {
+	case LayerGuard:
+		return e.guardOne(i)
+	case LayerSessionDeny:
+		return e.denied(layer, e.said.deny, i)
+	case LayerDenyList:
+		return e.denied(layer, e.policy.Deny, i)
+	case LayerMode:
+		return e.planned(i)
+	case LayerRules:
+		return e.ruledOut(i)
+	}
+	return answer{}
+}
+
+// guardOne holds what only a person may let through.
+func (e *evaluation) guardOne(i int) answer {
+	a := &e.acts[i]
+	if name := e.guarded(a); name != "" {
+		return answer{
+			behavior: Ask, layer: LayerGuard, held: true,
+			reason: "it changes " + name + ", which decides what the agent may do",
+		}
+	}
+	if v, ok := e.input[unsandboxed]; i == 0 && e.facts != nil && ok && v != nil && v != false {
+		return answer{behavior: Ask, layer: LayerGuard, held: true, reason: "it asks to run outside the sandbox"}
+	}
+	return answer{}
+}
+
+// denied looks for an action in a list of denies.
+func (e *evaluation) denied(layer Layer, set *patterns.Set, i int) answer {
+	rule, m := e.possible(set, i, patterns.Query{})
+	switch m {
+	case patterns.Yes:
+		return answer{behavior: Deny, layer: layer, rule: because(rule), reason: "denied by rule " + rule.String()}
+	case patterns.Maybe:
+		return e.mayBe(layer, because(rule), "deny", i)
+	}
+	return answer{}
+}
+
+// mayBe is the ask for an action that a rule may be about.
+func (e *evaluation) mayBe(layer Layer, rule cause, list string, i int) answer {
+	return answer{
+		behavior: Ask, layer: layer, rule: rule, held: list == "deny",
+		reason: fmt.Sprintf("it may be covered by %s rule %s: %s", list, rule.text, e.acts[i].doubt()),
+	}
+}
+
+// planned denies what mode plan does not let through.
+func (e *evaluation) planned(i int) answer {
+	a := &e.acts[i]
+	if !e.traits.ReadOnly || e.asksPerson() {
+		return answer{}
+	}
+	switch a.sub.Kind {
+	case patterns.ReadPath, patterns.FetchURL:
+		return answer{}
+	case patterns.UseTool:
+		if housekeeping[a.sub.Tool] || a.free {
+			return answer{}
+		}
+	case patterns.RunCommand, patterns.Hidden:
+		if a.class.Tier() == 1 {
+			return answer{}
+		}
+	}
+	return answer{
+		behavior: Deny, layer: LayerMode,
+		reason: "plan mode: only reading, fetching and read-only commands are allowed",
+	}
+}
+
+// ruledOut looks for an action among the granular denies.
+func (e *evaluation) ruledOut(i int) answer {
+	var maybe answer
+	for _, g := range e.policy.Rules {
+		if g.Action() != patterns.Deny {
+			continue
+		}
+		switch g.Match(&e.acts[i].sub) {
+		case patterns.Yes:
+			return answer{behavior: Deny, layer: LayerRules, rule: granular(g), reason: "denied by rule " + g.String()}
+		case patterns.Maybe:
+			if !maybe.given() {
+				maybe = e.mayBe(LayerRules, granular(g), "deny", i)
+			}
+		}
+	}
+	return maybe
+}
+
+func granular(g *patterns.Granular) cause {
+	return cause{text: g.String(), source: g.Source, message: g.Message()}
+}
+
+// first returns the answer of the first layer that has one for an action, for
+// the layers that no hard deny comes from. An action that is free has none
+// when nobody asks about it.
+func (e *evaluation) first(i int) answer {
+	if e.acts[i].free && !e.asks(i) {
+		return answer{}
+	}
+	if a := e.sessionAllow(i); a.given() {
+		return a
+	}
+	if a := e.mode(i); a.given() {
+		return a
+	}
+	a, listed := e.gate(i)
+	if a.given() {
+		return a
+	}
+	if a := e.askList(i); a.given() {
+		return a
+	}
+	if a := e.rules(i); a.given() {
+		return a
+	}
+	return e.fallback(i, listed)
+}
+
+// asks reports whether an ask rule may be about an action.
+func (e *evaluation) asks(i int) bool {
+	return e.askList(i).given() || e.rules(i).behavior == Ask
+}
+
+// strict reports whether only rules with a specifier answer for an action.
+func (e *evaluation) strict(i int) bool {
+	return !e.policy.RiskOff && e.acts[i].class.Tier() == 3
+}
+
+func (e *evaluation) sessionAllow(i int) answer {
+	rule := e.cover(e.said.allow, i)
+	if rule == nil {
+		return answer{}
+	}
+	return answer{behavior: Allow, layer: LayerSessionAllow, rule: because(rule), reason: "allowed for this session by " + rule.String()}
+}
+
+// gate is the allow list. It only ever stops an action; a match is no answer,
+// but what it returns counts in the end.
+func (e *evaluation) gate(i int) (answer, listing) {
+	a := &e.acts[i]
+	if a.free || a.sub.Kind == patterns.UseTool && housekeeping[a.sub.Tool] {
+		return answer{}, listing{yes: true}
+	}
+	if e.policy.Allow.Len() == 0 {
+		return answer{}, listing{}
+	}
+	if rule := e.cover(e.policy.Allow, i); rule != nil {
+		return answer{}, listing{yes: true, rule: rule}
+	}
+	unlisted := e.unlisted()
+	if e.strict(i) && (unlisted == Ask || e.coverBy(e.policy.Allow, i, false) != nil) {
+		return answer{}, listing{} // the default denies it
+	}
+	if unlisted == 0 {
+		return answer{}, listing{}
+	}
+	return answer{behavior: unlisted, layer: LayerAllowList, reason: "Not in allow list: " + a.describe()}, listing{}
+}
+
+// listing is what the allow list says of an action.
+type listing struct {
+	yes  bool
+	rule *patterns.Rule
+}
+
+// unlisted returns the behavior of a gate miss; 0 is none.
+func (e *evaluation) unlisted() Behavior {
+	switch e.policy.Unlisted {
+	case UnlistedAsk:
+		return Ask
+	case UnlistedRisk:
+		return 0
+	case UnlistedDefault:
+		if e.traits.AsksUnlisted {
+			return Ask
+		}
+	}
+	return Deny
+}
+
+func (e *evaluation) askList(i int) answer {
+	rule, m := e.possible(e.policy.Ask, i, patterns.Query{Specific: e.strict(i)})
+	switch {
+	case m == patterns.Yes:
+		return answer{behavior: Ask, layer: LayerAskList, rule: because(rule), reason: "asked by rule " + rule.String()}
+	case m == patterns.Maybe && !e.strict(i):
+		return e.mayBe(LayerAskList, because(rule), "ask", i)
+	}
+	return answer{}
+}
+
+// rules asks the granular rules: the first ask or allow that matches.
+func (e *evaluation) rules(i int) answer {
+	for _, g := range e.policy.Rules {
+		m := g.Match(&e.acts[i].sub)
+		if m == patterns.No || e.strict(i) && (m != patterns.Yes || !g.Specific()) {
+			continue
+		}
+		switch {
+		case g.Action() == patterns.Ask && m == patterns.Maybe:
+			return e.mayBe(LayerRules, granular(g), "ask", i)
+		case g.Action() == patterns.Ask:
+			return answer{behavior: Ask, layer: LayerRules, rule: granular(g), reason: "asked by rule " + g.String()}
+		case g.Action() == patterns.Allow && m == patterns.Yes && e.proves(g, i):
+			return answer{behavior: Allow, layer: LayerRules, rule: granular(g), reason: "allowed by rule " + g.String()}
+		}
+	}
+	return answer{}
+}
+
+// proves reports whether a granular allow may stand for an action that it
+// matches.
+func (e *evaluation) proves(g *patterns.Granular, i int) bool {
+	does := e.acts[i].does
+	return does == nil || does.Unproven == "" || !g.Specific()
+}
+
+// fallback is the last layer: what the allow list named is allowed; without an
+// allow list the tier decides.
+func (e *evaluation) fallback(i int, l listing) answer {
+	a := &e.acts[i]
+	switch {
+	case l.yes && l.rule != nil:
+		return answer{behavior: Allow, layer: LayerDefault, rule: because(l.rule), reason: "allowed by rule " + l.rule.String()}
+	case l.yes:
+		return answer{behavior: Allow, layer: LayerDefault, reason: "it needs no rule"}
+	case e.strict(i):
+		return answer{behavior: Deny, layer: LayerDefault, reason: "tier 3: it is never run without a rule that names it"}
+	case a.harmless(e.policy.RiskOff):
+		return answer{behavior: Allow, layer: LayerDefault, reason: "tier 1: " + a.describe()}
+	}
+	return answer{behavior: Ask, layer: LayerDefault, reason: a.unapproved(e.policy.RiskOff)}
+}
+
+// harmless reports whether an action that no rule names may go through by its
+// tier, or, for a tool without a command, because it reads in the workspace.
+func (a *act) harmless(riskOff bool) bool {
+	if !a.command() {
+		return a.sub.Kind == patterns.ReadPath && a.inside
+	}
+	return !riskOff && a.sub.Kind == patterns.RunCommand && a.class.Tier() == 1 && a.does.Unproven == ""
+}
+
+func (a *act) unapproved(riskOff bool) string {
+	switch {
+	case !a.command() || riskOff:
+		return "no rule allows it"
+	case a.does.Unproven != "":
+		return "it cannot be proven harmless: " + a.does.Unproven
+	}
+	return fmt.Sprintf("tier %d: %s risk", a.class.Tier(), a.class)
+}

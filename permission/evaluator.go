@@ -1,0 +1,220 @@
+package permission
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
+)
+
+// Evaluator decides tool uses for one agent and all its subagents. It is safe
+// for concurrent use if its parts are; its fields are not to be changed once
+// it is in use.
+type Evaluator struct {
+	Policy  *Policy
+	Session *Session // nil: no session rules are kept
+	Env     Env      // nil: nothing is known of the file system
+	// Approver asks a person; nil: there is nobody, and what would be asked is
+	// denied.
+	Approver Approver
+	// Recorder keeps the record; nil: nothing can be recorded, so everything
+	// is denied.
+	Recorder Recorder
+	Ceiling  Ceiling // nil: none
+}
+
+// maxEdits is how often a person may edit one tool use before it is denied.
+const maxEdits = 16
+
+// Who decided.
+const (
+	byRule    = "rule"
+	byPerson  = "person"
+	byTimeout = "timeout"
+)
+
+// CanUseTool decides a tool use: by the policy, else by asking the person. The
+// decision is recorded before it is returned. An error comes with a result
+// that denies.
+func (v *Evaluator) CanUseTool(ctx context.Context, use ToolUse) (Result, error) {
+	res, err := v.settle(ctx, use)
+	if err == nil && res.Behavior != Allow {
+		res.Behavior, res.UpdatedInput = Deny, nil
+	}
+	if err != nil {
+		res = failure(res.Decision, err)
+	}
+	if recErr := v.record(ctx, Record{Use: use, Result: res}); recErr != nil {
+		err = errors.Join(err, fmt.Errorf("the decision cannot be recorded: %w", recErr))
+		return failure(res.Decision, err), err
+	}
+	return res, err
+}
+
+// failure is the deny for a decision that went wrong.
+func failure(d Decision, err error) Result {
+	f := refused(err.Error())
+	f.Risk, f.Tier = d.Risk, d.Tier
+	return Result{Decision: f, By: byRule}
+}
+
+// record writes the record, also when the tool use was cancelled meanwhile.
+func (v *Evaluator) record(ctx context.Context, r Record) (err error) {
+	defer caught("the recorder", &err)
+	if v.Recorder == nil {
+		return errors.New("there is no recorder")
+	}
+	return v.Recorder.Record(context.WithoutCancel(ctx), r)
+}
+
+// caught turns a panic into an error.
+func caught(who string, err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("%s failed: %v", who, r)
+	}
+}
+
+// settle decides a tool use; what it returns without an error and without an
+// allow is a deny.
+func (v *Evaluator) settle(ctx context.Context, use ToolUse) (res Result, err error) {
+	defer caught("the decision", &err)
+	by := byRule
+	for range maxEdits {
+		d := v.evaluate(&use)
+		if d.Behavior != Ask {
+			return Result{Decision: d, UpdatedInput: use.Input, By: by}, nil
+		}
+		ans, err := v.ask(ctx, Request{Use: use, Decision: d})
+		if err != nil {
+			return unanswered(d, err), nil
+		}
+		if ans.Behavior != Allow {
+			return refusedBy(d, ans), nil
+		}
+		edited := ans.Input != nil && !d.Question && !sameInput(ans.Input, use.Input)
+		if edited {
+			use.Input, by = ans.Input, byPerson
+			continue // an edited input is decided anew
+		}
+		return v.approved(use, d, ans)
+	}
+	return Result{}, fmt.Errorf("the input was edited %d times without a decision", maxEdits)
+}
+
+func (v *Evaluator) evaluate(use *ToolUse) Decision {
+	return decide(v.Policy, v.Session.standing(), use, v.Env, v.Ceiling, nil)
+}
+
+// ask asks the person.
+func (v *Evaluator) ask(ctx context.Context, r Request) (ans Answer, err error) {
+	defer caught("the approver", &err)
+	if v.Approver == nil {
+		return Answer{}, errors.New("there is nobody to ask")
+	}
+	if ans, err = v.Approver.Approve(ctx, r); err != nil {
+		return Answer{}, err
+	}
+	return ans, ctx.Err()
+}
+
+// unanswered is the deny for an ask that got no answer.
+func unanswered(d Decision, err error) Result {
+	by := byRule
+	if errors.Is(err, context.DeadlineExceeded) {
+		by = byTimeout
+	}
+	d.Behavior = Deny
+	d.Reason = fmt.Sprintf("%s (%v)", d.Reason, err)
+	d.Message = fmt.Sprintf("%s (%v)", d.Message, err)
+	return Result{Decision: d, By: by}
+}
+
+// refusedBy is the deny of a person.
+func refusedBy(d Decision, ans Answer) Result {
+	d.Behavior = Deny
+	d.Message = ans.Message
+	if d.Message == "" {
+		d.Message = "Denied by the person who was asked."
+	}
+	return Result{Decision: d, By: byPerson}
+}
+
+// approved is the allow of a person, if nothing that was said meanwhile
+// forbids the tool use.
+func (v *Evaluator) approved(use ToolUse, d Decision, ans Answer) (Result, error) {
+	if now := v.evaluate(&use); now.Behavior != Ask && now.Behavior != Allow {
+		return Result{Decision: now, By: byRule}, nil
+	}
+	input := use.Input
+	if d.Question {
+		if err := answers(use.Input, ans.Input); err != nil {
+			return Result{}, err
+		}
+		input = ans.Input
+	}
+	if ans.Session {
+		d.Reason += v.keep(d)
+	}
+	d.Behavior, d.Message = Allow, ""
+	return Result{Decision: d, UpdatedInput: input, By: byPerson}, nil
+}
+
+// keep adds the rules of what was approved to the session, and says what
+// could not be kept.
+func (v *Evaluator) keep(d Decision) string {
+	if v.Session == nil || d.Held {
+		return "; approved once, not for the session"
+	}
+	said := ""
+	for _, part := range d.Unapproved {
+		if part.Rule == "" {
+			said += "; approved once: " + part.Action
+			continue
+		}
+		if err := v.Session.Allow(part.Rule); err != nil {
+			said += fmt.Sprintf("; approved once: %v", err)
+		}
+	}
+	return said
+}
+
+// sameInput reports whether two inputs say the same.
+func sameInput(a, b json.RawMessage) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	x, errA := strictjson.Object(a, strictjson.MaxSize(maxInput))
+	y, errB := strictjson.Object(b, strictjson.MaxSize(maxInput))
+	return errA == nil && errB == nil && reflect.DeepEqual(x, y)
+}
+
+// answers checks that an input is the question with the person's answers, and
+// nothing else changed.
+func answers(question, answered json.RawMessage) error {
+	if answered == nil {
+		return errors.New("the question was not answered")
+	}
+	asked, err := strictjson.Object(question, strictjson.MaxSize(maxInput))
+	if err != nil {
+		return fmt.Errorf("the question: %w", err)
+	}
+	got, err := strictjson.Object(answered, strictjson.MaxSize(maxInput))
+	if err != nil {
+		return fmt.Errorf("the answers: %w", err)
+	}
+	if _, ok := got["answers"].(map[string]any); !ok {
+		return errors.New(`the answers are no object under "answers"`)
+	}
+	for _, key := range []string{"answers", "annotations"} {
+		delete(got, key)
+		delete(asked, key)
+	}
+	if !reflect.DeepEqual(asked, got) {
+		return errors.New("the answers change the question")
+	}
+	return nil
+}

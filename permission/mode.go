@@ -1,0 +1,104 @@
+package permission
+
+import (
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+)
+
+// mode returns what the permission mode answers for an action: an allow or
+// nothing. What plan denies is a hard deny and found elsewhere.
+func (e *evaluation) mode(i int) answer {
+	if e.strict(i) || e.acts[i].protected {
+		return answer{}
+	}
+	if e.traits.AllowsAll || e.traits.AllowsEdits && e.isEdit(i) {
+		return answer{behavior: Allow, layer: LayerMode, reason: "allowed by mode " + e.policy.Mode.String()}
+	}
+	return answer{}
+}
+
+// isEdit reports whether an action is an edit inside the workspace: a write,
+// or a command whose purpose is to write its operands when all of them lie
+// inside. An ask rule with a specifier that may be about it takes it away from
+// the mode: granular patterns override broader permissions.
+func (e *evaluation) isEdit(i int) bool {
+	a := &e.acts[i]
+	switch a.sub.Kind {
+	case patterns.WritePath:
+		return a.inside && !a.protected && !e.singledOut(i)
+	case patterns.RunCommand:
+		return e.onlyEdits(i) && !e.singledOut(i)
+	}
+	return false
+}
+
+// singledOut reports whether an ask rule with a specifier may be about an
+// action.
+func (e *evaluation) singledOut(i int) bool {
+	if _, m := e.possible(e.policy.Ask, i, patterns.Query{Specific: true}); m != patterns.No {
+		return true
+	}
+	for _, g := range e.policy.Rules {
+		if g.Action() == patterns.Ask && g.Specific() && g.Match(&e.acts[i].sub) != patterns.No {
+			return true
+		}
+	}
+	return false
+}
+
+// edit says what a command writes because that is its purpose.
+type edit struct {
+	inside  bool // something that the mode answers for
+	outside bool // something that it does not answer for
+}
+
+func (e *evaluation) onlyEdits(i int) bool {
+	does := e.acts[i].does
+	if does.Program == nil || does.Unproven != "" || !does.Words[0].Known() || does.Words[0].Text != does.Program.Name {
+		return false
+	}
+	if e.edits == nil {
+		e.edits = e.purposes()
+	}
+	return e.edits[i].inside && !e.edits[i].outside
+}
+
+func (e *evaluation) purposes() []edit {
+	edits := make([]edit, len(e.acts))
+	for i := range e.acts {
+		a := &e.acts[i]
+		if a.parent < 0 || a.sub.Kind != patterns.WritePath || !a.does.Purpose {
+			continue
+		}
+		if e.isEdit(i) {
+			edits[a.parent].inside = true
+		} else {
+			edits[a.parent].outside = true
+		}
+	}
+	return edits
+}
+
+// below looks for a rule about paths that lie below the directory of a, which
+// is gone through as a whole.
+func (e *evaluation) below(set *patterns.Set, a *act, q patterns.Query) (*patterns.Rule, patterns.Match) {
+	for _, rule := range set.Rules() {
+		if q.Specific && rule.Bare() {
+			continue
+		}
+		if a.sub.Path.Below(rule, &a.sub) && e.exists(a, rule) {
+			return rule, patterns.Maybe
+		}
+	}
+	return nil, patterns.No
+}
+
+// exists asks the file system whether a path that the rule covers lies below
+// the path of a; what it cannot be asked may exist.
+func (e *evaluation) exists(a *act, rule *patterns.Rule) bool {
+	for _, form := range a.sub.Path.Forms() {
+		if e.env == nil || len(form.Holes) > 0 || e.env.Below(form.Text, rule, !a.does.SkipHidden) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,206 @@
+package permission
+
+import (
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+// protectedPaths are the files that make something run or change what is
+// trusted: a mode never answers for a write to them or below them, at whatever
+// depth they lie. Letter case is ignored. (design section 5)
+var protectedPaths = []string{
+	// repositories: hooks, filters, what git runs
+	".git", ".gitmodules", ".gitattributes", ".gitconfig", ".config/git", ".husky", ".githooks", ".hg", ".svn",
+	// agents: settings, servers, instructions that run something
+	".mcp.json", ".claude", ".claude.json", ".agent-wrapper", "agent-wrapper.toml", ".smartergpt",
+	".cursor", ".gemini", ".codex", ".copilot", ".windsurf", ".continue", ".opencode", ".crush", ".factory",
+	".config/agent-wrapper", ".config/opencode", ".config/crush", ".vibing",
+	// editors: tasks and settings that run programs
+	".vscode/tasks.json", ".vscode/settings.json", ".vscode/launch.json", ".vscode/mcp.json", ".vscode/extensions.json",
+	".idea", ".devcontainer", ".devcontainer.json", ".nvim.lua", ".nvimrc", ".exrc", ".vimrc", ".vim", ".emacs", ".emacs.d",
+	".config/nvim", ".gdbinit", ".lldbinit",
+	// shells and what starts with them
+	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile",
+	".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".oh-my-zsh", ".kshrc", ".cshrc", ".tcshrc", ".login",
+	".config/fish", ".config/zsh", ".inputrc", ".envrc", ".direnvrc", ".tmux.conf", ".screenrc", ".pam_environment",
+	".xinitrc", ".xprofile", ".xsession", ".xsessionrc", ".config/autostart", ".config/systemd", ".config/environment.d",
+	"library/launchagents", ".local/bin",
+	// keys and what tools obey
+	".ssh", ".gnupg", ".netrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".pypirc", ".pip", ".config/pip",
+	".pythonrc", ".pythonstartup", ".pdbrc", ".irbrc", ".cargo/config", ".cargo/config.toml", ".bazelrc", ".m2/settings.xml",
+	".gradle/init.gradle", ".gradle/init.d", ".aws", ".kube", ".docker/config.json", ".terraformrc", ".curlrc", ".wgetrc",
+}
+
+// systemPaths are the start-up files of the machine, protected as well.
+var systemPaths = []string{
+	"/etc/profile", "/etc/profile.d", "/etc/bash.bashrc", "/etc/bashrc", "/etc/zsh", "/etc/zshenv", "/etc/environment",
+	"/etc/crontab", "/etc/cron.d", "/etc/cron.daily", "/etc/cron.hourly", "/etc/cron.weekly", "/etc/cron.monthly",
+	"/var/spool/cron", "/etc/sudoers", "/etc/sudoers.d", "/etc/pam.d", "/etc/passwd", "/etc/shadow", "/etc/ld.so.preload",
+	"/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/systemd", "/etc/init.d", "/etc/rc.local", "/etc/ssh", "/etc/gitconfig",
+}
+
+// settingsPaths are the settings that the agent CLI obeys, wherever it is
+// started: a write to them is held in every mode. (design section 8)
+var settingsPaths = []string{
+	".claude/settings.json", ".claude/settings.local.json", ".claude/managed-settings.json", ".claude.json",
+	"claude-code/managed-settings.json", "claude-code/managed-settings.d",
+}
+
+// policyFile is the policy file in the workspace.
+const policyFile = "agent-wrapper.toml"
+
+// protects reports whether a write goes to a protected path.
+func (e *evaluation) protects(a *act) bool {
+	place := e.policy.Place
+	for _, form := range a.sub.Path.Forms() {
+		if named(form, protectedPaths, true) {
+			return true
+		}
+		for _, name := range systemPaths {
+			if reaches(form, name, a.does.Recursive) {
+				return true
+			}
+		}
+		if a.does.Recursive && (holds(form, place.Workspace) || holds(form, place.Home)) {
+			return true
+		}
+	}
+	return false
+}
+
+// guarded returns what a write would change that decides what the agent may
+// do, "" if nothing.
+func (e *evaluation) guarded(a *act) string {
+	if a.sub.Kind != patterns.WritePath {
+		return ""
+	}
+	for _, form := range a.sub.Path.Forms() {
+		for _, name := range e.policy.Guarded {
+			if reaches(form, name, a.does.Recursive) {
+				return name
+			}
+		}
+		if w := e.policy.Place.Workspace; w != "" && reaches(form, w+"/"+policyFile, a.does.Recursive) {
+			return policyFile
+		}
+		if named(form, settingsPaths, a.does.Recursive) {
+			return "the agent's settings"
+		}
+	}
+	return ""
+}
+
+// reaches reports whether a write to form may change the file or directory
+// name, or something below it; with tree also when name lies below form.
+// Of a path that is not known the known part has to match.
+func reaches(form shell.Word, name string, tree bool) bool {
+	if name == "" || name == "/" {
+		return false
+	}
+	known := form.Text
+	if len(form.Holes) > 0 {
+		known = form.Text[:form.Holes[0].At]
+		if strings.Trim(form.Text, "/") != "" && fits(form, name) {
+			return true
+		}
+		return under(known, name)
+	}
+	return same(known, name) || under(known, name) || tree && under(name, known)
+}
+
+// holds reports whether dir is, or lies below, the known path form.
+func holds(form shell.Word, dir string) bool {
+	return dir != "" && len(form.Holes) == 0 && (same(form.Text, dir) || under(dir, form.Text))
+}
+
+// named reports whether a run of path segments of form is one of names; with
+// parents also when form ends in the directories that lead to one.
+func named(form shell.Word, names []string, parents bool) bool {
+	segments := split(form)
+	for _, name := range names {
+		want := strings.Split(name, "/")
+		for at := range segments {
+			n := fitting(segments[at:], want)
+			if n == len(want) || parents && n > 0 && at+n == len(segments) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// fitting returns how many of the wanted names the segments begin with.
+func fitting(segments []shell.Word, want []string) int {
+	for i, name := range want {
+		if i == len(segments) || !fits(segments[i], name) {
+			return i
+		}
+	}
+	return len(want)
+}
+
+// split returns the segments of a path. A hole that may hold slashes stays in
+// the segment in which it begins.
+func split(form shell.Word) []shell.Word {
+	var segments []shell.Word
+	holes := form.Holes
+	for start := 0; start <= len(form.Text); {
+		end := strings.IndexByte(form.Text[start:], '/')
+		if end < 0 {
+			end = len(form.Text)
+		} else {
+			end += start
+		}
+		seg := shell.Word{Text: form.Text[start:end]}
+		for len(holes) > 0 && holes[0].At <= end {
+			seg.Holes = append(seg.Holes, shell.Hole{At: holes[0].At - start, Kind: holes[0].Kind})
+			holes = holes[1:]
+		}
+		if seg.Text != "" {
+			segments = append(segments, seg)
+		}
+		start = end + 1
+	}
+	return segments
+}
+
+// fits reports whether a word can be name, letter case aside, once its holes
+// are filled. A glob at its beginning does not stand for a dot.
+func fits(w shell.Word, name string) bool {
+	if len(w.Holes) == 0 {
+		return same(w.Text, name)
+	}
+	first, last := w.Holes[0], w.Holes[len(w.Holes)-1]
+	if first.At == 0 && first.Kind == shell.Glob && strings.HasPrefix(name, ".") {
+		return false
+	}
+	name, text := strings.ToLower(name), strings.ToLower(w.Text)
+	if len(text) != len(w.Text) || !strings.HasPrefix(name, text[:first.At]) {
+		return false
+	}
+	name = name[first.At:]
+	tail := text[last.At:]
+	if !strings.HasSuffix(name, tail) {
+		return false
+	}
+	name = name[:len(name)-len(tail)]
+	for i := 1; i < len(w.Holes); i++ {
+		piece := text[w.Holes[i-1].At:w.Holes[i].At]
+		at := strings.Index(name, piece)
+		if at < 0 {
+			return false
+		}
+		name = name[at+len(piece):]
+	}
+	return true
+}
+
+func same(a, b string) bool { return strings.EqualFold(a, b) }
+
+// under reports whether a path lies below a directory, letter case aside.
+func under(name, dir string) bool {
+	dir = strings.TrimSuffix(dir, "/") + "/"
+	return len(name) > len(dir) && same(name[:len(dir)], dir)
+}

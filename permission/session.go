@@ -1,0 +1,101 @@
+package permission
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+)
+
+// Session is what was said during a session: rules that hold for the agent and
+// all its subagents, and whether the agent is paused. It is safe for
+// concurrent use; a decision sees one state of it from beginning to end.
+type Session struct {
+	place patterns.Place
+	write sync.Mutex // held by whoever replaces the state
+	state atomic.Pointer[standing]
+}
+
+// standing is one state of a session; it is never changed once stored.
+type standing struct {
+	allow, deny *patterns.Set
+	paused      bool
+	reason      string // why the agent is paused
+}
+
+// NewSession returns a session without rules. Relative patterns in its rules
+// are relative to place.
+func NewSession(place patterns.Place) *Session {
+	s := &Session{place: place}
+	s.state.Store(&standing{})
+	return s
+}
+
+// Allow adds an allow rule. What it adds holds for every decision that begins
+// after the call.
+func (s *Session) Allow(ruleText string) error { return s.parse(ruleText, patterns.Allow) }
+
+// Deny adds a deny rule.
+func (s *Session) Deny(ruleText string) error { return s.parse(ruleText, patterns.Deny) }
+
+func (s *Session) parse(text string, list patterns.List) error {
+	rule, _, err := patterns.Parse(text, list, patterns.Source{Name: "session"})
+	if err != nil {
+		return fmt.Errorf("session rule %q: %w", text, err)
+	}
+	return s.Add(rule)
+}
+
+// Add adds rules that were read elsewhere. An ask rule is an error: a session
+// has none.
+func (s *Session) Add(rules ...*patterns.Rule) error {
+	s.write.Lock()
+	defer s.write.Unlock()
+	next := *s.standing()
+	for _, r := range rules {
+		switch r.List() {
+		case patterns.Allow:
+			next.allow = s.with(next.allow, r)
+		case patterns.Deny:
+			next.deny = s.with(next.deny, r)
+		default:
+			return fmt.Errorf("session rule %s: only allow and deny rules can be added", r)
+		}
+	}
+	s.state.Store(&next)
+	return nil
+}
+
+// with returns a set of the rules of old, which stays as it is, and r.
+func (s *Session) with(old *patterns.Set, r *patterns.Rule) *patterns.Set {
+	var rules []*patterns.Rule
+	if old != nil {
+		rules = append(rules, old.Rules()...)
+	}
+	return patterns.NewSet(s.place, append(rules, r)...)
+}
+
+// Pause stops the agent: everything is denied until Resume.
+func (s *Session) Pause(reason string) { s.pause(true, reason) }
+
+// Resume ends a pause.
+func (s *Session) Resume() { s.pause(false, "") }
+
+func (s *Session) pause(on bool, reason string) {
+	s.write.Lock()
+	defer s.write.Unlock()
+	next := *s.standing()
+	next.paused, next.reason = on, reason
+	s.state.Store(&next)
+}
+
+// standing returns the state of now. A nil session has no rules.
+func (s *Session) standing() *standing {
+	if s != nil {
+		if now := s.state.Load(); now != nil {
+			return now
+		}
+	}
+	return &standing{}
+}

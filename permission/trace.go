@@ -1,0 +1,180 @@
+package permission
+
+import (
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/risk"
+)
+
+// Trace is what Evaluate found on its way, for explaining a decision: every
+// action with every layer's answer, also of the layers that were not asked
+// because an earlier one had answered.
+type Trace struct {
+	Decision Decision
+	// Wall is the answer about the tool use as a whole that ends it, if any.
+	Wall    Step
+	Actions []TracedAction
+}
+
+// TracedAction is one action of the tool use.
+type TracedAction struct {
+	Action   string // "run npm install"
+	Pos, End int    // its place in the command line, in bytes
+	// Free: it needs no answer, only ask and deny rules see it.
+	Free  bool
+	Risk  risk.Class
+	Steps []Step // the layers that said something, in order
+	// Decides is the index in Steps of the step that this action comes to,
+	// -1 if none.
+	Decides int
+	// NearMiss is the allow rule that came nearest to covering the action,
+	// "" if it is covered or none is near; Missed is why it does not.
+	NearMiss       string
+	NearMissSource patterns.Source
+	Missed         string
+}
+
+// Step is what one layer said.
+type Step struct {
+	Layer  Layer
+	Rule   string
+	Source patterns.Source
+	// Behavior is the answer; 0 if the layer looked and let it go on.
+	Behavior Behavior
+	Held     bool
+	Reason   string
+}
+
+func step(a answer) Step {
+	return Step{
+		Layer: a.layer, Rule: a.rule.text, Source: a.rule.source,
+		Behavior: a.behavior, Held: a.held, Reason: a.reason,
+	}
+}
+
+// fill asks every layer about every action. A nil trace asks nothing.
+func (tr *Trace) fill(e *evaluation) {
+	if tr == nil {
+		return
+	}
+	for _, layer := range hardLayers {
+		if a := e.wall(layer); a.given() {
+			tr.Wall = step(a)
+			break
+		}
+	}
+	tr.Actions = make([]TracedAction, len(e.acts))
+	for i := range e.acts {
+		tr.Actions[i] = e.traced(i)
+	}
+}
+
+func (e *evaluation) traced(i int) TracedAction {
+	a := &e.acts[i]
+	t := TracedAction{Action: a.describe(), Free: a.free, Risk: a.class, Decides: -1}
+	if a.does != nil {
+		t.Pos, t.End = a.does.Pos, a.does.End
+	}
+	for layer := LayerGuard; layer <= LayerDefault; layer++ {
+		if s := e.step(layer, i); s.Layer != 0 {
+			t.Steps = append(t.Steps, s)
+		}
+	}
+	t.Decides = t.decides()
+	if _, listed := e.gate(i); !listed.yes {
+		e.nearMiss(a, &t)
+	}
+	return t
+}
+
+// decides returns the index of the step that an action comes to: a hard deny
+// wherever it stands, else a held ask, else the first answer.
+func (t *TracedAction) decides() int {
+	first := -1
+	for i, s := range t.Steps {
+		switch {
+		case s.Behavior == Deny && s.hard():
+			return i
+		case s.Held && (first < 0 || !t.Steps[first].Held):
+			first = i
+		case s.Behavior != 0 && first < 0:
+			first = i
+		}
+	}
+	return first
+}
+
+// hard reports whether the step's deny stands wherever it is found.
+func (s *Step) hard() bool {
+	switch s.Layer {
+	case LayerAllowList, LayerDefault:
+		return false
+	}
+	return true
+}
+
+// step returns what one layer says to an action, hard answers first.
+func (e *evaluation) step(layer Layer, i int) Step {
+	if a := e.hardOne(layer, i); a.given() {
+		return step(a)
+	}
+	switch layer {
+	case LayerSessionAllow:
+		return step(e.sessionAllow(i))
+	case LayerMode:
+		return step(e.mode(i))
+	case LayerAllowList:
+		return e.gateStep(i)
+	case LayerAskList:
+		return step(e.askList(i))
+	case LayerRules:
+		return step(e.rules(i))
+	case LayerDefault:
+		return e.lastStep(i)
+	}
+	return Step{}
+}
+
+// gateStep is the allow list's step; a match is named although it is no
+// answer.
+func (e *evaluation) gateStep(i int) Step {
+	a, listed := e.gate(i)
+	if !a.given() && listed.rule != nil {
+		rule := because(listed.rule)
+		return Step{Layer: LayerAllowList, Rule: rule.text, Source: rule.source, Reason: "it is on the allow list"}
+	}
+	return step(a)
+}
+
+func (e *evaluation) lastStep(i int) Step {
+	if e.acts[i].free {
+		return Step{Layer: LayerDefault, Reason: "it needs no answer"}
+	}
+	_, listed := e.gate(i)
+	return step(e.fallback(i, listed))
+}
+
+// nearMiss finds the allow rule that came nearest to covering an action.
+func (e *evaluation) nearMiss(a *act, t *TracedAction) {
+	var best *patterns.Rule
+	most := 0
+	want := patterns.ExactRule(&a.sub)
+	for _, rule := range e.policy.Allow.Rules() {
+		if n := alike(rule.String(), want); n > most {
+			best, most = rule, n
+		}
+	}
+	if best == nil || most <= len(best.Tool())+1 {
+		return
+	}
+	t.NearMiss, t.NearMissSource = best.String(), best.Source()
+	t.Missed = patterns.Explain(best, &a.sub)
+}
+
+// alike returns how many bytes two rules have in common at their beginning.
+func alike(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}

@@ -1,0 +1,210 @@
+package permission
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/risk"
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+// maxShown is how many bytes of a command or a path stand in a reason.
+const maxShown = 400
+
+// describe says in words what an action does: "run npm install".
+func (a *act) describe() string {
+	switch a.sub.Kind {
+	case patterns.RunCommand:
+		return "run " + shown(a.does.Words...)
+	case patterns.ReadPath:
+		return "read " + shown(a.does.Path)
+	case patterns.WritePath:
+		return "write " + shown(a.does.Path)
+	case patterns.FetchURL:
+		return "fetch " + shown(a.does.Path)
+	case patterns.Hidden:
+		if a.does != nil && a.does.Reason != "" {
+			return "do what cannot be read: " + a.does.Reason
+		}
+		return "use " + a.sub.Tool
+	}
+	if a.sub.Name != "" {
+		return fmt.Sprintf("use %s(%s)", a.sub.Tool, cut(a.sub.Name))
+	}
+	return "use " + a.sub.Tool
+}
+
+// shown writes words for a person: an ellipsis stands for what is not known,
+// and what is left out is said.
+func shown(words ...shell.Word) string {
+	var b strings.Builder
+	for i, w := range words {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		from := 0
+		for _, h := range w.Holes {
+			b.WriteString(w.Text[from:h.At])
+			b.WriteString("…")
+			from = h.At
+		}
+		b.WriteString(w.Text[from:])
+	}
+	return cut(b.String())
+}
+
+func cut(s string) string {
+	if len(s) <= maxShown {
+		return s
+	}
+	at := maxShown
+	for !utf8.RuneStart(s[at]) {
+		at--
+	}
+	return fmt.Sprintf("%s… (%d bytes more)", s[:at], len(s)-at)
+}
+
+// doubt says why a rule is only possibly about an action.
+func (a *act) doubt() string {
+	switch a.sub.Kind {
+	case patterns.RunCommand:
+		for i := range a.does.Words {
+			if !a.does.Words[i].Known() {
+				return "a word of the command is known only when it runs"
+			}
+		}
+		return "the command may do what the rule is about"
+	case patterns.ReadPath, patterns.WritePath:
+		if a.does.Recursive {
+			return "it goes through a directory that holds such a path"
+		}
+		return "the path is not known for certain"
+	case patterns.FetchURL:
+		return "the host is not known for certain"
+	case patterns.Hidden:
+		if a.does != nil {
+			return a.does.Reason
+		}
+	}
+	return "what it does is not known"
+}
+
+// decision is what an answer about act i comes to.
+func (e *evaluation) decision(a answer, i int) Decision {
+	d := Decision{
+		Behavior:   a.behavior,
+		Layer:      a.layer,
+		Rule:       a.rule.text,
+		RuleSource: a.rule.source,
+		Reason:     e.reason(a, i),
+		Held:       a.held && a.behavior == Ask,
+		Interrupt:  e.said.paused,
+		Risk:       e.class(),
+		Question:   e.use.Tool == askQuestion,
+	}
+	d.Tier = d.Risk.Tier()
+	switch a.behavior {
+	case Allow:
+	case Ask:
+		d.Message = "Not approved: " + d.Reason
+	default:
+		d.Message = "Denied: " + d.Reason + e.rewrite(i)
+	}
+	if a.rule.message != "" && a.behavior != Allow {
+		d.Message = a.rule.message
+	}
+	return d
+}
+
+func (e *evaluation) reason(a answer, i int) string {
+	if i >= len(e.acts) || a.layer == LayerAllowList {
+		return a.reason
+	}
+	return a.reason + ": " + e.acts[i].describe()
+}
+
+// rewrite tells the model the form in which a line would be clear.
+func (e *evaluation) rewrite(i int) string {
+	if i >= len(e.acts) || e.acts[i].does == nil || e.acts[i].does.Rewrite == "" {
+		return ""
+	}
+	return ". Instead: " + e.acts[i].does.Rewrite
+}
+
+// class is the highest risk among the actions.
+func (e *evaluation) class() risk.Class {
+	class := risk.Safe
+	for i := range e.acts {
+		class = max(class, e.acts[i].class)
+	}
+	return class
+}
+
+// asked is the decision to ask, with the parts that a person has to approve.
+// Where nobody is ever asked it is a deny that says so.
+func (e *evaluation) asked(a answer, i int) Decision {
+	d := e.decision(a, i)
+	if e.traits.NeverAsks {
+		d.Behavior, d.Held = Deny, false
+		d.Reason += fmt.Sprintf(" (mode %s: nobody is asked)", e.policy.Mode)
+		d.Message = "Denied: " + d.Reason
+		return d
+	}
+	if !d.Question {
+		d.Unapproved = e.unapproved(d.Held)
+	}
+	return d
+}
+
+// unapproved lists the parts that nothing allows. Those that a session rule
+// may cover come with it; when the ask is held none does.
+func (e *evaluation) unapproved(held bool) []Part {
+	sealed := e.sealed()
+	var parts []Part
+	for i := range e.acts {
+		a := e.open(i)
+		if !a.given() {
+			continue
+		}
+		part := Part{Action: e.acts[i].describe(), Reason: a.reason}
+		if !held && !sealed[i] {
+			part.Rule = patterns.ExactRule(&e.acts[i].sub)
+		}
+		parts = append(parts, part)
+	}
+	return parts
+}
+
+// open returns the ask that stands against act i.
+func (e *evaluation) open(i int) answer {
+	for _, layer := range hardLayers {
+		if a := e.hardOne(layer, i); a.given() {
+			return a
+		}
+	}
+	if e.use.Tool == exitPlan {
+		return answer{behavior: Ask, reason: "it is for a person to answer"}
+	}
+	if a := e.first(i); a.behavior == Ask {
+		return a
+	}
+	return answer{}
+}
+
+// sealed tells which acts no session rule may cover: tier 3, opaque spots, and
+// what does one of these.
+func (e *evaluation) sealed() []bool {
+	sealed := make([]bool, len(e.acts))
+	for i := len(e.acts) - 1; i >= 0; i-- {
+		a := &e.acts[i]
+		if e.strict(i) || a.sub.Kind == patterns.Hidden {
+			sealed[i] = true
+		}
+		if sealed[i] && a.parent >= 0 {
+			sealed[a.parent] = true
+		}
+	}
+	return sealed
+}
