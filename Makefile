@@ -1,0 +1,34 @@
+# make demo    the main job, with nothing but Go installed
+# make test    everything that holds the project together, in short forms
+# make proof   the long forms; their raw output goes to docs/proof/
+# make bench   benchmarks of the evaluator and its parts
+# make STEP    one part of make test: install lint vuln unit race differential fuzz e2e
+
+export GOFLAGS ?= -buildvcs=false
+
+.PHONY: build demo test proof bench golden clean install lint vuln unit race differential fuzz e2e
+
+build:
+	go build -o bin/agent-wrapper ./cmd/agent-wrapper
+
+demo:
+	@go run ./cmd/agent-wrapper demo
+
+test:
+	go run ./internal/testall
+
+proof:
+	go run ./internal/testall -long
+
+bench:
+	go test -run '^$$' -bench . -benchmem ./...
+
+install lint vuln unit race differential fuzz e2e:
+	go run ./internal/testall $@
+
+# golden rewrites what the tests compare with: read the diff.
+golden:
+	go test ./... -update
+
+clean:
+	rm -rf bin .cache

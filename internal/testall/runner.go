@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// runner runs commands and counts.
+type runner struct {
+	Tally
+	ctx      context.Context
+	out      io.Writer // of the step that runs
+	console  io.Writer
+	seed     int64
+	long     bool
+	fuzztime time.Duration
+	began    time.Time
+}
+
+func newRunner(ctx context.Context, out io.Writer, seed int64) *runner {
+	return &runner{ctx: ctx, out: out, console: out, seed: seed, began: time.Now()}
+}
+
+// step runs one step; its output is kept when this is the long form.
+func (r *runner) step(s step) {
+	if r.ctx.Err() != nil {
+		r.Fail(s.name + ": interrupted")
+		return
+	}
+	began := time.Now()
+	if r.long {
+		defer r.keep(s.name)()
+	}
+	r.printf("\n== %s\n", s.name)
+	s.run(r)
+	r.printf("-- %s took %s\n", s.name, time.Since(began).Round(time.Second))
+}
+
+// keep sends the output to docs/proof/NAME.txt as well, until the function
+// that it returns is called.
+func (r *runner) keep(name string) func() {
+	file, err := os.Create(filepath.Join("docs", "proof", name+".txt"))
+	if err != nil {
+		r.Fail(err.Error())
+		return func() {}
+	}
+	commit, _ := r.output("git", "rev-parse", "HEAD")
+	fmt.Fprintf(file, "commit %s\nseed %d\n", strings.TrimSpace(commit), r.seed)
+	r.out = io.MultiWriter(r.console, file)
+	return func() {
+		r.out = r.console
+		file.Close()
+	}
+}
+
+// summary ends the output and returns the exit code.
+func (r *runner) summary() int {
+	fmt.Fprintf(r.console, "\nthe whole took %s\n", time.Since(r.began).Round(time.Second))
+	r.Print(r.console)
+	if !r.OK() {
+		return 1
+	}
+	return 0
+}
+
+func (r *runner) printf(format string, args ...any) { fmt.Fprintf(r.out, format, args...) }
+
+// command is a child with the environment of the tests.
+func (r *runner) command(name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(r.ctx, name, args...)
+	cmd.Env = append(os.Environ(), fmt.Sprintf("AW_SEED=%d", r.seed))
+	if r.long {
+		cmd.Env = append(cmd.Env, "AW_LONG=1")
+	}
+	return cmd
+}
+
+// output runs a command and returns what it wrote, errors included.
+func (r *runner) output(name string, args ...string) (string, error) {
+	out, err := r.command(name, args...).CombinedOutput()
+	return string(out), err
+}
+
+// quiet runs a command for its effect.
+func (r *runner) quiet(name string, args ...string) bool {
+	_, err := r.output(name, args...)
+	return err == nil
+}
+
+// check counts a command that must succeed.
+func (r *runner) check(what, name string, args ...string) {
+	out, err := r.output(name, args...)
+	if err != nil {
+		r.printf("%s\n%s: %v\n", strings.TrimSpace(out), what, err)
+		r.Fail(what)
+		return
+	}
+	r.printf("ok   %s\n", what)
+	r.Pass()
+}
+
+// checkEmpty counts a command that must succeed and say nothing.
+func (r *runner) checkEmpty(what, name string, args ...string) {
+	out, err := r.output(name, args...)
+	if err != nil || strings.TrimSpace(out) != "" {
+		r.printf("%s: %s\n", what, strings.TrimSpace(out))
+		r.Fail(what)
+		return
+	}
+	r.printf("ok   %s\n", what)
+	r.Pass()
+}
+
+// goTest runs go test and counts its tests.
+func (r *runner) goTest(args ...string) {
+	before := r.Failed
+	cmd := r.command("go", append([]string{"test", "-json"}, args...)...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	stdout, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		r.Fail("go test " + strings.Join(args, " ") + ": " + err.Error())
+		return
+	}
+	readErr := r.Read(stdout, r.out)
+	err = cmd.Wait()
+	r.out.Write(stderr.Bytes())
+	if (err != nil || readErr != nil) && r.Failed == before {
+		r.Fail(fmt.Sprintf("go test %s: %v", strings.Join(args, " "), err))
+	}
+}

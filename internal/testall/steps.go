@@ -1,0 +1,143 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// The tools that are not in go.mod, by version.
+const (
+	staticcheck = "honnef.co/go/tools/cmd/staticcheck@v0.8.2"
+	govulncheck = "golang.org/x/vuln/cmd/govulncheck@v1.8.0"
+)
+
+// step is one part of the whole.
+type step struct {
+	name string
+	run  func(*runner)
+}
+
+// steps in the order in which they run.
+var steps = []step{
+	{"install", install},
+	{"lint", lint},
+	{"vuln", vuln},
+	{"unit", func(r *runner) { r.goTest("./...") }},
+	{"race", race},
+	{"differential", differential},
+	{"fuzz", fuzz},
+	{"e2e", e2e},
+}
+
+// debian are the programs that tests compare with, and their packages.
+var debian = map[string]string{"bash": "bash", "dash": "dash", "zsh": "zsh", "node": "nodejs", "npm": "npm", "unshare": "util-linux", "ip": "iproute2"}
+
+// install gets what the tests need: Debian packages when root, npm packages.
+func install(r *runner) {
+	var missing []string
+	for program, pkg := range debian {
+		if _, err := exec.LookPath(program); err != nil {
+			missing = append(missing, pkg)
+		}
+	}
+	if len(missing) > 0 {
+		r.installDebian(missing)
+	}
+	r.check("npm packages of e2e", "npm", "ci", "--prefix", "e2e", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
+}
+
+func (r *runner) installDebian(packages []string) {
+	name := "Debian packages " + strings.Join(packages, " ")
+	if os.Geteuid() != 0 {
+		r.Skip(name, "not root; install them by hand")
+		return
+	}
+	if !r.quiet("apt-get", append([]string{"install", "-y", "--no-install-recommends"}, packages...)...) {
+		r.quiet("apt-get", "update")
+		r.check(name, "apt-get", append([]string{"install", "-y", "--no-install-recommends"}, packages...)...)
+		return
+	}
+	r.Pass()
+}
+
+func lint(r *runner) {
+	r.checkEmpty("gofmt", "gofmt", "-l", ".")
+	r.check("go mod tidy", "go", "mod", "tidy", "-diff")
+	r.check("go vet", "go", "vet", "./...")
+	r.check("go vet (e2e)", "go", "vet", "-tags", "e2e", "./e2e")
+	r.check("staticcheck", "go", "run", staticcheck, "./...")
+}
+
+// vuln looks for known holes in what is linked. Without its database there is
+// nothing to compare with; that is said and counts for nothing.
+func vuln(r *runner) {
+	out, err := r.output("go", "run", govulncheck, "./...")
+	switch {
+	case err == nil:
+		r.Pass()
+	case strings.Contains(out, "fetching vulnerabilities"):
+		r.printf("govulncheck: its database cannot be reached from here, nothing was looked up\n")
+	default:
+		r.printf("%s", out)
+		r.Fail("govulncheck")
+	}
+}
+
+// concurrent are the packages that start goroutines or are used by several.
+var concurrent = []string{"./permission", "./audit", "./workspace", "./wrapper/...", "./cmd/..."}
+
+func race(r *runner) {
+	if r.long {
+		concurrent = []string{"./..."}
+	}
+	r.goTest(append([]string{"-race"}, concurrent...)...)
+}
+
+// differential compares the reading of command lines with real shells.
+func differential(r *runner) { r.goTest("-count=1", "-v", "-run", "Differential", "./shell/...") }
+
+// fuzz runs every fuzz target for a while.
+func fuzz(r *runner) {
+	for _, target := range r.fuzzTargets() {
+		r.goTest("-run", "^$", "-fuzz", "^"+target.name+"$", "-fuzztime", r.fuzztime.String(), target.pkg)
+	}
+}
+
+// e2e drives the real agent CLI.
+func e2e(r *runner) { r.goTest("-count=1", "-tags", "e2e", "-timeout", "2h", "./e2e") }
+
+type target struct{ pkg, name string }
+
+// fuzzTargets finds the fuzz targets of all packages in their sources.
+func (r *runner) fuzzTargets() []target {
+	var found []target
+	filepath.WalkDir(".", func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.IsDir() && (d.Name() == "node_modules" || strings.HasPrefix(d.Name(), ".") && path != ".") {
+			return filepath.SkipDir
+		}
+		if err == nil && strings.HasSuffix(path, "_test.go") {
+			for _, name := range fuzzNames(path) {
+				found = append(found, target{"./" + filepath.Dir(path), name})
+			}
+		}
+		return nil
+	})
+	return found
+}
+
+// fuzzNames lists the fuzz targets that a file declares.
+func fuzzNames(path string) []string {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for line := range strings.Lines(string(data)) {
+		if rest, ok := strings.CutPrefix(line, "func Fuzz"); ok && strings.Contains(rest, "*testing.F)") {
+			names = append(names, "Fuzz"+rest[:strings.Index(rest, "(")])
+		}
+	}
+	return names
+}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Tally counts what came out. The zero value is an empty count.
+type Tally struct {
+	CI                      bool // a skip is a failure
+	Verbose                 bool // show what passing tests write
+	Passed, Failed, Skipped int
+	Failures, Skips         []string // "where: why"
+}
+
+// Pass counts one check that held.
+func (t *Tally) Pass() { t.Passed++ }
+
+// Fail counts one check that did not hold.
+func (t *Tally) Fail(where string) {
+	t.Failed++
+	t.Failures = append(t.Failures, where)
+}
+
+// Skip counts one check that did not run.
+func (t *Tally) Skip(where, why string) {
+	if t.CI {
+		t.Fail(where + ": skipped, and CI=true: " + why)
+		return
+	}
+	t.Skipped++
+	t.Skips = append(t.Skips, where+": "+why)
+}
+
+// OK reports whether nothing failed and something ran.
+func (t *Tally) OK() bool { return t.Failed == 0 && t.Passed > 0 }
+
+// Print writes the failures, the skips and the closing line.
+func (t *Tally) Print(out io.Writer) {
+	for _, s := range t.Skips {
+		fmt.Fprintln(out, "skipped", s)
+	}
+	for _, f := range t.Failures {
+		fmt.Fprintln(out, "FAILED", f)
+	}
+	fmt.Fprintf(out, "%d passed, %d failed, %d skipped\n", t.Passed, t.Failed, t.Skipped)
+}
+
+// event is one line of go test -json.
+type event struct {
+	Action, Package, Test, Output string
+	ImportPath                    string // of build-output lines
+}
+
+// reading is the state of one go test -json stream.
+type reading struct {
+	tally  *Tally
+	out    io.Writer
+	output map[string][]string // of the tests that still run
+	failed map[string]int      // tests that failed, by package
+	passed map[string]int
+}
+
+// Read counts the tests of a go test -json stream. It writes a line for each
+// package and the output of every test that failed.
+func (t *Tally) Read(stream io.Reader, out io.Writer) error {
+	r := &reading{t, out, map[string][]string{}, map[string]int{}, map[string]int{}}
+	in := bufio.NewReader(stream)
+	for {
+		line, err := in.ReadString('\n')
+		if line != "" {
+			r.line(line)
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// line takes one line; what is no event is passed on.
+func (r *reading) line(line string) {
+	var e event
+	if json.Unmarshal([]byte(line), &e) != nil {
+		io.WriteString(r.out, line)
+		return
+	}
+	switch {
+	case e.Action == "build-output":
+		io.WriteString(r.out, e.Output)
+	case e.Test == "":
+		r.pkg(e)
+	default:
+		r.test(e)
+	}
+}
+
+// test takes an event of one test. A parent is not counted beside its
+// subtests' failures twice: every test that ran is one.
+func (r *reading) test(e event) {
+	key := e.Package + " " + e.Test
+	switch e.Action {
+	case "output":
+		r.output[key] = append(r.output[key], e.Output)
+		if r.tally.Verbose {
+			io.WriteString(r.out, e.Output)
+		}
+	case "pass":
+		r.tally.Pass()
+		r.passed[e.Package]++
+		delete(r.output, key)
+	case "skip":
+		r.tally.Skip(key, reason(r.output[key]))
+		delete(r.output, key)
+	case "fail":
+		r.tally.Fail(key)
+		r.failed[e.Package]++
+		r.show(key)
+	}
+}
+
+// pkg takes an event of a whole package. One that failed without a failed test
+// (it does not build, or ended early) counts by itself.
+func (r *reading) pkg(e event) {
+	switch e.Action {
+	case "output":
+		if loud(e.Output) {
+			io.WriteString(r.out, e.Output)
+		}
+	case "pass":
+		fmt.Fprintf(r.out, "ok   %s (%d passed)\n", e.Package, r.passed[e.Package])
+	case "fail":
+		if r.failed[e.Package] == 0 {
+			r.tally.Fail(e.Package)
+			for key := range r.output {
+				if strings.HasPrefix(key, e.Package+" ") {
+					r.show(key)
+				}
+			}
+		}
+		fmt.Fprintf(r.out, "FAIL %s (%d passed, %d failed)\n", e.Package, r.passed[e.Package], r.failed[e.Package])
+	}
+}
+
+func (r *reading) show(key string) {
+	if !r.tally.Verbose {
+		io.WriteString(r.out, strings.Join(r.output[key], ""))
+	}
+	delete(r.output, key)
+}
+
+// loud tells whether a package's own output is worth a line: not the
+// "ok", "PASS" and "no test files" of the go command.
+func loud(text string) bool {
+	for _, quiet := range []string{"ok  \t", "PASS", "?   \t", "FAIL", "\t", "exit status", "coverage:"} {
+		if strings.HasPrefix(text, quiet) {
+			return false
+		}
+	}
+	return strings.TrimSpace(text) != ""
+}
+
+// reason finds what a skipped test said.
+func reason(output []string) string {
+	for _, text := range output {
+		text = strings.TrimSpace(text)
+		if text != "" && !strings.HasPrefix(text, "=== ") && !strings.HasPrefix(text, "--- ") {
+			return text
+		}
+	}
+	return "no reason given"
+}
