@@ -196,7 +196,7 @@ func (s *scanner) unexpected(want string) *Error {
 		return s.fail(s.pos, "the text ends where "+want+" is expected")
 	}
 	r, _ := utf8.DecodeRune(s.data[s.pos:])
-	return s.fail(s.pos, fmt.Sprintf("%q where %s is expected", r, want))
+	return s.fail(s.pos, fmt.Sprintf("%+q where %s is expected", r, want))
 }
 
 func (s *scanner) array(t reflect.Type, depth int) error {

@@ -1,0 +1,225 @@
+package stricttoml
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/BurntSushi/toml"
+	"github.com/google/go-cmp/cmp"
+)
+
+type rule struct {
+	Tools []string `toml:"tools"`
+	Match []string `toml:"match"`
+}
+
+type file struct {
+	Mode  string            `toml:"mode"`
+	Deny  []string          `toml:"deny"`
+	On    bool              `toml:"on"`
+	Count int               `toml:"count"`
+	Rules []rule            `toml:"rules"`
+	Links map[string]string `toml:"links"`
+	Input map[string]any    `toml:"input"`
+	Sub   struct {
+		Deep struct {
+			X int `toml:"x"`
+		} `toml:"deep"`
+	} `toml:"sub"`
+}
+
+const good = `# comment with "quote
+mode = "plan" # x
+deny = [ # y
+  "a", 'b\', """
+c ]""", '''d'''
+]
+on = true
+count = 1_000
+sub.deep.x = 0x10
+links = { "a b" = "1", 'A.B' = "2", }
+
+[input]
+when = 1979-05-27 07:32:00
+list = [[1, 2.5], [{ x = inf }]]
+"\u0041" = ""
+
+[[rules]]
+tools = []
+[[rules]]
+match = ["m", "n"]
+`
+
+func TestDecode(t *testing.T) {
+	var got file
+	lines, err := Decode([]byte(good), "f.toml", &got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want file
+	if _, err := toml.Decode(good, &want); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	places := map[string]string{
+		"": "", "mode": `"plan"`, "deny[0]": `"a"`, "deny[1]": `'b\'`, "deny[2]": "\"\"\"\nc ]\"\"\"", "deny[3]": `'''d'''`,
+		"on": "true", "count": "1_000", "sub.deep.x": "0x10", `links."a b"`: `"1"`, `links."A.B"`: `"2"`,
+		"input.when": "1979-05-27 07:32:00", "input.list[0][1]": "2.5", "input.list[1][0].x": "inf", "input.A": `""`,
+		"rules[0]": "[[rules]]\ntools = []", "rules[1]": "[[rules]]\nmatch = [\"m\", \"n\"]", "rules[1].match[1]": `"n"`,
+	}
+	for path, text := range places {
+		p, ok := lines[path]
+		if !ok {
+			t.Errorf("no place for %s", path)
+		} else if got := good[p.Start:p.End]; path != "" && got != text {
+			t.Errorf("%s stands at %q, want %q", path, got, text)
+		}
+	}
+	if p := lines["rules[1].match[1]"]; p.Line != 20 || p.Col != 15 {
+		t.Errorf("rules[1].match[1] is at %d:%d, want 20:15", p.Line, p.Col)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	long := strings.Repeat("k", maxKey)
+	tests := []struct{ name, in, want string }{
+		{"unknown key", "\nmodee = 1", `f:2:9: unknown key modee`},
+		{"unknown key in array of tables", "[[rules]]\n[[rules]]\nnn = 1", `f:3:6: rules[1]: unknown key nn`},
+		{"unknown table", "[other]\nx=1", `f:1:1: unknown key other`},
+		{"all unknown keys", "a = 1\nb = 2", "f:1:5: unknown key a\nf:2:5: unknown key b"},
+		{"other case", "MODE = 'x'", `f:1:8: unknown key MODE (did you mean mode?)`},
+		{"case twin", "mode = 'x'\nMODE = 'y'", `f:2:8: unknown key MODE (did you mean mode?)`},
+		{"case twin of a table", "[[RULES]]", `f:1:1: unknown key RULES (did you mean rules?)`},
+		{"Kelvin sign", "lin\u212as = {}", `f:1:4: '\u212a' where = after a key is expected`},
+		{"Kelvin sign in quotes", "\"lin\u212as\" = {}", `f:1:13: unknown key "lin\u212as" (did you mean links?)`},
+		{"duplicate", "mode = 'x'\nmode = 'y'", `f:2:1: key mode stands twice`},
+		{"duplicate table", "[links]\n[links]", `f:2:2: Key 'links' has already been defined.`},
+		{"value then table", "mode = 'x'\n[mode]", `f:2:1: key mode is a string already`},
+		{"value then list", "mode = 'x'\n[[mode]]", `f:2:1: key mode is a string already`},
+		{"string for array", "deny = 'x'", `f:1:8: deny: want an array, got a string`},
+		{"number for string", "deny = ['x', 1]", `f:1:14: deny[1]: want a string, got a number`},
+		{"string for boolean", "on = 'true'", `f:1:6: on: want a boolean, got a string`},
+		{"date for string", "mode = 1979-05-27", `f:1:8: mode: want a string, got a date or time`},
+		{"table for list", "[rules]", `f:1:1: rules: want an array, got a table`},
+		{"list for table", "[[sub]]", `f:1:1: sub: want a table, got an array`},
+		{"no value", "mode =", `f:1:7: the file ends where a value is expected`},
+		{"no equals", "mode 'x'", `f:1:6: '\'' where = after a key is expected`},
+		{"two on a line", "on = true on = true", `f:1:11: 'o' where the end of the line is expected`},
+		{"open string", "mode = 'x\ny'", `f:1:8: a string without its closing quote`},
+		{"open block", "mode = '''x\ny'", `f:1:8: a string without its closing quotes`},
+		{"open array", "deny = ['x'", `f:1:12: the file ends where a comma or ] is expected`},
+		{"open table", "links = {a='x'", `f:1:15: the file ends where a comma or } is expected`},
+		{"open header", "[links", `f:1:7: the file ends where ] is expected`},
+		{"half a list header", "[[rules]", `f:1:9: the file ends where ] is expected`},
+		{"bad escape", `mode = "\q"`, `f:1:9: invalid escape in string '\q'`},
+		{"bad UTF-8", "mode = '\xff'", `f:1:9: not valid UTF-8`},
+		{"range", "count = 99999999999999999999", `f:1:9: 99999999999999999999 is out of range for int64`},
+		{"nested arrays", "input.x = " + strings.Repeat("[", 40), `f:1:42: nested deeper than 32`},
+		{"nested tables", "input" + strings.Repeat(".x", 40) + "=1", `f:1:1: nested deeper than 32`},
+		{"nested headers", "[input" + strings.Repeat(".x", 40) + "]", `f:1:2: nested deeper than 32`},
+		{"nested inline tables", "input = " + strings.Repeat("{x=", 40), `f:1:103: nested deeper than 32`},
+		{"long key", long + "=1", `f:1:1: a key longer than 512 bytes`},
+		{"long header and key", "[links." + long[:300] + "]\n" + long[:300] + "=1", `f:2:1: a key longer than 512 bytes`},
+		{"size", "mode = 'x'\n" + strings.Repeat("#", MaxSize), `f:2:262134: the file is longer than 262144 bytes`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var v file
+			_, err := Decode([]byte(tt.in), "f", &v)
+			if err == nil {
+				t.Fatalf("accepted as %+v", v)
+			}
+			if diff := cmp.Diff(tt.want, err.Error()); diff != "" {
+				t.Error(diff)
+			}
+			var placed *Error
+			if !errors.As(err, &placed) {
+				t.Errorf("%T is no *Error", err)
+			}
+		})
+	}
+}
+
+// TestCaseTwins holds the guard against the library's choice between two keys
+// that differ in case: it is made at random, so one run proves nothing.
+func TestCaseTwins(t *testing.T) {
+	for i := range 200 {
+		for _, in := range []string{"mode='a'\nMODE='d'", "MODE='a'\nmode='d'", "Mode='d'", "[[rules]]\nTools=['x']"} {
+			var v file
+			if _, err := Decode([]byte(in), "f", &v); err == nil {
+				t.Fatalf("run %d: %q accepted as %+v", i, in, v)
+			}
+		}
+	}
+}
+
+// TestBounded: text of the largest size that is hard on scanner or library is
+// refused or read in time.
+func TestBounded(t *testing.T) {
+	fill := func(piece string) string { return strings.Repeat(piece, MaxSize/len(piece)) }
+	inputs := map[string]string{
+		"arrays":        "input = {x = " + fill("[")[:MaxSize-20],
+		"dotted":        fill("a."),
+		"headers":       fill("[[rules]]\n"),
+		"deep headers":  fill("[input.a.b.c.d.e.f.g.h.i.j.k.l.m.n]\n"),
+		"many keys":     "[input." + strings.Repeat("k", 490) + "]\n" + manyKeys(20000),
+		"inline tables": "input.x = [" + fill("{},")[:MaxSize-20],
+		"elements":      "deny = [" + fill("'',")[:MaxSize-20] + "]",
+		"quotes":        fill(`"`),
+		"lines":         fill("\n"),
+	}
+	for name, in := range inputs {
+		var v file
+		start := time.Now()
+		Decode([]byte(in), "f", &v)
+		if d := time.Since(start); d > 2*time.Second {
+			t.Errorf("%s: %v", name, d)
+		}
+	}
+}
+
+func manyKeys(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "k%d=1\n", i)
+	}
+	return b.String()
+}
+
+// FuzzDecode: what is accepted, the library accepts with the same value, all
+// its keys have a place, and no two keys differ in case only.
+func FuzzDecode(f *testing.F) {
+	for _, seed := range []string{
+		good, "mode='a'\nMODE='b'", "a.b.c=1", "[[rules]]\n[rules.x]", "deny=['''a''''']", `"a\x41" = "\e"`,
+		"input={a.b=1,c={}}", "input=[1,]", "\ufeffmode=''\r\n", "[links]\r\na=''", "input.a = 1979-05-27T07:32:00Z",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, in string) {
+		var ours, theirs file
+		_, err := Decode([]byte(in), "f", &ours)
+		if err != nil {
+			if strings.Contains(err.Error(), "cannot say where") {
+				t.Fatal(err)
+			}
+			return
+		}
+		md, err := toml.Decode(in, &theirs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(ours, theirs, cmp.Comparer(func(a, b float64) bool { return a == b || a != a && b != b })); diff != "" {
+			t.Fatal(diff)
+		}
+		for _, key := range md.Keys() {
+			if top := key[0]; top != strings.ToLower(top) {
+				t.Fatalf("key %s accepted", key)
+			}
+		}
+	})
+}

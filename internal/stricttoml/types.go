@@ -1,0 +1,147 @@
+package stricttoml
+
+import (
+	"encoding"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// checker holds the scanned tree against the Go type and collects faults and
+// places.
+type checker struct {
+	name   string
+	lines  Lines
+	faults []error
+	// checked are the keys that were seen, without the indexes of arrays, in
+	// the form of the library: parts joined by NUL.
+	checked map[string]bool
+}
+
+func (c *checker) fail(at Place, path, text string) {
+	c.faults = append(c.faults, &Error{Name: c.name, Place: at, Path: path, Text: text})
+}
+
+func (c *checker) table(t reflect.Type, n *node, keys []string, path string) {
+	c.lines[path] = n.Place
+	fields := fieldsOf(t)
+	for _, key := range n.order {
+		v := n.keys[key]
+		at, full := join(path, key), append(keys[:len(keys):len(keys)], key)
+		c.checked[strings.Join(full, "\x00")] = true
+		ft, ok := fields[key]
+		switch {
+		case ok:
+			c.value(ft, v, full, at)
+		case fields != nil:
+			c.fail(v.Place, path, "unknown key "+show(key)+hint(key, fields))
+		default:
+			c.value(element(t), v, full, at)
+		}
+	}
+}
+
+func hint(key string, fields map[string]reflect.Type) string {
+	for name := range fields {
+		if strings.EqualFold(name, key) || strings.EqualFold(strings.ReplaceAll(name, "_", "-"), key) {
+			return " (did you mean " + name + "?)"
+		}
+	}
+	return ""
+}
+
+func (c *checker) value(t reflect.Type, n *node, keys []string, path string) {
+	if want := wanted(t); want != "" && want != n.kind {
+		c.fail(n.Place, path, fmt.Sprintf("want %s, got %s", want, n.kind))
+		return
+	}
+	c.lines[path] = n.Place
+	switch n.kind {
+	case isTable:
+		c.table(deref(t), n, keys, path)
+	case isArray:
+		for i, e := range n.elems {
+			c.value(element(t), e, keys, path+"["+strconv.Itoa(i)+"]")
+		}
+	}
+}
+
+var (
+	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
+	anyType         = reflect.TypeFor[any]()
+)
+
+func deref(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t
+}
+
+// wanted is the kind of value that t holds, "" if any will do.
+func wanted(t reflect.Type) kind {
+	t = deref(t)
+	if reflect.PointerTo(t).Implements(textUnmarshaler) {
+		return isString
+	}
+	switch t.Kind() {
+	case reflect.Interface:
+		return ""
+	case reflect.Struct, reflect.Map:
+		return isTable
+	case reflect.Slice, reflect.Array:
+		return isArray
+	case reflect.String:
+		return isString
+	case reflect.Bool:
+		return isBool
+	default:
+		return isNumber
+	}
+}
+
+// element is the type of what a slice, array or map holds.
+func element(t reflect.Type) reflect.Type {
+	switch t = deref(t); t.Kind() {
+	case reflect.Slice, reflect.Array, reflect.Map:
+		return t.Elem()
+	}
+	return anyType
+}
+
+// fieldsOf returns the names of a struct's fields in TOML, nil if t is none.
+func fieldsOf(t reflect.Type) map[string]reflect.Type {
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	fields := map[string]reflect.Type{}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("toml"), ",")
+		if f.IsExported() && name != "" && name != "-" {
+			fields[name] = f.Type
+		}
+	}
+	return fields
+}
+
+func join(path, key string) string {
+	if path == "" {
+		return show(key)
+	}
+	return path + "." + show(key)
+}
+
+// show quotes a key that is not bare.
+func show(key string) string {
+	for i := range len(key) {
+		if !isBare(key[i]) {
+			return strconv.QuoteToASCII(key)
+		}
+	}
+	if key == "" {
+		return `""`
+	}
+	return key
+}
