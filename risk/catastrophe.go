@@ -133,7 +133,7 @@ func moves(f *shell.Facts, i int) bool {
 }
 
 func (t *target) formatting(name string) string {
-	if u := read(t.action, name); u.asksForHelp() {
+	if u := read(t.action, name); u.asksForHelp(formats) {
 		return ""
 	}
 	return "makes a file system (" + name + ")"

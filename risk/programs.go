@@ -8,8 +8,8 @@ package risk
 // options; see Command.
 var defaults = []program{
 	{".", runs},
-	{":", shellOnly},
 	{"7z", changes},
+	{":", shellOnly},
 	{"[", reads},
 	{"ack", reads},
 	{"adduser", onUsers},
@@ -357,6 +357,7 @@ var defaults = []program{
 	{"init", stops},
 	{"insmod", asRoot},
 	{"install", changes},
+	{"ionice", wraps},
 	{"iostat", reads},
 	{"ip", []row{
 		{subs: "a addr address l link r ro route ru rule n neigh neighbour maddr netns", with: "+1", class: High, reason: network},
@@ -364,7 +365,6 @@ var defaults = []program{
 		{subs: "*/show */s */list */ls */l */lst route/get r/get ro/get", class: Safe, reason: readOnly},
 		{class: High, reason: network},
 	}},
-	{"ionice", wraps},
 	{"iptables", []row{
 		{with: "-L|--list|-S|--list-rules|-C|--check", class: Safe, reason: readOnly},
 		{class: High, reason: network},
@@ -508,8 +508,8 @@ var defaults = []program{
 	}},
 	{"node", runs},
 	{"nohup", wraps},
-	{"nproc", reads},
 	{"npm", nodeTools},
+	{"nproc", reads},
 	{"npx", runs},
 	{"nsenter", asRoot},
 	{"nslookup", reads},

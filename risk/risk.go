@@ -226,7 +226,7 @@ func (f *Finding) substitution(a *shell.Action) {
 // tabled is the finding of a command that the tables know.
 func tabled(a *shell.Action, name string, rows []row) Finding {
 	u := read(a, name)
-	if u.asksForHelp() {
+	if u.asksForHelp(rows) {
 		return Finding{Class: Safe, Reason: "read-only: prints a text about itself"}
 	}
 	r := u.find(rows)

@@ -85,23 +85,32 @@ func killArgs(words []shell.Word) []shell.Arg {
 	return args
 }
 
-// asksForHelp reports whether the command is a program, its subcommands and
-// --help or --version, and nothing else: a program that the tables know then
-// prints a text and ends. With an operand it might pass the word on.
-func (u *use) asksForHelp() bool {
+// asksForHelp reports whether the command is a program, subcommands of the
+// tables and --help or --version, and nothing else: it then prints a text and
+// ends. With an operand it might pass the word on to another program.
+func (u *use) asksForHelp(rows []row) bool {
 	last := len(u.words) - 1
-	if last < 1 || !u.words[last].Known() || u.words[last].Text != "--help" && u.words[last].Text != "--version" {
+	text := u.words[last].Text
+	if last < 1 || !u.words[last].Known() || text != "--help" && text != "--version" {
 		return false
 	}
 	for _, arg := range u.scan.Args {
-		if arg.Word == last && arg.Kind != shell.ArgOption && arg.Kind != shell.ArgUnlisted {
-			return false
-		}
-		if arg.Word != last && arg.Kind != shell.ArgSubcommand {
+		option := arg.Kind == shell.ArgOption || arg.Kind == shell.ArgUnlisted && !u.isWord(arg)
+		if option != (arg.Word == last) || arg.Kind == shell.ArgDashes || arg.Kind == shell.ArgUnsure {
 			return false
 		}
 	}
-	return len(u.scan.Args) > 0 && u.scan.Args[len(u.scan.Args)-1].Word == last
+	return u.named(rows)
+}
+
+// named reports whether all operands are subcommands that a row names.
+func (u *use) named(rows []row) bool {
+	for i := range rows {
+		if u.path(rows[i].subs) == len(u.operands) {
+			return true
+		}
+	}
+	return false
 }
 
 // find returns the row that the tables' order chooses, or nil.
@@ -179,7 +188,7 @@ func (u *use) option(name string, exact bool) bool {
 		arg := &u.scan.Args[i]
 		switch arg.Kind {
 		case shell.ArgOption:
-			if named(arg.Option, name) {
+			if hasName(arg.Option, name) {
 				return true
 			}
 		case shell.ArgDashes:
@@ -195,7 +204,7 @@ func (u *use) option(name string, exact bool) bool {
 	return false
 }
 
-func named(o *shell.Option, name string) bool {
+func hasName(o *shell.Option, name string) bool {
 	for _, n := range o.Names {
 		if n == name {
 			return true

@@ -1,0 +1,150 @@
+package risk
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+// A name that stood twice could have two classes.
+func TestTablesAreSortedWithoutTwins(t *testing.T) {
+	for name, table := range map[string][]program{"defaults": defaults, "terminal": terminal} {
+		for i := 1; i < len(table); i++ {
+			if table[i-1].name >= table[i].name {
+				t.Errorf("%s: %q does not stand before %q", name, table[i-1].name, table[i].name)
+			}
+		}
+	}
+}
+
+func TestRowsAreWellFormed(t *testing.T) {
+	for _, p := range slices.Concat(defaults, terminal) {
+		if p.name == "" || strings.ContainsAny(p.name, "/ ") {
+			t.Errorf("%q is no program name", p.name)
+		}
+		if len(p.rows) == 0 {
+			t.Errorf("%s has no row", p.name)
+			continue
+		}
+		if last := p.rows[len(p.rows)-1]; last.subs != "" || last.with != "" {
+			t.Errorf("%s: the last row must hold for every use, to answer for what the others do not name", p.name)
+		}
+		for _, r := range p.rows {
+			if r.class < Safe || r.class > Forbidden || r.reason == "" {
+				t.Errorf("%s %s %s: class %d, reason %q", p.name, r.subs, r.with, r.class, r.reason)
+			}
+			checkWants(t, p.name, r.with)
+		}
+	}
+}
+
+func checkWants(t *testing.T, name, with string) {
+	t.Helper()
+	for want := range strings.FieldsSeq(with) {
+		switch {
+		case want[0] == '@' && len(want) > 1, len(want) == 2 && want[0] == '+' && want[1] > '0' && want[1] <= '9':
+		default:
+			for spelling := range strings.SplitSeq(want, "|") {
+				if !strings.HasPrefix(spelling, "-") {
+					t.Errorf("%s: %q asks for no option, count or form", name, want)
+				}
+			}
+		}
+	}
+}
+
+// Every path of every row is the one that find chooses for some command, so
+// no row stands behind another that takes its place.
+func TestEveryRowIsReached(t *testing.T) {
+	for name, table := range map[string][]program{"defaults": defaults, "terminal": terminal} {
+		for _, p := range table {
+			for i := range p.rows {
+				for _, path := range append(strings.Fields(p.rows[i].subs), "")[:max(1, len(strings.Fields(p.rows[i].subs)))] {
+					words := example(p.name, path, p.rows[i].with)
+					a := shell.Action{Kind: shell.Command, Words: words}
+					if got := read(&a, p.name).find(p.rows); got != &p.rows[i] {
+						t.Errorf("%s: %v reaches %+v, not %+v", name, texts(words), got, p.rows[i])
+					}
+				}
+			}
+		}
+	}
+}
+
+// example builds a command that has what a row asks for.
+func example(name, path, with string) []shell.Word {
+	words := []string{name}
+	if path != "" {
+		words = append(words, strings.Split(strings.ReplaceAll(path, "*", "thing"), "/")...)
+	}
+	var options []string
+	for want := range strings.FieldsSeq(with) {
+		switch want[0] {
+		case '+':
+			for range want[1] - '0' {
+				words = append(words, "word")
+			}
+		case '@':
+			if name == "kill" {
+				options = append(options, "-9")
+			}
+			options = append(options, strings.ReplaceAll(want[1:], "*", "x"))
+		default:
+			first, _, _ := strings.Cut(want, "|")
+			options = append(options, first)
+		}
+	}
+	return knownWords(append(words, options...)...)
+}
+
+func knownWords(texts ...string) []shell.Word {
+	var out []shell.Word
+	for _, text := range texts {
+		out = append(out, shell.Word{Text: text})
+	}
+	return out
+}
+
+func texts(words []shell.Word) string {
+	var out []string
+	for i := range words {
+		out = append(out, words[i].Text)
+	}
+	return strings.Join(out, " ")
+}
+
+func TestEverySpotIsReached(t *testing.T) {
+	for i := range spots {
+		p := strings.Replace(spots[i].path, "**", "/home/dev", 1)
+		for _, at := range []string{p, p + "/x", p + "/../" + p[strings.LastIndexByte(p, '/')+1:]} {
+			if got := known(&shell.Word{Text: at}); got != &spots[i] {
+				t.Errorf("%s reaches %+v, not %+v", at, got, spots[i])
+			}
+		}
+	}
+}
+
+// Terminal is laxer than Default only where a person at the terminal may stop
+// the machine.
+func TestTerminalIsLaxerOnlyForPower(t *testing.T) {
+	for _, p := range terminal {
+		for _, r := range search(defaults, p.name) {
+			if p.rows[0].class < r.class && r.reason != power {
+				t.Errorf("%s: %v in Default (%s), %v in Terminal", p.name, r.class, r.reason, p.rows[0].class)
+			}
+		}
+	}
+}
+
+func TestClassNamesAndTiers(t *testing.T) {
+	for c, want := range map[Class]struct {
+		name string
+		tier int
+	}{Safe: {"safe", 1}, Moderate: {"moderate", 2}, High: {"high", 2}, Forbidden: {"forbidden", 3}, 0: {"forbidden", 3}, 99: {"forbidden", 3}} {
+		if c.String() != want.name || c.Tier() != want.tier {
+			t.Errorf("class %d: %s, tier %d, want %v", c, c, c.Tier(), want)
+		}
+	}
+}
