@@ -239,8 +239,20 @@ func (s *scanner) dashed(w *Word) {
 	case strings.HasPrefix(w.Text, "--"):
 		s.long(w)
 	default:
-		s.cluster(w, 1)
+		s.shorts(w)
 	}
+}
+
+// shorts reads a word with one dash: a name that is listed as a whole (kill
+// -TERM, wget -nc), or a cluster.
+func (s *scanner) shorts(w *Word) {
+	if len(w.Text) > 2 && len(w.Holes) == 0 {
+		if o := s.exact(w.Text); o != nil {
+			s.valued(o)
+			return
+		}
+	}
+	s.cluster(w, 1)
 }
 
 func (s *scanner) plus(w *Word) {

@@ -63,6 +63,9 @@ func (w *walker) plainName(x syntax.ArithmExpr) bool {
 func (w *walker) numericWord(word *syntax.Word, s *scope) bool {
 	defer w.mute()()
 	if name := word.Lit(); syntax.ValidName(name) {
+		if w.unit.busy[name] {
+			return true // a number if all that it is made of are numbers
+		}
 		values, ok := w.valuesOf(name, s)
 		return ok && allNumbers(values)
 	}
@@ -87,7 +90,7 @@ func allNumbers(values []Word) bool {
 // number reports whether a word is digits: known ones, or a hole for digits.
 func number(v *Word) bool {
 	for _, h := range v.Holes {
-		if h.Kind != Digits {
+		if h.Kind != Digits && h.Kind != Number {
 			return false
 		}
 	}

@@ -9,6 +9,10 @@ type Catalog struct {
 // Lookup returns the entry for a program's name (its last path segment), or
 // nil. A nil Catalog has the built-in entries only.
 func (c *Catalog) Lookup(name string) *Program {
+	own := builtin(name)
+	if own != nil && own.Special != "" {
+		return own // what the reader in Go knows of a program is not replaced
+	}
 	if c != nil {
 		for i := range c.Extra {
 			if c.Extra[i].Name == name {
@@ -16,5 +20,5 @@ func (c *Catalog) Lookup(name string) *Program {
 			}
 		}
 	}
-	return builtin(name)
+	return own
 }

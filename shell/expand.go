@@ -101,6 +101,9 @@ func (w *walker) part(part syntax.WordPart, s *scope, at place) [][]piece {
 		if p.Bracket && w.unit.dialect == Sh {
 			w.odd("$[..] means something else in sh", "use $((..))")
 		}
+		if w.numeric(p.X, s) {
+			return [][]piece{{{hole: true, kind: Number, quoted: true}}}
+		}
 		return [][]piece{{{hole: true, quoted: true}}}
 	case *syntax.ProcSubst:
 		return [][]piece{{w.process(p, s), {hole: true, kind: Pipe}}}
@@ -159,6 +162,10 @@ func (w *walker) substitution(p *syntax.CmdSubst, s *scope) {
 	if len(p.Stmts) == 1 && p.Stmts[0].Cmd == nil {
 		w.redirects(p.Stmts[0].Redirs, s) // $(<file)
 		return
+	}
+	if p.Backquotes {
+		w.backquotes++
+		defer func() { w.backquotes-- }()
 	}
 	w.stmts(p.Stmts, s)
 }
@@ -317,7 +324,7 @@ func (w *walker) valuesOf(name string, s *scope) ([]Word, bool) {
 	if u.assigned[name] == nil {
 		return w.inherited(name, s)
 	}
-	if !s.set[name] {
+	if !s.all && !s.set[name] {
 		return nil, false
 	}
 	if u.busy[name] {
@@ -339,12 +346,15 @@ func (w *walker) allValues(name string) []Word {
 	var out []Word
 	defer w.mute()()
 	nowhere := &scope{dirs: []Word{unknown()}}
+	// An expression over a variable that was never assigned is opaque where
+	// it stands; here only what the text assigns counts.
+	anywhere := nowhere.with(func(c *scope) { c.all = true })
 	for _, a := range w.unit.assigned[name] {
 		switch {
 		case a.arith != nil:
 			h := Hole{Kind: AnyText}
-			if w.numeric(a.arith, nowhere) {
-				h.Kind = Digits
+			if w.numeric(a.arith, anywhere) {
+				h.Kind = Number
 			}
 			out = append(out, Word{Holes: []Hole{h}})
 		case a.word == nil:

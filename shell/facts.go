@@ -25,6 +25,7 @@ const (
 	AnyText HoleKind = iota // any text, also none
 	Glob                    // pathname expansion: any text without a slash
 	Digits                  // decimal digits only, at least one
+	Number                  // as Digits, perhaps with a minus sign before them
 	Pipe                    // the descriptor number of a process substitution
 )
 
@@ -55,7 +56,7 @@ func (w *Word) MayBeOption() bool {
 		return false
 	}
 	first := w.Holes[0]
-	if first.At == 0 && (first.Kind == AnyText || first.Kind == Glob) {
+	if first.At == 0 && first.Kind != Digits && first.Kind != Pipe {
 		return true
 	}
 	return w.Split && w.hasHole(AnyText)

@@ -11,6 +11,7 @@ import (
 type scope struct {
 	dirs  []Word          // the directories that the shell may be in
 	set   map[string]bool // variables that were assigned in this line for certain
+	all   bool            // every variable counts as set
 	funcs map[string]bool // functions that were defined in this line for certain
 	names []Word          // directories whose names stand on standard input, or nil
 }

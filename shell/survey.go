@@ -54,7 +54,7 @@ func (v *surveyor) node(n syntax.Node) bool {
 	case *syntax.Comment:
 		// The parser ends a comment at the newline; bash goes on with the
 		// command when a backslash stands before it.
-		if strings.HasSuffix(n.Text, "\\") {
+		if strings.HasSuffix(strings.TrimSuffix(n.Text, "\n"), "\\") {
 			v.odd("a comment that ends in a backslash continues the command", "remove the backslash")
 		}
 	case *syntax.SglQuoted:

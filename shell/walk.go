@@ -20,6 +20,9 @@ type walker struct {
 	depth  int
 	muted  int         // actions are dropped: a word is read a second time
 	runs   []scriptRun // script files that commands run
+	// backquotes: how many `..` are around; the parser leaves the third in the
+	// text, where an escaped backquote is a real one.
+	backquotes int
 	// substituted: the words expanded last held a substitution.
 	substituted bool
 }

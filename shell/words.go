@@ -165,7 +165,7 @@ func cross(a, b [][]piece) [][]piece {
 // holes, and what the parser should have seen made opaque.
 func (w *walker) literal(lit *syntax.Lit, first bool, at place) []piece {
 	text := lit.Value
-	if hidden(text, at.quoted) {
+	if hidden(text, at.quoted) || w.backquotes > 0 && strings.Contains(text, "`") {
 		w.odd("text that the shell may read as a command", "leave out nested backquotes and process substitutions")
 		return []piece{{hole: true, many: true}}
 	}

@@ -1,0 +1,161 @@
+package shell
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// analyze reads a line as the tests' user would run it.
+func analyze(line string) *Facts {
+	return Analyze(line, Options{Dir: "/home/dev/proj", Home: "/home/dev"})
+}
+
+// runs reports whether a line is seen to run a command with these words, or
+// may run anything.
+func runs(f *Facts, want string) (seen, opaque bool) {
+	for i := range f.Actions {
+		a := &f.Actions[i]
+		if a.Kind == Opaque && a.May&MayRun != 0 {
+			opaque = true
+		}
+		if a.Kind == Command && text(a.Words) == want {
+			seen = true
+		}
+	}
+	return seen, opaque
+}
+
+func text(words []Word) string {
+	parts := make([]string, len(words))
+	for i := range words {
+		parts[i] = show(&words[i])
+	}
+	return strings.Join(parts, " ")
+}
+
+// TestTreeHidesNothing holds the places where the tree of mvdan.cc/sh v3.14.1
+// shows no command that bash 5.2 runs.
+func TestTreeHidesNothing(t *testing.T) {
+	for _, tt := range []struct{ name, line, runs string }{
+		{"comment continued by a backslash", "ls # x \\\ntouch p", "touch p"},
+		{"carriage return is no blank", "git status\rx", ""},
+		{"carriage return before a newline", "git status\r\ntouch p", ""},
+		{"carriage return after a backslash", "git \\\r\nstatus", ""},
+		{"single quotes in :- inside double quotes", `echo "${x-'$(touch p)'}"`, "touch p"},
+		{"single quotes in :+ in a here-document", "cat <<E\n${x:+'$(touch p)'}\nE", "touch p"},
+		{"backquote in single quotes inside double quotes", "echo \"${x:-'`touch p`'}\"", "touch p"},
+		{"process substitution in an expansion", "echo ${x:-<(touch p)}", "touch p"},
+		{"output substitution in an expansion", "echo ${x:->(touch p)}", "touch p"},
+		{"extended glob in [[ ]]", "[[ a == @($(touch p)|b) ]]", "touch p"},
+		{"negated extended glob in [[ ]]", "[[ -n a && !($(touch p)) ]]", "touch p"},
+		{"backquote in an extended glob", "[[ a == +(`touch p`) ]]", "touch p"},
+		{"extended glob outside [[ ]]", "x=(@(a)); cat <<E\ntouch p\nE", "touch p"},
+		{"extended glob as an argument", "echo @(a)", ""},
+		{"time behind a pipe", "ls | time [[ a ||\ntouch == p ]]", "touch == p ]]"},
+		{"time before a compound", "time [[ a ]]", ""},
+		{"coproc with an assignment", "coproc x=1 rm y", "rm y"},
+		{"coproc with a quoted name", "coproc 'rm' <<<x", ""},
+		{"backquotes three deep", "echo `echo \\`echo \\\\\\`touch p\\\\\\`\\``", "touch p"},
+		{"braces make the name", "{rm,-rf} build", "rm -rf build"},
+		{"an empty brace element vanishes", "{,rm} -rf build", "rm -rf build"},
+		{"an empty process substitution vanishes", "tou<()ch p", "touch p"},
+		{"a word that is no assignment", "./evil=[ ls", ""},
+		{"assignment with an index that runs", "a[$(touch p)]=1 ls", "touch p"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			seen, opaque := runs(analyze(tt.line), tt.runs)
+			if !seen && !opaque {
+				t.Errorf("%q: %q is neither an action nor in an opaque spot:\n%s", tt.line, tt.runs, dump(analyze(tt.line)))
+			}
+		})
+	}
+}
+
+// TestShapesLoseNothing holds the shapes that lose commands when only calls
+// are looked at.
+func TestShapesLoseNothing(t *testing.T) {
+	for _, line := range []string{
+		`> $(touch p)`, `< $(touch p)`, `f() { :; } > $(touch p)`, `for i in $(touch p); do :; done`,
+		`for ((i=$(touch p); i<1; i++)); do :; done`, `case $(touch p) in a) ;; esac`,
+		`case a in $(touch p)) ;; esac`, `if $(touch p); then :; fi`, `a[$(touch p)]=1`, `a=([$(touch p)]=1)`,
+		`a=($(touch p))`, `x=$(touch p)`, `x+=$(touch p)`, `echo ${x[$(touch p)]}`, `echo ${x:$(touch p)}`,
+		`echo ${x:0:$(touch p)}`, `echo ${x/$(touch p)/b}`, `echo ${x/a/$(touch p)}`, `echo ${x#$(touch p)}`,
+		`echo ${x:=$(touch p)}`, `echo $(( $(touch p) ))`, `echo $[ $(touch p) ]`, `(( $(touch p) ))`,
+		`let x=$(touch p)`, `export x=$(touch p)`, `export $(touch p)`, `declare -a x=($(touch p))`,
+		`readonly x=$(touch p)`, "cat <<E\n$(touch p)\nE", "cat <<-E\n\t`touch p`\n\tE", `cat <<< $(touch p)`,
+		`[[ $(touch p) ]]`, `[[ a == $(touch p) ]]`, `[[ a =~ $(touch p) ]]`, `[[ ! ( -n $(touch p) ) ]]`,
+		`! touch p`, `touch p &`, `(touch p)`, `{ touch p; }`, `while touch p; do :; done`,
+		`until touch p; do :; done`, `while :; do touch p; done`, `if :; then :; elif touch p; then :; fi`,
+		`if :; then :; else touch p; fi`, `select x in $(touch p); do :; done`, `echo >(touch p)`, `cat <(touch p)`,
+		`f() { touch p; }`, `function f { touch p; }`, `f() ( touch p )`, `time touch p`, `time -p touch p`,
+		`: | touch p`, `: |& touch p`, `echo "${x:-$(touch p)}"`, `echo "$(touch p)"`, `echo a$(touch p)b`,
+		`exec {fd}> $(touch p)`, `coproc X { touch p; }`, `eval touch p`, `eval "touch p"`, `trap 'touch p' EXIT`,
+		`command touch p`, `builtin eval touch p`, `exec touch p`, `exec -a x touch p`, `env touch p`,
+		`env -i A=1 touch p`, `nohup touch p`, `nice -n 5 touch p`, `timeout -s KILL 5 touch p`,
+		`stdbuf -oL touch p`, `setsid touch p`, `ionice -c 3 touch p`, `flock /tmp/l touch p`,
+		`flock /tmp/l -c "touch p"`, `script -qc "touch p" /dev/null`, `strace touch p`, `watch touch p`,
+		`busybox touch p`, `sudo -u x touch p`, `doas touch p`, `bash -c "touch p"`, `sh -c 'touch p'`,
+		`zsh -c 'touch p'`, `bash -ec "touch p"`, `bash -O extglob -c "touch p"`,
+		`find . -exec touch p \;`, `find . -execdir touch p +`, `find . -ok touch p \;`,
+		`start-stop-daemon --start --exec /x -- y; touch p`, `timeout 5 nice nohup sudo touch p`,
+		`sed '1e touch p' f`, `jobs -x touch p`,
+	} {
+		if seen, _ := runs(analyze(line), "touch p"); !seen {
+			t.Errorf("%q: touch p is no action:\n%s", line, dump(analyze(line)))
+		}
+	}
+}
+
+// TestOpaque holds what cannot be known, and must be said to be so.
+func TestOpaque(t *testing.T) {
+	for _, line := range []string{
+		`$x`, `$(echo rm) -rf b`, `"$cmd" a`, `r${u}m b`, `/bin/r? b`, `{1..99999999}`, `eval "$x"`, `bash -c "$x"`,
+		`echo x | sh`, `sh`, `bash < f`, `python3 -c 'x'`, `perl -e 'x'`, `node -e 'x'`, `. ./f`, `source f`,
+		`x='$(touch p)'; echo "${x@P}"`, `echo ${!x}`, `echo $((x))`, `echo ${a[i]}`, `echo ${x:y}`, `[[ x -eq y ]]`,
+		`[[ -v 'a[$(x)]' ]]`, `test -v 'a[$(x)]'`, `printf -v 'a[$(x)]' y`, `read 'a[$(x)]'`, `unset 'a[$(x)]'`,
+		`declare -n r=x`, `declare -i n=x`, `declare 'a[$(x)]=1'`, `export "$x"`, `let x=y`, `mapfile -C x -c 1 a`,
+		`hash -p /x ls`, `alias ls=rm`, `enable -n echo`, `shopt -s expand_aliases`, `set -k`, `complete -C x y`,
+		`compgen -W '$(x)'`, `fc -s`, `PATH=. ls`, `LD_PRELOAD=x ls`, `export PATH=.`, `IFS=/`, `read PATH`,
+		`for PATH in .; do :; done`, `printf -v PATH x`, `ls() { :; }`, `command_not_found_handle() { :; }`,
+		`exec 3<>/dev/tcp/h/80`, `make --eval 'x:'`, `git -c a=b log`, `awk 'BEGIN{system("x" y)}'`,
+		`awk 'BEGIN{print | "x"}'`, `sed 's/a/b/e' f`, `echo x > s.sh; bash s.sh`, `xargs sh -c "$x"`,
+		`env -S "a b"`, `make SHELL=./x`, `git fetch ext::x`, `find . $x`, `a | if`, `echo "`, "ls \x00",
+		`(( x++ ))`, `declare -x LD_PRELOAD=x`, `command export PATH=.`, `"declare" -x PATH=.`, `coproc a`,
+	} {
+		if _, opaque := runs(analyze(line), ""); !opaque {
+			t.Errorf("%q holds no opaque spot:\n%s", line, dump(analyze(line)))
+		}
+	}
+}
+
+// TestClear holds what is known: a needless opaque spot is a needless prompt.
+func TestClear(t *testing.T) {
+	for _, line := range []string{
+		`ls -la && echo done`, `git status`, `git commit -m "a && b; $(date)"`, `x=1; echo $x`, `echo $((1+2))`,
+		`for i in 1 2 3; do echo "$i"; done`, `for ((i=0; i<3; i++)); do echo $i; done`, `n=5; head -n $((n+1)) f`,
+		`[[ -f README.md ]] && cat README.md`, `[ -n "$x" ]`, `test -f a`, `export NODE_ENV=test`, `A=1 ls`,
+		`cat <<'EOF'` + "\n`x` $(y)\nEOF", `echo "it's"`, `ls *.go`, `cat {a,b}.txt`, `sed -n '1,5p' f`, `sed 's/a/b/g' f`,
+		`awk '{print $1}' f`, `awk -F: '$3 > 5 {print $1}' f`, `awk '/a|b/ {n++} END {print n}' f`, `sort -u f`,
+		`find . -name '*.go' | xargs grep -l x`, `find . -name x -exec grep -l y {} +`, `echo x > f`, `f() { ls; }; f`,
+		`if test -f a; then cat a; fi`, `case $x in a) ls;; *) pwd;; esac`, `while read -r l; do echo "$l"; done < f`,
+		`diff <(ls a) <(ls b)`, `cd a && npm test`, `timeout 5 npm test 2>&1 | tail -20`, `echo "${x:-y}" "${#x}" "$?"`,
+		`python3 -m pytest -q`, `node script.js`, `bash script.sh`, `set -euo pipefail`, `printf '%s\n' "$x"`,
+		`grep -n "a#b" f # comment`, `curl -s http://localhost:3000/x`, `tar tf a.tar`, `cp a b`, `trap - EXIT`,
+		`read -r x y`, `kill %1`, `wait`, `sleep 1 &`, `unset FOO`, `type ls`, `command -v go`, `[[ a =~ ^b$ ]]`,
+		`[[ $x == a* ]]`, `bash -c 'ls; pwd'`, `sudo ls`, `echo $'a\tb'`, `ls 2>/dev/null >&2`, `time ls`,
+	} {
+		if _, opaque := runs(analyze(line), ""); opaque {
+			t.Errorf("%q holds an opaque spot:\n%s", line, dump(analyze(line)))
+		}
+	}
+}
+
+func dump(f *Facts) string {
+	var sb strings.Builder
+	for i := range f.Actions {
+		a := &f.Actions[i]
+		fmt.Fprintf(&sb, "\t%d kind %d parent %d %s %s %s\n", i, a.Kind, a.Parent, text(a.Words), show(&a.Path), a.Reason)
+	}
+	return sb.String()
+}
