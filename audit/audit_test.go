@@ -1,0 +1,193 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/risk"
+)
+
+func open(t *testing.T, path string) *Log {
+	t.Helper()
+	l, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.now = func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC) }
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+func record(input, updated string) permission.Record {
+	r := permission.Record{Use: permission.ToolUse{
+		ID: "toolu_1", Tool: "Bash", Input: json.RawMessage(input), Dir: "/p", Session: "s", Agent: "a",
+	}}
+	r.Result.Decision = permission.Decision{
+		Behavior: permission.Deny, Layer: permission.LayerDenyList, Rule: "Bash(rm:*)",
+		RuleSource: patterns.Source{Name: "p.toml", Line: 3, Col: 9}, Reason: "why", Message: "told",
+		Risk: risk.Forbidden, Tier: 3, Held: true,
+	}
+	r.Result.By = "rule"
+	r.Result.UpdatedInput = json.RawMessage(updated)
+	return r
+}
+
+func TestRecord(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log.jsonl")
+	l := open(t, path)
+	for _, r := range []permission.Record{record(`{ "command": "rm x > y" }`, ""), record("{\xff", `{"a":1}`), record(`{}`, `{}`), {}} {
+		if err := l.Record(context.Background(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := strings.Join([]string{
+		`{"v":1,"time":"2026-01-02T03:04:05.000000006Z","session":"s","agent":"a","use":"toolu_1","tool":"Bash","dir":"/p",` +
+			`"input":{"command":"rm x > y"},"digest":"sha256:a0dbe0e7358707d15b0a118df77485b9cbf66aa316f66233e49bc7336ce3e380",` +
+			`"behavior":"deny","layer":"deny-list","rule":"Bash(rm:*)","source":"p.toml:3:9","reason":"why","message":"told",` +
+			`"risk":"forbidden","tier":3,"by":"rule","held":true}`,
+		`{"input":"{` + "\ufffd" + `","updated":{"a":1}}`,
+		`{"input":{}}`,
+		`{"input":"","behavior":"deny"}`,
+	}, "\n")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+	for i, line := range strings.Split(want, "\n") {
+		contains(t, got[i], line)
+	}
+	if !strings.Contains(got[0], "rm x > y") {
+		t.Error("the command is not written as it is")
+	}
+	if len(got) != 4 {
+		t.Errorf("%d lines, want 4", len(got))
+	}
+	if strings.Contains(got[2], "updated") {
+		t.Error("an input that did not change is called updated")
+	}
+	if info, _ := os.Stat(path); info.Mode().Perm() != 0o600 {
+		t.Errorf("the record is open to others: %v", info.Mode())
+	}
+}
+
+// contains checks that a line has the members of want, with their values.
+func contains(t *testing.T, line, want string) {
+	t.Helper()
+	var got, members map[string]any
+	if err := json.Unmarshal([]byte(line), &got); err != nil {
+		t.Fatalf("%s: %v", line, err)
+	}
+	if err := json.Unmarshal([]byte(want), &members); err != nil {
+		t.Fatal(err)
+	}
+	for key, value := range members {
+		if diff := cmp.Diff(value, got[key]); diff != "" {
+			t.Errorf("%s: %s", key, diff)
+		}
+	}
+}
+
+// TestKeys: the first keys stand in the order that the package names.
+func TestKeys(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log.jsonl")
+	if err := open(t, path).Record(context.Background(), record(`{"z":1}`, `{"z":2}`)); err != nil {
+		t.Fatal(err)
+	}
+	data, _ := os.ReadFile(path)
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.Token()
+	var keys []string
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys = append(keys, key.(string))
+		var skip json.RawMessage
+		d.Decode(&skip)
+	}
+	want := strings.Fields("v time session agent use tool dir input digest behavior layer rule source reason message risk tier by held updated")
+	if diff := cmp.Diff(want, keys); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestShared: two logs on one file, many goroutines; every line is whole.
+func TestShared(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log.jsonl")
+	logs := []*Log{open(t, path), open(t, path)}
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			for range 50 {
+				r := record(`{"command":"`+strings.Repeat("x", 9000)+`"}`, "")
+				if err := logs[i%2].Record(context.Background(), r); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	data, _ := os.ReadFile(path)
+	lines := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+	for _, line := range lines {
+		if !json.Valid([]byte(line)) {
+			t.Fatalf("a broken line: %.80s", line)
+		}
+	}
+	if len(lines) != 400 {
+		t.Errorf("%d lines, want 400", len(lines))
+	}
+}
+
+func TestErrors(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := Open(filepath.Join(dir, "none", "log")); err == nil {
+		t.Error("a record in a directory that is not there opens")
+	}
+	l := open(t, filepath.Join(dir, "log"))
+	done, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := l.Record(done, record(`{}`, "")); err == nil {
+		t.Error("a cancelled record is no error")
+	}
+	l.Close()
+	if err := l.Record(context.Background(), record(`{}`, "")); err == nil {
+		t.Error("a record in a closed file is no error")
+	}
+	if full, err := Open("/dev/full"); err != nil {
+		t.Log("no /dev/full here")
+	} else if err := full.Record(context.Background(), record(`{}`, "")); err == nil {
+		t.Error("a full disk is no error")
+	}
+}
+
+// TestTorn: after a line that was written in part the next begins on its own.
+func TestTorn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log.jsonl")
+	l := open(t, path)
+	l.file.WriteString(`{"v":1,"to`)
+	l.torn = true
+	for range 2 {
+		if err := l.Record(context.Background(), record(`{}`, "")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data, _ := os.ReadFile(path)
+	lines := strings.Split(string(data), "\n")
+	if len(lines) != 4 || !json.Valid([]byte(lines[1])) || !json.Valid([]byte(lines[2])) {
+		t.Errorf("%q", data)
+	}
+}

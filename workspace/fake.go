@@ -1,0 +1,39 @@
+package workspace
+
+import (
+	"path"
+
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+)
+
+// Fake is a file system that has nothing in it but symbolic links: every
+// other path leads to itself, and nothing exists below any directory. It
+// looks at nothing real.
+type Fake struct {
+	// Symlinks leads from a link to its target. A relative link is relative
+	// to Dir, a relative target to the link's directory.
+	Symlinks map[string]string
+	Dir      string // absolute
+}
+
+// Resolve follows the links of the table.
+func (f Fake) Resolve(name string) (real string, ok bool) {
+	links := make(map[string]string, len(f.Symlinks))
+	for link, target := range f.Symlinks {
+		links[f.abs(link)] = target
+	}
+	return follow(name, func(at string) (string, bool) {
+		target, found := links[at]
+		return target, !found || target != ""
+	})
+}
+
+func (f Fake) abs(name string) string {
+	if path.IsAbs(name) {
+		return path.Clean(name)
+	}
+	return path.Join(f.Dir, name)
+}
+
+// Below is always false.
+func (f Fake) Below(string, *patterns.Rule, bool) bool { return false }

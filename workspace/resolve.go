@@ -1,0 +1,83 @@
+// Package workspace answers what the evaluator asks of the file system: where
+// a path leads, and whether a path that a rule covers exists below a
+// directory. Env looks at the real one; Fake at a table of symbolic links.
+package workspace
+
+import (
+	"path"
+	"strings"
+)
+
+// maxLinks is how many symbolic links one path may lead through, as in Linux.
+const maxLinks = 40
+
+// reader returns where the symbolic link at a clean absolute path leads: ""
+// if there is no link, also if there is nothing. Not ok: it cannot be known.
+type reader func(path string) (target string, ok bool)
+
+// follow resolves an absolute path one segment after the other, as the kernel
+// does: ".." is taken after the link before it. What does not exist stands
+// for itself.
+func follow(name string, read reader) (real string, ok bool) {
+	if !path.IsAbs(name) || strings.ContainsRune(name, 0) {
+		return "", false
+	}
+	at, links := "/", 0
+	rest := strings.Split(name, "/")
+	for len(rest) > 0 {
+		segment := rest[0]
+		rest = rest[1:]
+		switch segment {
+		case "", ".":
+			continue
+		case "..":
+			at = path.Dir(at)
+			continue
+		}
+		next := path.Join(at, segment)
+		if shifting(next) {
+			return "", false
+		}
+		target, ok := read(next)
+		if !ok {
+			return "", false
+		}
+		if target == "" {
+			at = next
+			continue
+		}
+		if links++; links > maxLinks {
+			return "", false
+		}
+		if path.IsAbs(target) {
+			at = "/"
+		}
+		rest = append(strings.Split(target, "/"), rest...)
+	}
+	return at, true
+}
+
+// shifting reports whether the path means something else in each process:
+// /proc/self, /proc/1/root, /dev/fd, /dev/stdin.
+func shifting(name string) bool {
+	switch name {
+	case "/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/proc/self", "/proc/thread-self", "/proc/net", "/proc/mounts":
+		return true
+	}
+	rest, ok := strings.CutPrefix(name, "/proc/")
+	if !ok {
+		return false
+	}
+	pid, rest, _ := strings.Cut(rest, "/")
+	if pid == "" || strings.Trim(pid, "0123456789") != "" {
+		return false
+	}
+	if task, ok := strings.CutPrefix(rest, "task/"); ok {
+		_, rest, _ = strings.Cut(task, "/")
+	}
+	switch rest, _, _ = strings.Cut(rest, "/"); rest {
+	case "root", "cwd", "exe", "fd", "map_files", "ns":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,231 @@
+package workspace
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+)
+
+var (
+	_ permission.Env = Env{}
+	_ permission.Env = Fake{}
+)
+
+func TestFakeResolve(t *testing.T) {
+	fake := Fake{Dir: "/home/dev/proj", Symlinks: map[string]string{
+		"src/link": "/etc/passwd", "src/up": "..", "src/abs": "/", "src/a": "b", "src/b": "../.env",
+		"src/self": "/proc/self/root", "src/chain1": "chain2", "src/chain2": "/home/dev/.profile",
+		"loop1": "loop2", "loop2": "loop1", "me": "me", "src/d": "/home/dev/.ssh/", "/abs": "proj/../x",
+		"./odd//name": "y", "empty": "", "far": "a/b/../../../z",
+	}}
+	tests := []struct {
+		path, want string // want "": not ok
+	}{
+		{"/home/dev/proj/src/main.go", "/home/dev/proj/src/main.go"},
+		{"/home/dev/proj/src/link", "/etc/passwd"},
+		{"/home/dev/proj/src/link/below", "/etc/passwd/below"},
+		{"/home/dev/proj/src/up/.env", "/home/dev/proj/.env"},
+		{"/home/dev/proj/src/abs/etc/shadow", "/etc/shadow"},
+		{"/home/dev/proj/src/a", "/home/dev/proj/.env"},
+		{"/home/dev/proj/src/chain1", "/home/dev/.profile"},
+		{"/home/dev/proj/src/d/../x", "/home/dev/x"}, // the kernel's reading, not the text's
+		{"/home/dev/proj/src/../src//./link", "/etc/passwd"},
+		{"/abs/q", "/x/q"},
+		{"/home/dev/proj/odd/name", "/home/dev/proj/odd/y"},
+		{"/home/dev/proj/far", "/home/dev/z"},
+		{"/..", "/"},
+		{"/", "/"},
+		{"/home/dev/proj/src/self/etc/passwd", ""},
+		{"/home/dev/proj/loop1", ""},
+		{"/home/dev/proj/me/x", ""},
+		{"/home/dev/proj/empty", ""},
+		{"relative", ""},
+		{"", ""},
+		{"/a\x00b", ""},
+		{"/proc/self/cwd/x", ""},
+		{"/proc/self", ""},
+		{"/proc/thread-self/root/etc", ""},
+		{"/proc/12/root/etc/passwd", ""},
+		{"/proc/12/task/13/fd/3", ""},
+		{"/proc/12/exe", ""},
+		{"/proc/12/status", "/proc/12/status"},
+		{"/proc/cpuinfo", "/proc/cpuinfo"},
+		{"/proc/1x/root", "/proc/1x/root"},
+		{"/dev/fd/3", ""},
+		{"/dev/stdin", ""},
+		{"/dev/null", "/dev/null"},
+	}
+	for _, tt := range tests {
+		got, ok := fake.Resolve(tt.path)
+		if got != tt.want || ok != (tt.want != "") {
+			t.Errorf("Resolve(%q) = %q, %v; want %q", tt.path, got, ok, tt.want)
+		}
+	}
+	if fake.Below("/", nil, true) {
+		t.Error("something lies below a directory that is not there")
+	}
+}
+
+// tree makes files (a name ending in / is a directory) and links (from -> to)
+// and returns their directory, resolved.
+func tree(t *testing.T, names ...string) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		from, to, link := strings.Cut(name, " -> ")
+		full := filepath.Join(dir, from)
+		err := os.MkdirAll(filepath.Dir(full), 0o755)
+		switch {
+		case err != nil:
+		case link:
+			err = os.Symlink(to, full)
+		case strings.HasSuffix(name, "/"):
+			err = os.Mkdir(full, 0o755)
+		default:
+			err = os.WriteFile(full, nil, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestResolve(t *testing.T) {
+	dir := tree(t, "src/main.go", "src/up -> ..", "src/abs -> /", "src/a -> b", "src/b -> gone/x", "l1 -> l2", "l2 -> l1", "in -> src")
+	tests := []struct{ path, want string }{
+		{"/src/main.go", "/src/main.go"},
+		{"/src/none/new.go", "/src/none/new.go"},
+		{"/in/main.go", "/src/main.go"},
+		{"/in/up/in/none", "/src/none"},
+		{"/src/up/../x", "/../x"},
+		{"/src/a", "/src/gone/x"},
+		{"/src/none/../main.go", "/src/main.go"},
+		{"/src/main.go/x", "/src/main.go/x"},
+		{"/l1", ""},
+		{"/l1/x", ""},
+	}
+	for _, tt := range tests {
+		got, ok := Env{}.Resolve(dir + tt.path)
+		want := tt.want
+		if want != "" {
+			want = filepath.Clean(dir + tt.want)
+		}
+		if got != want || ok != (want != "") {
+			t.Errorf("Resolve(%q) = %q, %v; want %q", tt.path, got, ok, want)
+		}
+	}
+	for path, want := range map[string]string{
+		dir + "/src/abs/etc/none": "/etc/none", "/proc/self/root/etc": "", "/dev/fd/0": "", "/proc/mounts": "", "x": "",
+		"/" + strings.Repeat("n", 300): "",
+	} {
+		if got, ok := (Env{}).Resolve(path); got != want || ok != (want != "") {
+			t.Errorf("Resolve(%q) = %q, %v; want %q", path, got, ok, want)
+		}
+	}
+}
+
+// TestResolveAgrees holds Resolve against the standard library where both
+// know an answer.
+func TestResolveAgrees(t *testing.T) {
+	dir := tree(t, "a/b/c", "a/l -> b", "a/b/up -> ../..", "x -> a/l/up/a", "y -> x/b/c")
+	parts := []string{"a", "b", "c", "l", "up", "x", "y", "..", "."}
+	var names []string
+	for _, p := range parts {
+		for _, q := range parts {
+			for _, r := range parts {
+				names = append(names, p+"/"+q+"/"+r)
+			}
+		}
+	}
+	compared := 0
+	for _, name := range names {
+		name = dir + "/" + name
+		want, err := filepath.EvalSymlinks(name)
+		if err != nil {
+			continue
+		}
+		compared++
+		if got, ok := (Env{}).Resolve(name); !ok || got != want {
+			t.Errorf("Resolve(%q) = %q, %v; want %q", name, got, ok, want)
+		}
+	}
+	if compared < 50 {
+		t.Errorf("only %d paths exist", compared)
+	}
+}
+
+func TestBelow(t *testing.T) {
+	dir := tree(t, "src/a.go", "src/deep/er/key.pem", ".env", "sub/.hid/x.key", "out -> /etc", "link.key2 -> nowhere", "empty/")
+	tests := []struct {
+		rule   string
+		below  string
+		hidden bool
+		want   bool
+	}{
+		{"Read(*.pem)", "", false, true},
+		{"Read(*.pem)", "/src", false, true},
+		{"Read(*.pem)", "/sub", false, false},
+		{"Read(.env)", "", true, true},
+		{"Read(.env)", "", false, false},
+		{"Read(*.key)", "", false, false},
+		{"Read(*.key)", "", true, true},
+		{"Read(*.key)", "/sub/.hid", false, true},
+		{"Read(./src/**)", "", false, true},
+		{"Read(./src/**)", "/sub", true, false},
+		{"Read(*.none)", "", true, false},
+		{"Read(/etc/passwd)", "", true, false}, // a link to a directory is not followed
+		{"Read(*.key2)", "", false, true},
+		{"Edit(*.go)", "", false, true},
+		{"Read(*.go)", "/empty", true, false},
+		{"Read(*.go)", "/none", true, false},
+		{"Read(*.go)", "/src/a.go", true, false},
+	}
+	for _, tt := range tests {
+		rule, _, err := patterns.Parse(tt.rule, patterns.Deny, patterns.Source{Name: "test"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		env := Env{Place: patterns.Place{Workspace: dir}}
+		if got := env.Below(dir+tt.below, rule, tt.hidden); got != tt.want {
+			t.Errorf("Below(%s, %s, %v) = %v", tt.below, tt.rule, tt.hidden, got)
+		}
+	}
+}
+
+func TestBelowLimit(t *testing.T) {
+	var names []string
+	for i := range 30 {
+		names = append(names, fmt.Sprintf("d%d/f", i%3+i/3*3))
+	}
+	dir := tree(t, names...)
+	rule, _, err := patterns.Parse("Read(*.none)", patterns.Deny, patterns.Source{Name: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	place := patterns.Place{Workspace: dir}
+	if (Env{Place: place, Limit: 60}).Below(dir, rule, true) {
+		t.Error("60 names are over a limit of 60")
+	}
+	if !(Env{Place: place, Limit: 59}).Below(dir, rule, true) {
+		t.Error("beyond the limit the answer must be true")
+	}
+	if os.Geteuid() == 0 {
+		t.Log("a directory that cannot be read: root reads all")
+		return
+	}
+	if err := os.Chmod(filepath.Join(dir, "d0"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if !(Env{Place: place}).Below(dir, rule, true) {
+		t.Error("a directory that cannot be read counts as empty")
+	}
+}
