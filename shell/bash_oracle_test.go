@@ -3,8 +3,6 @@
 package shell
 
 import (
-	"bufio"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -39,7 +37,7 @@ func TestBashRunsNothingUnseen(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer box.Close()
-	g := newGenerator(*seed, corpusLines(t))
+	g := newGenerator(*seed, seedLines(t))
 	var n tally
 	for range *lines {
 		line := g.line()
@@ -136,25 +134,6 @@ func fills(w *Word, text string) bool {
 		return text == w.Text
 	}
 	return strings.HasSuffix(text, w.Text[from:])
-}
-
-func corpusLines(t *testing.T) []string {
-	f, err := os.Open("testdata/lines.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	var out []string
-	sc := bufio.NewScanner(f)
-	sc.Buffer(nil, 1<<20)
-	for sc.Scan() {
-		var line string
-		if err := json.Unmarshal(sc.Bytes(), &line); err != nil {
-			t.Fatal(err)
-		}
-		out = append(out, line)
-	}
-	return out
 }
 
 // generator makes command lines: soups of tokens, lines of a grammar, and

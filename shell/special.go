@@ -80,7 +80,8 @@ func (e *effector) stack() outcome { return outcome{ok: e.s.in(unknown()), fail:
 
 // exit ends the shell: what stands behind is not reached.
 func (e *effector) exit() outcome {
-	if len(e.words) <= 2 && e.w.unit.outer == nil {
+	plain := len(e.words) == 1 || len(e.words) == 2 && e.words[1].Known()
+	if plain && e.w.unit.outer == nil {
 		return outcome{}
 	}
 	return same(e.s)
@@ -202,6 +203,11 @@ func (e *effector) xargs() {
 	}
 	at := e.operands[0]
 	names := Word{Holes: []Hole{{Kind: AnyText}}, Split: true, under: e.s.names}
+	for _, a := range e.scan.Args {
+		if a.Kind == ArgOption && (a.Option.Names[0] == "-a" || a.Option.Names[0] == "--arg-file") {
+			names.under = nil
+		}
+	}
 	replace, ok := e.xargsReplace()
 	words := append([]Word(nil), e.words[at:]...)
 	if !ok {
@@ -209,7 +215,7 @@ func (e *effector) xargs() {
 	}
 	for i := range words {
 		if ok && strings.Contains(words[i].Text, replace) {
-			words[i] = holeFor(words[i], replace, e.s.names)
+			words[i] = holeFor(words[i], replace, names.under)
 		}
 	}
 	e.runList(words, at)

@@ -91,7 +91,11 @@ func (w *walker) stmt(st *syntax.Stmt, s *scope) outcome {
 	if st.Coprocess || st.Disown {
 		w.odd("a background command of another shell", "use &")
 	}
-	out := w.command(st.Cmd, s)
+	in := s
+	if s.names != nil && redirectsInput(st.Redirs) {
+		in = s.with(func(c *scope) { c.names = nil })
+	}
+	out := w.command(st.Cmd, in)
 	switch {
 	case st.Background || st.Coprocess || st.Disown:
 		return same(s)
@@ -236,16 +240,32 @@ func narrows(st *syntax.Stmt) bool {
 	if !ok || len(call.Args) == 0 || len(call.Assigns) > 0 {
 		return false
 	}
+	operands := 0
+	for _, a := range call.Args[1:] {
+		text, ok := literal(a)
+		if !ok || strings.HasPrefix(text, "-") && strings.ContainsAny(text, "rRfo") {
+			return false
+		}
+		if !strings.HasPrefix(text, "-") && strings.Trim(text, "0123456789") != "" {
+			operands++
+		}
+	}
 	switch call.Args[0].Lit() {
 	case "sort", "head", "tail", "uniq":
-		return true
+		return operands == 0
 	case "grep":
-		for _, a := range call.Args {
-			if text, ok := literal(a); !ok || strings.HasPrefix(text, "-") && strings.ContainsAny(text, "rRfo") {
-				return false
-			}
+		return operands == 1
+	}
+	return false
+}
+
+// redirectsInput reports whether standard input comes from somewhere else.
+func redirectsInput(list []*syntax.Redirect) bool {
+	for _, r := range list {
+		switch r.Op {
+		case syntax.RdrIn, syntax.RdrInOut, syntax.DplIn, syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+			return true
 		}
-		return true
 	}
 	return false
 }
@@ -263,10 +283,10 @@ func namesOf(words []Word, s *scope) []Word {
 		return namesBelow(args, s, func(t string) bool { return strings.HasPrefix(t, "-") || t == "(" || t == "!" })
 	case "ls", "rg", "fd", "grep":
 		if words[0].Text == "rg" || words[0].Text == "grep" {
-			if !hasFlag(args, "l", "--files-with-matches", "--files") {
+			if !hasFlag(args, "l", "--files-with-matches") || hasFlag(args, "ef") {
 				return nil
 			}
-			args = nil
+			args = withoutPattern(args)
 		}
 		return namesBelow(args, s, func(t string) bool { return false })
 	case "git":
@@ -277,9 +297,21 @@ func namesOf(words []Word, s *scope) []Word {
 	return nil
 }
 
+// withoutPattern leaves the first operand out, which is the pattern.
+func withoutPattern(args []Word) []Word {
+	for i, a := range args {
+		if !strings.HasPrefix(a.Text, "-") {
+			return args[i+1:]
+		}
+	}
+	return nil
+}
+
+// hasFlag reports whether one of the words is an option with one of the short
+// letters, or one of the long names.
 func hasFlag(args []Word, short string, long ...string) bool {
 	for _, a := range args {
-		if short != "" && len(a.Text) > 1 && a.Text[0] == '-' && a.Text[1] != '-' && strings.Contains(a.Text, short) || slices.Contains(long, a.Text) {
+		if len(a.Text) > 1 && a.Text[0] == '-' && a.Text[1] != '-' && strings.ContainsAny(a.Text, short) || slices.Contains(long, a.Text) {
 			return true
 		}
 	}
@@ -484,7 +516,7 @@ func (w *walker) call(c *syntax.CallExpr, s *scope) outcome {
 	for _, a := range c.Assigns {
 		w.assignment(a, s, false)
 		if a.Name != nil {
-			assigns = append(assigns, Assign{Name: a.Name.Value, Value: w.value(a.Value, s)[0], Class: classOf(a.Name.Value)})
+			assigns = append(assigns, Assign{Name: a.Name.Value, Class: classOf(a.Name.Value)})
 		}
 	}
 	lists := w.argLists(c.Args, s)
