@@ -1,5 +1,7 @@
 package shell
 
+//go:generate go run ../internal/cataloggen
+
 // Catalog finds programs by name: the built-in tables, and a user's additions.
 type Catalog struct {
 	// Extra are a policy's own entries; they stand before the built-in ones.

@@ -39,130 +39,306 @@ func builtin(name string) *Program {
 		return &programs[14]
 	case "builtin":
 		return &programs[15]
-	case "cd":
+	case "busybox":
 		return &programs[16]
-	case "chdir":
+	case "toybox":
 		return &programs[17]
-	case "command":
+	case "caffeinate":
 		return &programs[18]
-	case "compgen":
+	case "capsh":
 		return &programs[19]
-	case "complete":
+	case "catchsegv":
 		return &programs[20]
-	case "compopt":
+	case "fakeroot":
 		return &programs[21]
-	case "declare":
+	case "eatmydata":
 		return &programs[22]
-	case "typeset":
+	case "dbus-run-session":
 		return &programs[23]
-	case "local":
+	case "torsocks":
 		return &programs[24]
-	case "readonly":
+	case "torify":
 		return &programs[25]
-	case "integer":
+	case "unbuffer":
 		return &programs[26]
-	case "float":
+	case "noglob":
 		return &programs[27]
-	case "dirs":
+	case "nocorrect":
 		return &programs[28]
-	case "disown":
+	case "chronic":
 		return &programs[29]
-	case "echo":
+	case "ifne":
 		return &programs[30]
-	case "emulate":
+	case "tini":
 		return &programs[31]
-	case "enable":
+	case "dumb-init":
 		return &programs[32]
-	case "eval":
+	case "with-contenv":
 		return &programs[33]
-	case "exec":
+	case "cd":
 		return &programs[34]
-	case "exit":
+	case "chdir":
 		return &programs[35]
-	case "return":
+	case "chpst":
 		return &programs[36]
-	case "bye":
+	case "chroot":
 		return &programs[37]
-	case "export":
+	case "chrt":
 		return &programs[38]
-	case "fc":
+	case "command":
 		return &programs[39]
-	case "r":
+	case "compgen":
 		return &programs[40]
-	case "getopts":
+	case "complete":
 		return &programs[41]
-	case "hash":
+	case "compopt":
 		return &programs[42]
-	case "help":
+	case "cross-env":
 		return &programs[43]
-	case "history":
+	case "cross-env-shell":
 		return &programs[44]
-	case "jobs":
+	case "declare":
 		return &programs[45]
-	case "kill":
+	case "typeset":
 		return &programs[46]
-	case "killall":
+	case "local":
 		return &programs[47]
-	case "pkill":
+	case "readonly":
 		return &programs[48]
-	case "pgrep":
+	case "integer":
 		return &programs[49]
-	case "pidwait":
+	case "float":
 		return &programs[50]
-	case "let":
+	case "direnv":
 		return &programs[51]
-	case "mapfile":
+	case "dirs":
 		return &programs[52]
-	case "readarray":
+	case "disown":
 		return &programs[53]
-	case "popd":
+	case "doas":
 		return &programs[54]
-	case "print":
+	case "dotenv":
 		return &programs[55]
-	case "printf":
+	case "echo":
 		return &programs[56]
-	case "pushd":
+	case "emulate":
 		return &programs[57]
-	case "pwd":
+	case "enable":
 		return &programs[58]
-	case "read":
+	case "entr":
 		return &programs[59]
-	case "set":
+	case "env":
 		return &programs[60]
-	case "setopt":
+	case "eval":
 		return &programs[61]
-	case "unsetopt":
+	case "exec":
 		return &programs[62]
-	case "shopt":
+	case "exit":
 		return &programs[63]
-	case "source":
+	case "return":
 		return &programs[64]
-	case ".":
+	case "bye":
 		return &programs[65]
-	case "test":
+	case "expect":
 		return &programs[66]
-	case "[":
+	case "export":
 		return &programs[67]
-	case "trap":
+	case "faketime":
 		return &programs[68]
-	case "type":
+	case "fc":
 		return &programs[69]
-	case "whence":
+	case "r":
 		return &programs[70]
-	case "where":
+	case "firejail":
 		return &programs[71]
-	case "ulimit":
+	case "flock":
 		return &programs[72]
-	case "umask":
+	case "getopts":
 		return &programs[73]
-	case "unalias":
+	case "gosu":
 		return &programs[74]
-	case "unset":
+	case "su-exec":
 		return &programs[75]
-	case "wait":
+	case "setuidgid":
 		return &programs[76]
-	case "zmodload":
+	case "gtime":
 		return &programs[77]
+	case "hash":
+		return &programs[78]
+	case "help":
+		return &programs[79]
+	case "history":
+		return &programs[80]
+	case "hyperfine":
+		return &programs[81]
+	case "ionice":
+		return &programs[82]
+	case "jobs":
+		return &programs[83]
+	case "kill":
+		return &programs[84]
+	case "ld-linux-x86-64.so.2":
+		return &programs[85]
+	case "ld-linux.so.2":
+		return &programs[86]
+	case "ld-linux-aarch64.so.1":
+		return &programs[87]
+	case "ld-linux-armhf.so.3":
+		return &programs[88]
+	case "ld-musl-x86_64.so.1":
+		return &programs[89]
+	case "ld.so":
+		return &programs[90]
+	case "let":
+		return &programs[91]
+	case "linux32":
+		return &programs[92]
+	case "linux64":
+		return &programs[93]
+	case "i386":
+		return &programs[94]
+	case "x86_64":
+		return &programs[95]
+	case "uname26":
+		return &programs[96]
+	case "ltrace":
+		return &programs[97]
+	case "mapfile":
+		return &programs[98]
+	case "readarray":
+		return &programs[99]
+	case "nice":
+		return &programs[100]
+	case "nohup":
+		return &programs[101]
+	case "nsenter":
+		return &programs[102]
+	case "numactl":
+		return &programs[103]
+	case "parallel":
+		return &programs[104]
+	case "perf":
+		return &programs[105]
+	case "pkexec":
+		return &programs[106]
+	case "popd":
+		return &programs[107]
+	case "print":
+		return &programs[108]
+	case "printf":
+		return &programs[109]
+	case "prlimit":
+		return &programs[110]
+	case "proot":
+		return &programs[111]
+	case "bwrap":
+		return &programs[112]
+	case "proxychains4":
+		return &programs[113]
+	case "proxychains":
+		return &programs[114]
+	case "pushd":
+		return &programs[115]
+	case "pwd":
+		return &programs[116]
+	case "read":
+		return &programs[117]
+	case "rlwrap":
+		return &programs[118]
+	case "run0":
+		return &programs[119]
+	case "runuser":
+		return &programs[120]
+	case "script":
+		return &programs[121]
+	case "scriptreplay":
+		return &programs[122]
+	case "set":
+		return &programs[123]
+	case "setarch":
+		return &programs[124]
+	case "setopt":
+		return &programs[125]
+	case "unsetopt":
+		return &programs[126]
+	case "setpriv":
+		return &programs[127]
+	case "setsid":
+		return &programs[128]
+	case "sg":
+		return &programs[129]
+	case "shopt":
+		return &programs[130]
+	case "softlimit":
+		return &programs[131]
+	case "source":
+		return &programs[132]
+	case ".":
+		return &programs[133]
+	case "ssh-agent":
+		return &programs[134]
+	case "start-stop-daemon":
+		return &programs[135]
+	case "stdbuf":
+		return &programs[136]
+	case "strace":
+		return &programs[137]
+	case "su":
+		return &programs[138]
+	case "sudo":
+		return &programs[139]
+	case "sudoedit":
+		return &programs[140]
+	case "systemd-inhibit":
+		return &programs[141]
+	case "systemd-nspawn":
+		return &programs[142]
+	case "systemd-run":
+		return &programs[143]
+	case "taskset":
+		return &programs[144]
+	case "test":
+		return &programs[145]
+	case "[":
+		return &programs[146]
+	case "time":
+		return &programs[147]
+	case "timeout":
+		return &programs[148]
+	case "gtimeout":
+		return &programs[149]
+	case "trap":
+		return &programs[150]
+	case "type":
+		return &programs[151]
+	case "whence":
+		return &programs[152]
+	case "where":
+		return &programs[153]
+	case "ulimit":
+		return &programs[154]
+	case "umask":
+		return &programs[155]
+	case "unalias":
+		return &programs[156]
+	case "unset":
+		return &programs[157]
+	case "unshare":
+		return &programs[158]
+	case "valgrind":
+		return &programs[159]
+	case "wait":
+		return &programs[160]
+	case "watch":
+		return &programs[161]
+	case "watchexec":
+		return &programs[162]
+	case "xargs":
+		return &programs[163]
+	case "xvfb-run":
+		return &programs[164]
+	case "zmodload":
+		return &programs[165]
 	}
 	return nil
 }
@@ -184,68 +360,156 @@ var programs = [...]Program{
 	{Name: "shift", Style: NoOpts, Safe: true},
 	{Name: "logout", Style: NoOpts, Safe: true},
 	{Name: "builtin", Style: POSIX, Operands: RunsArgs, Ends: true, Plain: true, Special: "command"},
-	{Name: "cd", Style: POSIX, Operands: Names, Options: options3, Safe: true, Special: "cd"},
-	{Name: "chdir", Style: POSIX, Operands: Names, Options: options3, Safe: true, Special: "cd"},
-	{Name: "command", Style: POSIX, Operands: RunsArgs, Options: options4, Ends: true, Plain: true, Special: "command"},
-	{Name: "compgen", Style: POSIX, Operands: Unread, Options: options5, Special: "compgen"},
-	{Name: "complete", Style: POSIX, Operands: Unread, Options: options6, Special: "complete"},
-	{Name: "compopt", Style: POSIX, Options: options7},
-	{Name: "declare", Style: POSIX, Operands: Assigns, Options: options8, Special: "declare"},
-	{Name: "typeset", Style: POSIX, Operands: Assigns, Options: options8, Special: "declare"},
-	{Name: "local", Style: POSIX, Operands: Assigns, Options: options8, Special: "declare"},
-	{Name: "readonly", Style: POSIX, Operands: Assigns, Options: options8, Special: "declare"},
-	{Name: "integer", Style: POSIX, Operands: Assigns, Options: options8, Special: "declare"},
-	{Name: "float", Style: POSIX, Operands: Assigns, Options: options8, Special: "declare"},
-	{Name: "dirs", Style: POSIX, Options: options9, Safe: true},
-	{Name: "disown", Style: POSIX, Options: options10},
+	{Name: "busybox", Style: POSIX, Operands: RunsArgs, Ends: true, Special: "busybox"},
+	{Name: "toybox", Style: POSIX, Operands: RunsArgs, Ends: true, Special: "busybox"},
+	{Name: "caffeinate", Operands: RunsArgs, Options: options3, Ends: true},
+	{Name: "capsh", Style: POSIX, Operands: ShellArgs, Options: options4, Stdin: true},
+	{Name: "catchsegv", Style: POSIX, Operands: RunsArgs, Ends: true},
+	{Name: "fakeroot", Style: POSIX, Operands: RunsArgs, Ends: true},
+	{Name: "eatmydata", Style: POSIX, Operands: RunsArgs, Ends: true},
+	{Name: "dbus-run-session", Style: POSIX, Operands: RunsArgs, Ends: true},
+	{Name: "torsocks", Style: POSIX, Operands: RunsArgs, Ends: true},
+	{Name: "torify", Style: POSIX, Operands: RunsArgs, Ends: true},
+	{Name: "unbuffer", Style: POSIX, Operands: RunsArgs, Ends: true},
+	{Name: "noglob", Style: POSIX, Operands: RunsArgs, Ends: true},
+	{Name: "nocorrect", Style: POSIX, Operands: RunsArgs, Ends: true},
+	{Name: "chronic", Style: POSIX, Operands: RunsArgs, Ends: true},
+	{Name: "ifne", Style: POSIX, Operands: RunsArgs, Ends: true},
+	{Name: "tini", Style: POSIX, Operands: RunsArgs, Ends: true},
+	{Name: "dumb-init", Style: POSIX, Operands: RunsArgs, Ends: true},
+	{Name: "with-contenv", Style: POSIX, Operands: RunsArgs, Ends: true},
+	{Name: "cd", Style: POSIX, Operands: Names, Options: options5, Safe: true, Special: "cd"},
+	{Name: "chdir", Style: POSIX, Operands: Names, Options: options5, Safe: true, Special: "cd"},
+	{Name: "chpst", Style: POSIX, Operands: RunsArgs, Options: options6, Ends: true},
+	{Name: "chroot", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options7, Ends: true, Stdin: true},
+	{Name: "chrt", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options8, Ends: true},
+	{Name: "command", Style: POSIX, Operands: RunsArgs, Options: options9, Ends: true, Plain: true, Special: "command"},
+	{Name: "compgen", Style: POSIX, Operands: Unread, Options: options10, Special: "compgen"},
+	{Name: "complete", Style: POSIX, Operands: Unread, Options: options11, Special: "complete"},
+	{Name: "compopt", Style: POSIX, Options: options12},
+	{Name: "cross-env", Style: POSIX, Operands: RunsArgs, Ends: true, Assigns: true},
+	{Name: "cross-env-shell", Style: POSIX, Operands: RunsArgs, Ends: true, Assigns: true},
+	{Name: "declare", Style: POSIX, Operands: Assigns, Options: options13, Special: "declare"},
+	{Name: "typeset", Style: POSIX, Operands: Assigns, Options: options13, Special: "declare"},
+	{Name: "local", Style: POSIX, Operands: Assigns, Options: options13, Special: "declare"},
+	{Name: "readonly", Style: POSIX, Operands: Assigns, Options: options13, Special: "declare"},
+	{Name: "integer", Style: POSIX, Operands: Assigns, Options: options13, Special: "declare"},
+	{Name: "float", Style: POSIX, Operands: Assigns, Options: options13, Special: "declare"},
+	{Name: "direnv", Operands: Unread, Subs: subs15},
+	{Name: "dirs", Style: POSIX, Options: options16, Safe: true},
+	{Name: "disown", Style: POSIX, Options: options17},
+	{Name: "doas", Style: POSIX, Operands: RunsArgs, Options: options18, Ends: true},
+	{Name: "dotenv", Style: POSIX, Operands: RunsArgs, Options: options19, Ends: true},
 	{Name: "echo", Style: NoOpts, Safe: true},
-	{Name: "emulate", Style: POSIX, Operands: Unread, Options: options11},
-	{Name: "enable", Style: POSIX, Operands: Unread, Options: options12, Special: "enable"},
+	{Name: "emulate", Style: POSIX, Operands: Unread, Options: options20},
+	{Name: "enable", Style: POSIX, Operands: Unread, Options: options21, Special: "enable"},
+	{Name: "entr", Style: POSIX, Operands: RunsArgs, Options: options22, Ends: true},
+	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options23, Ends: true, Assigns: true, Special: "env"},
 	{Name: "eval", Style: NoOpts, Operands: RunsText, Ends: true, Special: "eval"},
-	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options13, Ends: true, Special: "exec"},
+	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options24, Ends: true, Special: "exec"},
 	{Name: "exit", Style: NoOpts, Safe: true, Special: "exit"},
 	{Name: "return", Style: NoOpts, Safe: true, Special: "exit"},
 	{Name: "bye", Style: NoOpts, Safe: true, Special: "exit"},
-	{Name: "export", Style: POSIX, Operands: Assigns, Options: options14, Special: "declare"},
-	{Name: "fc", Style: POSIX, Operands: RunsText, Options: options15, Ends: true, Special: "fc"},
-	{Name: "r", Style: POSIX, Operands: RunsText, Options: options15, Ends: true, Special: "fc"},
+	{Name: "expect", Style: POSIX, Operands: Script, Options: options25, Ends: true, Stdin: true},
+	{Name: "export", Style: POSIX, Operands: Assigns, Options: options26, Special: "declare"},
+	{Name: "faketime", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options27, Ends: true},
+	{Name: "fc", Style: POSIX, Operands: RunsText, Options: options28, Ends: true, Special: "fc"},
+	{Name: "r", Style: POSIX, Operands: RunsText, Options: options28, Ends: true, Special: "fc"},
+	{Name: "firejail", Style: POSIX, Operands: RunsArgs, Ends: true},
+	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options29},
 	{Name: "getopts", Style: POSIX, Operands: Assigns, Special: "getopts"},
-	{Name: "hash", Style: POSIX, Operands: Names, Options: options16, Special: "hash"},
-	{Name: "help", Style: POSIX, Options: options17, Safe: true},
-	{Name: "history", Style: POSIX, Operands: Unread, Options: options18, Special: "history"},
-	{Name: "jobs", Style: POSIX, Options: options19, Special: "jobs"},
-	{Name: "kill", Style: Dash, Options: options20, Safe: true, Special: "kill"},
-	{Name: "killall", Options: options21},
-	{Name: "pkill", Options: options21},
-	{Name: "pgrep", Options: options21},
-	{Name: "pidwait", Options: options21},
+	{Name: "gosu", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
+	{Name: "su-exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
+	{Name: "setuidgid", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
+	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Options: options30, Ends: true, Plain: true},
+	{Name: "hash", Style: POSIX, Operands: Names, Options: options31, Special: "hash"},
+	{Name: "help", Style: POSIX, Options: options32, Safe: true},
+	{Name: "history", Style: POSIX, Operands: Unread, Options: options33, Special: "history"},
+	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options34},
+	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options35, Ends: true},
+	{Name: "jobs", Style: POSIX, Options: options36, Special: "jobs"},
+	{Name: "kill", Style: Dash, Options: options37, Safe: true, Special: "kill"},
+	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options38, Ends: true},
+	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options38, Ends: true},
+	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options38, Ends: true},
+	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options38, Ends: true},
+	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options38, Ends: true},
+	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options38, Ends: true},
 	{Name: "let", Style: NoOpts, Special: "let"},
-	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options22, Special: "mapfile"},
-	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options22, Special: "mapfile"},
-	{Name: "popd", Style: POSIX, Operands: Names, Options: options23, Safe: true, Special: "popd"},
-	{Name: "print", Style: POSIX, Options: options24},
-	{Name: "printf", Style: POSIX, Options: options25, Special: "printf"},
-	{Name: "pushd", Style: POSIX, Operands: Names, Options: options23, Safe: true, Special: "pushd"},
-	{Name: "pwd", Style: POSIX, Options: options26, Safe: true},
-	{Name: "read", Style: POSIX, Operands: Assigns, Options: options27, Special: "read"},
-	{Name: "set", Style: POSIX, Options: options28, Special: "set"},
-	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options29},
-	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options29},
-	{Name: "shopt", Style: POSIX, Options: options30, Special: "shopt"},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Options: options39, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Options: options39, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Options: options39, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Options: options39, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Options: options39, Ends: true},
+	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options40, Ends: true},
+	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options41, Special: "mapfile"},
+	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options41, Special: "mapfile"},
+	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options42, Ends: true, Plain: true},
+	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options43, Ends: true, Plain: true},
+	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options44, Ends: true, Stdin: true},
+	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options45, Ends: true},
+	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options46, Ends: true, Stdin: true},
+	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs52},
+	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options53, Ends: true},
+	{Name: "popd", Style: POSIX, Operands: Names, Options: options54, Safe: true, Special: "popd"},
+	{Name: "print", Style: POSIX, Options: options55},
+	{Name: "printf", Style: POSIX, Options: options56, Special: "printf"},
+	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options57, Ends: true},
+	{Name: "proot", Style: POSIX, Operands: Unread},
+	{Name: "bwrap", Style: POSIX, Operands: Unread},
+	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options58, Ends: true},
+	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options58, Ends: true},
+	{Name: "pushd", Style: POSIX, Operands: Names, Options: options54, Safe: true, Special: "pushd"},
+	{Name: "pwd", Style: POSIX, Options: options59, Safe: true},
+	{Name: "read", Style: POSIX, Operands: Assigns, Options: options60, Special: "read"},
+	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options61, Ends: true},
+	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options62, Ends: true, Stdin: true},
+	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options63, Stdin: true},
+	{Name: "script", Operands: Outputs, Options: options64, Here: true},
+	{Name: "scriptreplay", Operands: Reads, Options: options65},
+	{Name: "set", Style: POSIX, Options: options66, Special: "set"},
+	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Options: options39, Subs: subs67, Ends: true},
+	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options68},
+	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options68},
+	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options69, Ends: true},
+	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options70, Ends: true},
+	{Name: "sg", Operands: RunsText, Skip: 1, Options: options71, Ends: true},
+	{Name: "shopt", Style: POSIX, Options: options72, Special: "shopt"},
+	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options73, Ends: true},
 	{Name: "source", Style: POSIX, Operands: Script, Ends: true, Special: "source"},
 	{Name: ".", Style: POSIX, Operands: Script, Ends: true, Special: "source"},
+	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options74, Ends: true},
+	{Name: "start-stop-daemon", Operands: Unread, Options: options75},
+	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options76, Ends: true, Plain: true},
+	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options77, Ends: true},
+	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options78, Stdin: true},
+	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options79, Ends: true, Assigns: true},
+	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options80},
+	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options81, Ends: true},
+	{Name: "systemd-nspawn", Style: POSIX, Operands: RunsArgs, Ends: true},
+	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options82, Ends: true},
+	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options83, Ends: true},
 	{Name: "test", Style: NoOpts, Operands: Names, Special: "test"},
 	{Name: "[", Style: NoOpts, Operands: Names, Special: "test"},
-	{Name: "trap", Style: POSIX, Operands: Unread, Options: options31, Special: "trap"},
-	{Name: "type", Style: POSIX, Operands: Names, Options: options32, Safe: true},
-	{Name: "whence", Style: POSIX, Operands: Names, Options: options32, Safe: true},
-	{Name: "where", Style: POSIX, Operands: Names, Options: options32, Safe: true},
-	{Name: "ulimit", Style: POSIX, Options: options33},
-	{Name: "umask", Style: POSIX, Options: options34},
-	{Name: "unalias", Style: POSIX, Options: options35},
-	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options36, Special: "unset"},
-	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options37, Special: "wait"},
-	{Name: "zmodload", Operands: Unread, Options: options38},
+	{Name: "time", Style: POSIX, Operands: RunsArgs, Options: options30, Ends: true, Plain: true},
+	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options84, Ends: true, Plain: true},
+	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options84, Ends: true, Plain: true},
+	{Name: "trap", Style: POSIX, Operands: Unread, Options: options85, Special: "trap"},
+	{Name: "type", Style: POSIX, Operands: Names, Options: options86, Safe: true},
+	{Name: "whence", Style: POSIX, Operands: Names, Options: options86, Safe: true},
+	{Name: "where", Style: POSIX, Operands: Names, Options: options86, Safe: true},
+	{Name: "ulimit", Style: POSIX, Options: options87},
+	{Name: "umask", Style: POSIX, Options: options88},
+	{Name: "unalias", Style: POSIX, Options: options89},
+	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options90, Special: "unset"},
+	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options91, Ends: true, Stdin: true},
+	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options92, Ends: true},
+	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options93, Special: "wait"},
+	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options94, Ends: true},
+	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options95, Ends: true},
+	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options96, Ends: true, Special: "xargs"},
+	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options97, Ends: true},
+	{Name: "zmodload", Operands: Unread, Options: options98},
 }
 
 var options0 = []Option{
@@ -278,19 +542,124 @@ var options2 = []Option{
 }
 
 var options3 = []Option{
+	{names{"-d"}, NoValue, EffNone},
+	{names{"-i"}, NoValue, EffNone},
+	{names{"-m"}, NoValue, EffNone},
+	{names{"-s"}, NoValue, EffNone},
+	{names{"-u"}, NoValue, EffNone},
+	{names{"-t"}, Required, EffNone},
+	{names{"-w"}, Required, EffNone},
+}
+
+var options4 = []Option{
+	{names{"--print"}, NoValue, EffNone},
+	{names{"--current"}, NoValue, EffNone},
+	{names{"--chroot"}, Required, EffNone},
+	{names{"--caps"}, Required, EffNone},
+	{names{"--drop"}, Required, EffNone},
+	{names{"--inh"}, Required, EffNone},
+	{names{"--user"}, Required, EffNone},
+	{names{"--mode"}, Required, EffNone},
+	{names{"--modes"}, NoValue, EffNone},
+	{names{"--inmode"}, Required, EffNone},
+	{names{"--uid"}, Required, EffNone},
+	{names{"--cap-uid"}, Required, EffNone},
+	{names{"--is-uid"}, Required, EffNone},
+	{names{"--gid"}, Required, EffNone},
+	{names{"--is-gid"}, Required, EffNone},
+	{names{"--groups"}, Required, EffNone},
+	{names{"--keep"}, Required, EffNone},
+	{names{"--secbits"}, Required, EffNone},
+	{names{"--forkfor"}, Required, EffNone},
+	{names{"--killit"}, Required, EffNone},
+	{names{"--explain"}, Required, EffNone},
+	{names{"--shell"}, Required, EffProgram},
+	{names{"--strict"}, NoValue, EffNone},
+	{names{"--suggest"}, Required, EffNone},
+	{names{"--decode"}, Required, EffNone},
+	{names{"--supports"}, Required, EffNone},
+	{names{"--has-p"}, Required, EffNone},
+	{names{"--has-ambient"}, NoValue, EffNone},
+	{names{"--has-a"}, Required, EffNone},
+	{names{"--has-b"}, Required, EffNone},
+	{names{"--has-i"}, Required, EffNone},
+	{names{"--has-no-new-privs"}, NoValue, EffNone},
+	{names{"--iab"}, Required, EffNone},
+	{names{"--addamb"}, Required, EffNone},
+	{names{"--delamb"}, Required, EffNone},
+	{names{"--noamb"}, NoValue, EffNone},
+	{names{"--noenv"}, NoValue, EffNone},
+	{names{"--quiet"}, NoValue, EffNone},
+	{names{"-+"}, NoValue, EffOpaque},
+	{names{"-h", "--help"}, NoValue, EffNone},
+	{names{"-V", "--version"}, NoValue, EffNone},
+}
+
+var options5 = []Option{
 	{names{"-L"}, NoValue, EffNone},
 	{names{"-P"}, NoValue, EffNone},
 	{names{"-e"}, NoValue, EffNone},
 	{names{"-@"}, NoValue, EffNone},
 }
 
-var options4 = []Option{
+var options6 = []Option{
+	{names{"-u"}, Required, EffNone},
+	{names{"-U"}, Required, EffNone},
+	{names{"-b"}, Required, EffNone},
+	{names{"-e"}, Required, EffProgram},
+	{names{"-/"}, Required, EffNone},
+	{names{"-n"}, Required, EffNone},
+	{names{"-l"}, Required, EffWrite},
+	{names{"-L"}, Required, EffWrite},
+	{names{"-m"}, Required, EffNone},
+	{names{"-d"}, Required, EffNone},
+	{names{"-o"}, Required, EffNone},
+	{names{"-p"}, Required, EffNone},
+	{names{"-f"}, Required, EffNone},
+	{names{"-c"}, Required, EffNone},
+	{names{"-r"}, Required, EffNone},
+	{names{"-t"}, Required, EffNone},
+	{names{"-v"}, NoValue, EffNone},
+	{names{"-P"}, NoValue, EffNone},
+	{names{"-0"}, NoValue, EffNone},
+	{names{"-1"}, NoValue, EffNone},
+	{names{"-2"}, NoValue, EffNone},
+}
+
+var options7 = []Option{
+	{names{"--groups"}, Required, EffNone},
+	{names{"--userspec"}, Required, EffNone},
+	{names{"--skip-chdir"}, NoValue, EffNone},
+	{names{"--help"}, NoValue, EffNone},
+	{names{"--version"}, NoValue, EffNone},
+}
+
+var options8 = []Option{
+	{names{"-o", "--other"}, NoValue, EffNone},
+	{names{"-f", "--fifo"}, NoValue, EffNone},
+	{names{"-r", "--rr"}, NoValue, EffNone},
+	{names{"-b", "--batch"}, NoValue, EffNone},
+	{names{"-i", "--idle"}, NoValue, EffNone},
+	{names{"-d", "--deadline"}, NoValue, EffNone},
+	{names{"-T", "--sched-runtime"}, Required, EffNone},
+	{names{"-P", "--sched-period"}, Required, EffNone},
+	{names{"-D", "--sched-deadline"}, Required, EffNone},
+	{names{"-R", "--reset-on-fork"}, NoValue, EffNone},
+	{names{"-a", "--all-tasks"}, NoValue, EffNone},
+	{names{"-m", "--max"}, NoValue, EffNone},
+	{names{"-p", "--pid"}, NoValue, EffNone},
+	{names{"-v", "--verbose"}, NoValue, EffNone},
+	{names{"-h", "--help"}, NoValue, EffNone},
+	{names{"-V", "--version"}, NoValue, EffNone},
+}
+
+var options9 = []Option{
 	{names{"-p"}, NoValue, EffNone},
 	{names{"-v"}, NoValue, EffNone},
 	{names{"-V"}, NoValue, EffNone},
 }
 
-var options5 = []Option{
+var options10 = []Option{
 	{names{"-a"}, NoValue, EffNone},
 	{names{"-b"}, NoValue, EffNone},
 	{names{"-c"}, NoValue, EffNone},
@@ -315,7 +684,7 @@ var options5 = []Option{
 	{names{"-S"}, Required, EffNone},
 }
 
-var options6 = []Option{
+var options11 = []Option{
 	{names{"-p"}, NoValue, EffNone},
 	{names{"-r"}, NoValue, EffNone},
 	{names{"-D"}, NoValue, EffNone},
@@ -345,7 +714,7 @@ var options6 = []Option{
 	{names{"-S"}, Required, EffNone},
 }
 
-var options7 = []Option{
+var options12 = []Option{
 	{names{"-o"}, Required, EffNone},
 	{names{"-D"}, NoValue, EffNone},
 	{names{"-E"}, NoValue, EffNone},
@@ -353,7 +722,7 @@ var options7 = []Option{
 	{names{"+o"}, Required, EffNone},
 }
 
-var options8 = []Option{
+var options13 = []Option{
 	{names{"-a"}, NoValue, EffNone},
 	{names{"-A"}, NoValue, EffNone},
 	{names{"-f"}, NoValue, EffNone},
@@ -371,7 +740,30 @@ var options8 = []Option{
 	{names{"+"}, NoValue, EffNone},
 }
 
-var options9 = []Option{
+var options14 = []Option{
+	{names{"--json"}, NoValue, EffNone},
+}
+
+var subs15 = []Program{
+	{Name: "allow", Operands: Unread, Path: names{"allow"}},
+	{Name: "block", Operands: Unread, Path: names{"allow"}},
+	{Name: "deny", Operands: Unread, Path: names{"allow"}},
+	{Name: "edit", Operands: Unread, Path: names{"allow"}},
+	{Name: "exec", Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Ends: true},
+	{Name: "export", Path: names{"export"}},
+	{Name: "fetchurl", Operands: Unread, Path: names{"allow"}},
+	{Name: "grant", Operands: Unread, Path: names{"allow"}},
+	{Name: "help", Path: names{"export"}},
+	{Name: "hook", Path: names{"export"}},
+	{Name: "permit", Operands: Unread, Path: names{"allow"}},
+	{Name: "prune", Operands: Unread, Path: names{"allow"}},
+	{Name: "reload", Operands: Unread, Path: names{"allow"}},
+	{Name: "revoke", Operands: Unread, Path: names{"allow"}},
+	{Name: "status", Path: names{"status"}, Options: options14},
+	{Name: "version", Path: names{"export"}},
+}
+
+var options16 = []Option{
 	{names{"-c"}, NoValue, EffNone},
 	{names{"-l"}, NoValue, EffNone},
 	{names{"-p"}, NoValue, EffNone},
@@ -380,20 +772,40 @@ var options9 = []Option{
 	{names{"+"}, NoValue, EffNone},
 }
 
-var options10 = []Option{
+var options17 = []Option{
 	{names{"-a"}, NoValue, EffNone},
 	{names{"-h"}, NoValue, EffNone},
 	{names{"-r"}, NoValue, EffNone},
 }
 
-var options11 = []Option{
+var options18 = []Option{
+	{names{"-C"}, Required, EffProgram},
+	{names{"-L"}, NoValue, EffNone},
+	{names{"-n"}, NoValue, EffNone},
+	{names{"-s"}, NoValue, EffNone},
+	{names{"-u"}, Required, EffNone},
+	{names{"-a"}, Required, EffNone},
+}
+
+var options19 = []Option{
+	{names{"-e"}, Required, EffProgram},
+	{names{"-f", "--file"}, Required, EffProgram},
+	{names{"-c"}, NoValue, EffNone},
+	{names{"-p"}, Required, EffNone},
+	{names{"-v"}, Required, EffNone},
+	{names{"-o"}, NoValue, EffNone},
+	{names{"--quiet"}, NoValue, EffNone},
+	{names{"-q"}, Required, EffNone},
+}
+
+var options20 = []Option{
 	{names{"-l"}, NoValue, EffNone},
 	{names{"-L"}, NoValue, EffNone},
 	{names{"-R"}, NoValue, EffNone},
 	{names{"-c"}, Required, EffRun},
 }
 
-var options12 = []Option{
+var options21 = []Option{
 	{names{"-a"}, NoValue, EffNone},
 	{names{"-d"}, NoValue, EffNone},
 	{names{"-n"}, NoValue, EffNone},
@@ -402,19 +814,69 @@ var options12 = []Option{
 	{names{"-f"}, Required, EffProgram},
 }
 
-var options13 = []Option{
+var options22 = []Option{
+	{names{"-a"}, NoValue, EffNone},
+	{names{"-c"}, NoValue, EffNone},
+	{names{"-d"}, NoValue, EffNone},
+	{names{"-n"}, NoValue, EffNone},
+	{names{"-p"}, NoValue, EffNone},
+	{names{"-r"}, NoValue, EffNone},
+	{names{"-x"}, NoValue, EffNone},
+	{names{"-z"}, NoValue, EffNone},
+	{names{"-s"}, Required, EffRun},
+}
+
+var options23 = []Option{
+	{names{"-i", "--ignore-environment"}, NoValue, EffNone},
+	{names{"-0", "--null"}, NoValue, EffNone},
+	{names{"-u", "--unset"}, Required, EffNone},
+	{names{"-C", "--chdir"}, Required, EffDir},
+	{names{"-S", "--split-string"}, Required, EffRun},
+	{names{"--block-signal"}, Optional, EffNone},
+	{names{"--default-signal"}, Optional, EffNone},
+	{names{"--ignore-signal"}, Optional, EffNone},
+	{names{"--list-signal-handling"}, NoValue, EffNone},
+	{names{"-v", "--debug"}, NoValue, EffNone},
+	{names{"-P"}, Required, EffProgram},
+	{names{"-L"}, Required, EffNone},
+	{names{"-U"}, Required, EffNone},
+	{names{"--help"}, NoValue, EffNone},
+	{names{"--version"}, NoValue, EffNone},
+}
+
+var options24 = []Option{
 	{names{"-c"}, NoValue, EffNone},
 	{names{"-l"}, NoValue, EffNone},
 	{names{"-a"}, Required, EffNone},
 }
 
-var options14 = []Option{
+var options25 = []Option{
+	{names{"-b"}, NoValue, EffNone},
+	{names{"-c"}, Required, EffCode},
+	{names{"-d"}, NoValue, EffNone},
+	{names{"-D"}, Required, EffNone},
+	{names{"-f"}, Required, EffProgram},
+	{names{"-i"}, NoValue, EffNone},
+	{names{"-n"}, NoValue, EffNone},
+	{names{"-N"}, NoValue, EffNone},
+	{names{"-v"}, NoValue, EffNone},
+}
+
+var options26 = []Option{
 	{names{"-f"}, NoValue, EffNone},
 	{names{"-n"}, NoValue, EffNone},
 	{names{"-p"}, NoValue, EffNone},
 }
 
-var options15 = []Option{
+var options27 = []Option{
+	{names{"-m"}, NoValue, EffNone},
+	{names{"-f"}, NoValue, EffNone},
+	{names{"--exclude-monotonic"}, NoValue, EffNone},
+	{names{"-p"}, Required, EffNone},
+	{names{"--date-prog"}, Required, EffProgram},
+}
+
+var options28 = []Option{
 	{names{"-e"}, Required, EffRun},
 	{names{"-l"}, NoValue, EffNone},
 	{names{"-n"}, NoValue, EffNone},
@@ -423,7 +885,34 @@ var options15 = []Option{
 	{names{"-#"}, NoValue, EffNone},
 }
 
-var options16 = []Option{
+var options29 = []Option{
+	{names{"-c", "--command"}, Required, EffRun},
+	{names{"-E", "--conflict-exit-code"}, Required, EffNone},
+	{names{"-F", "--no-fork"}, NoValue, EffNone},
+	{names{"-e", "-x", "--exclusive"}, NoValue, EffNone},
+	{names{"-n", "--nb", "--nonblock"}, NoValue, EffNone},
+	{names{"-o", "--close"}, NoValue, EffNone},
+	{names{"-s", "--shared"}, NoValue, EffNone},
+	{names{"-u", "--unlock"}, NoValue, EffNone},
+	{names{"-w", "--wait", "--timeout"}, Required, EffNone},
+	{names{"--verbose"}, NoValue, EffNone},
+	{names{"-h", "--help"}, NoValue, EffNone},
+	{names{"-V", "--version"}, NoValue, EffNone},
+}
+
+var options30 = []Option{
+	{names{"-a", "--append"}, NoValue, EffNone},
+	{names{"-f", "--format"}, Required, EffNone},
+	{names{"-h", "--help"}, NoValue, EffNone},
+	{names{"-l"}, NoValue, EffNone},
+	{names{"-o", "--output"}, Required, EffWrite},
+	{names{"-p", "--portability"}, NoValue, EffNone},
+	{names{"-q", "--quiet"}, NoValue, EffNone},
+	{names{"-v", "--verbose"}, NoValue, EffNone},
+	{names{"-V", "--version"}, NoValue, EffNone},
+}
+
+var options31 = []Option{
 	{names{"-l"}, NoValue, EffNone},
 	{names{"-r"}, NoValue, EffNone},
 	{names{"-p"}, Required, EffProgram},
@@ -431,13 +920,13 @@ var options16 = []Option{
 	{names{"-t"}, NoValue, EffNone},
 }
 
-var options17 = []Option{
+var options32 = []Option{
 	{names{"-d"}, NoValue, EffNone},
 	{names{"-m"}, NoValue, EffNone},
 	{names{"-s"}, NoValue, EffNone},
 }
 
-var options18 = []Option{
+var options33 = []Option{
 	{names{"-c"}, NoValue, EffUnproven},
 	{names{"-d"}, Required, EffUnproven},
 	{names{"-a"}, NoValue, EffUnproven},
@@ -448,7 +937,50 @@ var options18 = []Option{
 	{names{"-s"}, NoValue, EffNone},
 }
 
-var options19 = []Option{
+var options34 = []Option{
+	{names{"-w", "--warmup"}, Required, EffNone},
+	{names{"-m", "--min-runs"}, Required, EffNone},
+	{names{"-M", "--max-runs"}, Required, EffNone},
+	{names{"-r", "--runs"}, Required, EffNone},
+	{names{"-s", "--setup"}, Required, EffRun},
+	{names{"-p", "--prepare"}, Required, EffRun},
+	{names{"-c", "--cleanup"}, Required, EffRun},
+	{names{"-P", "--parameter-scan"}, Required, EffNone},
+	{names{"-D", "--parameter-step-size"}, Required, EffNone},
+	{names{"-L", "--parameter-list"}, Pair, EffNone},
+	{names{"-S", "--shell"}, Required, EffProgram},
+	{names{"-N"}, NoValue, EffNone},
+	{names{"-i", "--ignore-failure"}, NoValue, EffNone},
+	{names{"--style"}, Required, EffNone},
+	{names{"--sort"}, Required, EffNone},
+	{names{"-u", "--time-unit"}, Required, EffNone},
+	{names{"--export-asciidoc"}, Required, EffWrite},
+	{names{"--export-csv"}, Required, EffWrite},
+	{names{"--export-json"}, Required, EffWrite},
+	{names{"--export-markdown"}, Required, EffWrite},
+	{names{"--export-orgmode"}, Required, EffWrite},
+	{names{"--show-output"}, NoValue, EffNone},
+	{names{"--output"}, Required, EffWrite},
+	{names{"--input"}, Required, EffInput},
+	{names{"-n", "--command-name"}, Required, EffNone},
+	{names{"--reference"}, Required, EffRun},
+	{names{"-C", "--conclude"}, Required, EffRun},
+	{names{"-h", "--help"}, NoValue, EffNone},
+	{names{"-V", "--version"}, NoValue, EffNone},
+}
+
+var options35 = []Option{
+	{names{"-c", "--class"}, Required, EffNone},
+	{names{"-n", "--classdata"}, Required, EffNone},
+	{names{"-p", "--pid"}, Required, EffNone},
+	{names{"-P", "--pgid"}, Required, EffNone},
+	{names{"-t", "--ignore"}, NoValue, EffNone},
+	{names{"-u", "--uid"}, Required, EffNone},
+	{names{"-h", "--help"}, NoValue, EffNone},
+	{names{"-V", "--version"}, NoValue, EffNone},
+}
+
+var options36 = []Option{
 	{names{"-l"}, NoValue, EffNone},
 	{names{"-n"}, NoValue, EffNone},
 	{names{"-p"}, NoValue, EffNone},
@@ -457,7 +989,7 @@ var options19 = []Option{
 	{names{"-x"}, NoValue, EffUnproven},
 }
 
-var options20 = []Option{
+var options37 = []Option{
 	{names{"-s", "--signal"}, Required, EffNone},
 	{names{"-n"}, Required, EffNone},
 	{names{"-l", "--list"}, Optional, EffNone},
@@ -501,77 +1033,75 @@ var options20 = []Option{
 	{names{"-#"}, NoValue, EffNone},
 }
 
-var options21 = []Option{
-	{names{"-e", "--exact", "--echo"}, NoValue, EffNone},
-	{names{"-I", "--ignore-case"}, NoValue, EffNone},
-	{names{"-i", "--interactive"}, NoValue, EffNone},
-	{names{"-g", "--process-group", "--pgroup"}, Required, EffNone},
-	{names{"-y", "--younger-than"}, Required, EffNone},
-	{names{"-o", "--older-than", "--oldest"}, Required, EffNone},
-	{names{"-q", "--quiet"}, NoValue, EffNone},
-	{names{"-r", "--regexp"}, NoValue, EffNone},
-	{names{"-s", "--signal", "--session"}, Required, EffNone},
-	{names{"-u", "--user", "--euid"}, Required, EffNone},
-	{names{"-v", "--verbose", "--inverse"}, NoValue, EffNone},
-	{names{"-w", "--wait", "--lightweight"}, NoValue, EffNone},
-	{names{"-n", "--newest"}, NoValue, EffNone},
-	{names{"-c", "--count"}, NoValue, EffNone},
-	{names{"-d", "--delimiter"}, Required, EffNone},
-	{names{"-f", "--full"}, NoValue, EffNone},
-	{names{"-l", "--list-name", "--list"}, NoValue, EffNone},
-	{names{"-a", "--list-full"}, NoValue, EffNone},
-	{names{"-G", "--group"}, Required, EffNone},
-	{names{"-P", "--parent"}, Required, EffNone},
-	{names{"-t", "--terminal"}, Required, EffNone},
-	{names{"-U", "--uid"}, Required, EffNone},
-	{names{"-x"}, NoValue, EffNone},
-	{names{"-F", "--pidfile"}, Required, EffInput},
-	{names{"-L", "--logpidfile"}, NoValue, EffNone},
-	{names{"--runstates"}, Required, EffNone},
-	{names{"--ns"}, Required, EffNone},
-	{names{"--nslist"}, Required, EffNone},
-	{names{"-A", "--ignore-ancestors"}, NoValue, EffNone},
-	{names{"-V", "--version"}, NoValue, EffNone},
-	{names{"-h", "--help"}, NoValue, EffNone},
-	{names{"--cgroup"}, Required, EffNone},
-	{names{"--env"}, Required, EffNone},
-	{names{"-H", "--require-handler"}, NoValue, EffNone},
-	{names{"-Z", "--context"}, Required, EffNone},
-	{names{"-m", "--mrelease"}, NoValue, EffNone},
-	{names{"-HUP", "-SIGHUP"}, NoValue, EffNone},
-	{names{"-INT", "-SIGINT"}, NoValue, EffNone},
-	{names{"-QUIT", "-SIGQUIT"}, NoValue, EffNone},
-	{names{"-ILL", "-SIGILL"}, NoValue, EffNone},
-	{names{"-TRAP", "-SIGTRAP"}, NoValue, EffNone},
-	{names{"-ABRT", "-SIGABRT"}, NoValue, EffNone},
-	{names{"-BUS", "-SIGBUS"}, NoValue, EffNone},
-	{names{"-FPE", "-SIGFPE"}, NoValue, EffNone},
-	{names{"-KILL", "-SIGKILL"}, NoValue, EffNone},
-	{names{"-USR1", "-SIGUSR1"}, NoValue, EffNone},
-	{names{"-SEGV", "-SIGSEGV"}, NoValue, EffNone},
-	{names{"-USR2", "-SIGUSR2"}, NoValue, EffNone},
-	{names{"-PIPE", "-SIGPIPE"}, NoValue, EffNone},
-	{names{"-ALRM", "-SIGALRM"}, NoValue, EffNone},
-	{names{"-TERM", "-SIGTERM"}, NoValue, EffNone},
-	{names{"-CHLD", "-SIGCHLD"}, NoValue, EffNone},
-	{names{"-CONT", "-SIGCONT"}, NoValue, EffNone},
-	{names{"-STOP", "-SIGSTOP"}, NoValue, EffNone},
-	{names{"-TSTP", "-SIGTSTP"}, NoValue, EffNone},
-	{names{"-TTIN", "-SIGTTIN"}, NoValue, EffNone},
-	{names{"-TTOU", "-SIGTTOU"}, NoValue, EffNone},
-	{names{"-URG", "-SIGURG"}, NoValue, EffNone},
-	{names{"-WINCH", "-SIGWINCH"}, NoValue, EffNone},
-	{names{"-PROF", "-SIGPROF"}, NoValue, EffNone},
-	{names{"-IO", "-SIGIO"}, NoValue, EffNone},
-	{names{"-PWR", "-SIGPWR"}, NoValue, EffNone},
-	{names{"-SYS", "-SIGSYS"}, NoValue, EffNone},
-	{names{"-XCPU", "-SIGXCPU"}, NoValue, EffNone},
-	{names{"-XFSZ", "-SIGXFSZ"}, NoValue, EffNone},
-	{names{"-VTALRM", "-SIGVTALRM"}, NoValue, EffNone},
-	{names{"-#"}, NoValue, EffNone},
+var options38 = []Option{
+	{names{"--list"}, NoValue, EffNone},
+	{names{"--verify"}, NoValue, EffNone},
+	{names{"--inhibit-cache"}, NoValue, EffNone},
+	{names{"--library-path"}, Required, EffProgram},
+	{names{"--glibc-hwcaps-prepend"}, Required, EffNone},
+	{names{"--glibc-hwcaps-mask"}, Required, EffNone},
+	{names{"--inhibit-rpath"}, Required, EffNone},
+	{names{"--audit"}, Required, EffProgram},
+	{names{"--preload"}, Required, EffProgram},
+	{names{"--argv0"}, Required, EffNone},
+	{names{"--list-tunables"}, NoValue, EffNone},
+	{names{"--list-diagnostics"}, NoValue, EffNone},
+	{names{"--help"}, NoValue, EffNone},
+	{names{"--version"}, NoValue, EffNone},
 }
 
-var options22 = []Option{
+var options39 = []Option{
+	{names{"--list"}, NoValue, EffNone},
+	{names{"--uname-2.6"}, NoValue, EffNone},
+	{names{"-v", "--verbose"}, NoValue, EffNone},
+	{names{"-3", "--3gb"}, NoValue, EffNone},
+	{names{"--4gb"}, NoValue, EffNone},
+	{names{"-B", "--32bit"}, NoValue, EffNone},
+	{names{"-F", "--fdpic-funcptrs"}, NoValue, EffNone},
+	{names{"-I", "--short-inode"}, NoValue, EffNone},
+	{names{"-L", "--addr-compat-layout"}, NoValue, EffNone},
+	{names{"-R", "--addr-no-randomize"}, NoValue, EffNone},
+	{names{"-S", "--whole-seconds"}, NoValue, EffNone},
+	{names{"-T", "--sticky-timeouts"}, NoValue, EffNone},
+	{names{"-X", "--read-implies-exec"}, NoValue, EffNone},
+	{names{"-Z", "--mmap-page-zero"}, NoValue, EffNone},
+	{names{"-p", "--pid"}, Required, EffNone},
+	{names{"--show"}, Optional, EffNone},
+	{names{"-h", "--help"}, NoValue, EffNone},
+	{names{"-V", "--version"}, NoValue, EffNone},
+}
+
+var options40 = []Option{
+	{names{"-a", "--align"}, Required, EffNone},
+	{names{"-A"}, Required, EffNone},
+	{names{"-b", "--no-signals"}, NoValue, EffNone},
+	{names{"-c"}, NoValue, EffNone},
+	{names{"-C", "--demangle"}, NoValue, EffNone},
+	{names{"-D", "--debug"}, Required, EffNone},
+	{names{"-e"}, Required, EffNone},
+	{names{"-f"}, NoValue, EffNone},
+	{names{"-F"}, Required, EffProgram},
+	{names{"-h", "--help"}, NoValue, EffNone},
+	{names{"-i"}, NoValue, EffNone},
+	{names{"-l", "--library"}, Required, EffNone},
+	{names{"-L"}, NoValue, EffNone},
+	{names{"-n", "--indent"}, Required, EffNone},
+	{names{"-o", "--output"}, Required, EffWrite},
+	{names{"-p"}, Required, EffNone},
+	{names{"-r"}, NoValue, EffNone},
+	{names{"-s"}, Required, EffNone},
+	{names{"-S"}, NoValue, EffNone},
+	{names{"-t"}, NoValue, EffNone},
+	{names{"-tt"}, NoValue, EffNone},
+	{names{"-ttt"}, NoValue, EffNone},
+	{names{"-T"}, NoValue, EffNone},
+	{names{"-u"}, Required, EffNone},
+	{names{"-w", "--where"}, Required, EffNone},
+	{names{"-x"}, Required, EffNone},
+	{names{"-V", "--version"}, NoValue, EffNone},
+}
+
+var options41 = []Option{
 	{names{"-d"}, Required, EffNone},
 	{names{"-n"}, Required, EffNone},
 	{names{"-O"}, Required, EffNone},
@@ -582,13 +1112,381 @@ var options22 = []Option{
 	{names{"-c"}, Required, EffNone},
 }
 
-var options23 = []Option{
+var options42 = []Option{
+	{names{"-n", "--adjustment"}, Required, EffNone},
+	{names{"-#"}, NoValue, EffNone},
+	{names{"--help"}, NoValue, EffNone},
+	{names{"--version"}, NoValue, EffNone},
+}
+
+var options43 = []Option{
+	{names{"--help"}, NoValue, EffNone},
+	{names{"--version"}, NoValue, EffNone},
+}
+
+var options44 = []Option{
+	{names{"-a", "--all"}, NoValue, EffNone},
+	{names{"-m", "--mount"}, Optional, EffNone},
+	{names{"-t", "--target"}, Required, EffNone},
+	{names{"-u", "--uts"}, Optional, EffNone},
+	{names{"-i", "--ipc"}, Optional, EffNone},
+	{names{"-n", "--net"}, Optional, EffNone},
+	{names{"-p", "--pid"}, Optional, EffNone},
+	{names{"-U", "--user"}, Optional, EffNone},
+	{names{"-C", "--cgroup"}, Optional, EffNone},
+	{names{"-T", "--time"}, Optional, EffNone},
+	{names{"-G", "--setgid"}, Required, EffNone},
+	{names{"-S", "--setuid"}, Required, EffNone},
+	{names{"--preserve-credentials"}, NoValue, EffNone},
+	{names{"-r", "--root"}, Optional, EffNone},
+	{names{"-w", "--wd"}, Optional, EffNone},
+	{names{"-W", "--wdns"}, Optional, EffNone},
+	{names{"-F", "--no-fork"}, NoValue, EffNone},
+	{names{"-Z", "--follow-context"}, NoValue, EffNone},
+	{names{"-h", "--help"}, NoValue, EffNone},
+	{names{"-V", "--version"}, NoValue, EffNone},
+}
+
+var options45 = []Option{
+	{names{"-i", "--interleave"}, Required, EffNone},
+	{names{"-p", "--preferred"}, Required, EffNone},
+	{names{"-P", "--preferred-many"}, Required, EffNone},
+	{names{"-m", "--membind"}, Required, EffNone},
+	{names{"-N", "--cpunodebind"}, Required, EffNone},
+	{names{"-C", "--physcpubind"}, Required, EffNone},
+	{names{"-l", "--localalloc"}, NoValue, EffNone},
+	{names{"-b", "--balancing"}, NoValue, EffNone},
+	{names{"-s", "--show"}, NoValue, EffNone},
+	{names{"-H", "--hardware"}, NoValue, EffNone},
+	{names{"-a", "--all"}, NoValue, EffNone},
+	{names{"-S", "--shm"}, Required, EffUnproven},
+	{names{"-f", "--file"}, Required, EffUnproven},
+}
+
+var options46 = []Option{
+	{names{"-0", "--null"}, NoValue, EffNone},
+	{names{"-a", "--arg-file"}, Required, EffRead},
+	{names{"--arg-file-sep"}, Required, EffNone},
+	{names{"--arg-sep"}, Required, EffNone},
+	{names{"--basefile", "--bf"}, Required, EffSend},
+	{names{"--basenamereplace", "--bnr"}, Required, EffNone},
+	{names{"--basenameextensionreplace", "--bner"}, Required, EffNone},
+	{names{"--bin"}, Required, EffNone},
+	{names{"--bg"}, NoValue, EffNone},
+	{names{"--block", "--block-size"}, Required, EffNone},
+	{names{"--block-timeout", "--bt"}, Required, EffNone},
+	{names{"--cat"}, NoValue, EffNone},
+	{names{"--cleanup"}, NoValue, EffNone},
+	{names{"--transferfile", "--tf"}, Required, EffSend},
+	{names{"--transfer"}, NoValue, EffNone},
+	{names{"--return"}, Required, EffNone},
+	{names{"-C", "--colsep"}, Required, EffNone},
+	{names{"--compress"}, NoValue, EffNone},
+	{names{"--compress-program"}, Required, EffRun},
+	{names{"--decompress-program"}, Required, EffRun},
+	{names{"--delay"}, Required, EffNone},
+	{names{"-d", "--delimiter"}, Required, EffNone},
+	{names{"--dirnamereplace", "--dnr"}, Required, EffNone},
+	{names{"--dry-run", "--dryrun"}, NoValue, EffNone},
+	{names{"-E"}, Required, EffNone},
+	{names{"-e", "--eof"}, Optional, EffNone},
+	{names{"--embed"}, NoValue, EffNone},
+	{names{"--env"}, Required, EffNone},
+	{names{"--eta"}, NoValue, EffNone},
+	{names{"--fg"}, NoValue, EffNone},
+	{names{"--fifo"}, NoValue, EffNone},
+	{names{"--filter"}, Required, EffCode},
+	{names{"--gnu"}, NoValue, EffNone},
+	{names{"--group"}, NoValue, EffNone},
+	{names{"--group-by"}, Required, EffNone},
+	{names{"-h", "--help"}, NoValue, EffNone},
+	{names{"--halt-on-error", "--halt"}, Required, EffNone},
+	{names{"--header"}, Required, EffNone},
+	{names{"--hostgroups", "--hgrp"}, NoValue, EffNone},
+	{names{"-I"}, Required, EffNone},
+	{names{"-i", "--replace"}, Optional, EffNone},
+	{names{"--joblog", "--jl"}, Required, EffWrite},
+	{names{"-j", "--jobs", "-P", "--max-procs"}, Required, EffNone},
+	{names{"-k", "--keep-order"}, NoValue, EffNone},
+	{names{"-L"}, Required, EffNone},
+	{names{"-l", "--max-lines"}, Optional, EffNone},
+	{names{"--limit"}, Required, EffRun},
+	{names{"--link", "--xapply"}, NoValue, EffNone},
+	{names{"--load"}, Required, EffNone},
+	{names{"-M", "--controlmaster"}, NoValue, EffNone},
+	{names{"-m"}, NoValue, EffNone},
+	{names{"--memfree"}, Required, EffNone},
+	{names{"--memsuspend"}, Required, EffNone},
+	{names{"--minversion"}, Required, EffNone},
+	{names{"-n", "-N", "--max-args"}, Required, EffNone},
+	{names{"--max-replace-args"}, Required, EffNone},
+	{names{"--nonall"}, NoValue, EffNone},
+	{names{"--onall"}, NoValue, EffNone},
+	{names{"-o", "--open-tty"}, NoValue, EffNone},
+	{names{"--output-as-files", "--outputasfiles", "--files"}, NoValue, EffNone},
+	{names{"--pipe", "--spreadstdin"}, NoValue, EffNone},
+	{names{"--pipe-part", "--pipepart"}, NoValue, EffNone},
+	{names{"--plain"}, NoValue, EffNone},
+	{names{"--plus"}, NoValue, EffNone},
+	{names{"--process-slot-var"}, Required, EffNone},
+	{names{"--progress"}, NoValue, EffNone},
+	{names{"--number-of-cores"}, NoValue, EffNone},
+	{names{"--number-of-sockets"}, NoValue, EffNone},
+	{names{"--number-of-threads"}, NoValue, EffNone},
+	{names{"--no-keep-order"}, NoValue, EffNone},
+	{names{"--nice"}, Required, EffNone},
+	{names{"-p", "--interactive"}, NoValue, EffNone},
+	{names{"--parens"}, Required, EffNone},
+	{names{"-J", "--profile"}, Required, EffProgram},
+	{names{"-q", "--quote"}, NoValue, EffNone},
+	{names{"-r", "--no-run-if-empty"}, NoValue, EffNone},
+	{names{"--noswap"}, NoValue, EffNone},
+	{names{"--record-env"}, NoValue, EffNone},
+	{names{"--recstart"}, Required, EffNone},
+	{names{"--recend"}, Required, EffNone},
+	{names{"--regexp"}, NoValue, EffNone},
+	{names{"--remove-rec-sep", "--removerecsep", "--rrs"}, NoValue, EffNone},
+	{names{"--results", "--res"}, Required, EffWrite},
+	{names{"--resume"}, NoValue, EffNone},
+	{names{"--resume-failed"}, NoValue, EffNone},
+	{names{"--retry-failed"}, NoValue, EffNone},
+	{names{"--retries"}, Required, EffNone},
+	{names{"--round-robin", "--round"}, NoValue, EffNone},
+	{names{"--rpl"}, Required, EffCode},
+	{names{"--rsync-opts"}, Required, EffOpaque},
+	{names{"-s", "--max-chars"}, Required, EffNone},
+	{names{"--show-limits"}, NoValue, EffNone},
+	{names{"--semaphore"}, NoValue, EffNone},
+	{names{"--semaphore-name", "--id"}, Required, EffNone},
+	{names{"--semaphore-timeout", "--st"}, Required, EffNone},
+	{names{"--seqreplace"}, Required, EffNone},
+	{names{"--session"}, NoValue, EffNone},
+	{names{"--shard"}, Required, EffCode},
+	{names{"--shebang", "--hashbang"}, NoValue, EffNone},
+	{names{"--shebang-wrap"}, NoValue, EffNone},
+	{names{"--shell-completion"}, Required, EffNone},
+	{names{"--shell-quote"}, NoValue, EffNone},
+	{names{"--shuf"}, NoValue, EffNone},
+	{names{"--skip-first-line"}, NoValue, EffNone},
+	{names{"--sql"}, Required, EffOpaque},
+	{names{"--sqlmaster", "--sql-master"}, Required, EffOpaque},
+	{names{"--sqlandworker", "--sql-and-worker"}, Required, EffOpaque},
+	{names{"--sqlworker", "--sql-worker"}, Required, EffOpaque},
+	{names{"--ssh"}, Required, EffRun},
+	{names{"--sshdelay", "--ssh-delay"}, Required, EffNone},
+	{names{"-S", "--sshlogin"}, Required, EffUnproven},
+	{names{"--sshloginfile", "--slf"}, Required, EffProgram},
+	{names{"--slotreplace"}, Required, EffNone},
+	{names{"--silent"}, NoValue, EffNone},
+	{names{"--template", "--tmpl"}, Required, EffProgram},
+	{names{"--tty"}, NoValue, EffNone},
+	{names{"--tee"}, NoValue, EffNone},
+	{names{"--term-seq", "--termseq"}, Required, EffNone},
+	{names{"--tmpdir"}, Required, EffWrite},
+	{names{"--timeout"}, Required, EffNone},
+	{names{"-t", "--verbose"}, NoValue, EffNone},
+	{names{"--tollef"}, NoValue, EffNone},
+	{names{"--trc"}, Required, EffSend},
+	{names{"--trim"}, Required, EffNone},
+	{names{"-u", "--ungroup"}, NoValue, EffNone},
+	{names{"--extensionreplace", "--er"}, Required, EffNone},
+	{names{"--use-sockets-instead-of-threads"}, NoValue, EffNone},
+	{names{"--use-cores-instead-of-threads"}, NoValue, EffNone},
+	{names{"--use-cpus-instead-of-cores"}, NoValue, EffNone},
+	{names{"-v"}, NoValue, EffNone},
+	{names{"-V", "--version"}, NoValue, EffNone},
+	{names{"--workdir", "--wd"}, Required, EffDir},
+	{names{"--wait"}, NoValue, EffNone},
+	{names{"-X"}, NoValue, EffNone},
+	{names{"-x", "--exit"}, NoValue, EffNone},
+	{names{"--xargs"}, NoValue, EffNone},
+	{names{"-D"}, Required, EffNone},
+	{names{"--bar"}, NoValue, EffNone},
+	{names{"--bibtex"}, NoValue, EffNone},
+	{names{"--citation"}, NoValue, EffNone},
+	{names{"--will-cite"}, NoValue, EffNone},
+	{names{"--csv"}, NoValue, EffNone},
+	{names{"--ctrlc"}, NoValue, EffNone},
+	{names{"--combineexec", "--combine-exec"}, Required, EffWrite},
+	{names{"--line-buffer", "--lb"}, NoValue, EffNone},
+	{names{"--linebuffer"}, NoValue, EffNone},
+	{names{"--latest-line", "--ll"}, NoValue, EffNone},
+	{names{"--color"}, NoValue, EffNone},
+	{names{"--color-failed", "--cf"}, NoValue, EffNone},
+	{names{"--tag"}, NoValue, EffNone},
+	{names{"--tagstring"}, Required, EffNone},
+	{names{"--tag-string"}, Required, EffNone},
+	{names{"--total-jobs", "--total"}, Required, EffNone},
+	{names{"--unsafe"}, NoValue, EffNone},
+}
+
+var options47 = []Option{
+	{names{"-d", "--desc"}, NoValue, EffNone},
+	{names{"-v", "--long-desc"}, NoValue, EffNone},
+	{names{"--no-desc"}, NoValue, EffNone},
+	{names{"--details"}, NoValue, EffNone},
+	{names{"--deprecated"}, NoValue, EffNone},
+	{names{"-j", "--json"}, NoValue, EffNone},
+}
+
+var options48 = []Option{
+	{names{"-e", "--event"}, Required, EffNone},
+	{names{"-a", "--all-cpus"}, NoValue, EffNone},
+	{names{"-p", "--pid"}, Required, EffNone},
+	{names{"-t", "--tid"}, Required, EffNone},
+	{names{"-g"}, NoValue, EffNone},
+	{names{"--call-graph"}, Required, EffNone},
+	{names{"-F", "--freq"}, Required, EffNone},
+	{names{"-o", "--output"}, Required, EffWrite},
+	{names{"-c", "--count"}, Required, EffNone},
+	{names{"-C", "--cpu"}, Required, EffNone},
+	{names{"-v", "--verbose"}, NoValue, EffNone},
+	{names{"-q", "--quiet"}, NoValue, EffNone},
+	{names{"-s", "--stat"}, NoValue, EffNone},
+	{names{"-d", "--data"}, NoValue, EffNone},
+	{names{"-T", "--timestamp"}, NoValue, EffNone},
+	{names{"-n", "--no-samples"}, NoValue, EffNone},
+	{names{"-R", "--raw-samples"}, NoValue, EffNone},
+	{names{"-r", "--realtime"}, Required, EffNone},
+	{names{"-m", "--mmap-pages"}, Required, EffNone},
+	{names{"-N", "--no-buildid-cache"}, NoValue, EffNone},
+	{names{"-B", "--no-buildid"}, NoValue, EffNone},
+	{names{"-G", "--cgroup"}, Required, EffNone},
+	{names{"-b", "--branch-any"}, NoValue, EffNone},
+	{names{"-j", "--branch-filter"}, Required, EffNone},
+	{names{"-W", "--weight"}, NoValue, EffNone},
+	{names{"-D", "--delay"}, Required, EffNone},
+	{names{"-k", "--clockid"}, Required, EffNone},
+	{names{"-S", "--snapshot"}, Optional, EffNone},
+	{names{"--switch-output"}, Optional, EffNone},
+	{names{"--clang-path"}, Required, EffProgram},
+	{names{"--vmlinux"}, Required, EffInput},
+}
+
+var options49 = []Option{
+	{names{"-i", "--input"}, Required, EffInput},
+	{names{"-v", "--verbose"}, NoValue, EffNone},
+	{names{"-n", "--show-nr-samples"}, NoValue, EffNone},
+	{names{"--stdio"}, NoValue, EffNone},
+	{names{"--tui"}, NoValue, EffNone},
+	{names{"-s", "--sort"}, Required, EffNone},
+	{names{"-F", "--fields"}, Required, EffNone},
+	{names{"-p", "--parent"}, Required, EffNone},
+	{names{"-g", "--call-graph"}, Optional, EffNone},
+	{names{"-G", "--inverted"}, NoValue, EffNone},
+	{names{"-c", "--comms"}, Required, EffNone},
+	{names{"-d", "--dsos"}, Required, EffNone},
+	{names{"-S", "--symbols"}, Required, EffNone},
+	{names{"-U", "--hide-unresolved"}, NoValue, EffNone},
+	{names{"--no-children"}, NoValue, EffNone},
+	{names{"--children"}, NoValue, EffNone},
+	{names{"-k", "--vmlinux"}, Required, EffInput},
+	{names{"--kallsyms"}, Required, EffInput},
+	{names{"-m", "--modules"}, NoValue, EffNone},
+	{names{"-f", "--force"}, NoValue, EffNone},
+	{names{"--objdump"}, Required, EffProgram},
+	{names{"--addr2line"}, Required, EffProgram},
+	{names{"-D", "--dump-raw-trace"}, NoValue, EffNone},
+	{names{"--percent-limit"}, Required, EffNone},
+	{names{"--percentage"}, Required, EffNone},
+	{names{"--header"}, NoValue, EffNone},
+}
+
+var options50 = []Option{
+	{names{"-e", "--event"}, Required, EffNone},
+	{names{"-a", "--all-cpus"}, NoValue, EffNone},
+	{names{"-p", "--pid"}, Required, EffNone},
+	{names{"-t", "--tid"}, Required, EffNone},
+	{names{"-d", "--detailed"}, NoValue, EffNone},
+	{names{"-r", "--repeat"}, Required, EffNone},
+	{names{"-o", "--output"}, Required, EffWrite},
+	{names{"-x", "--field-separator"}, Required, EffNone},
+	{names{"-C", "--cpu"}, Required, EffNone},
+	{names{"-v", "--verbose"}, NoValue, EffNone},
+	{names{"-n", "--null"}, NoValue, EffNone},
+	{names{"-B", "--big-num"}, NoValue, EffNone},
+	{names{"-A", "--no-aggr"}, NoValue, EffNone},
+	{names{"-G", "--cgroup"}, Required, EffNone},
+	{names{"-I", "--interval-print"}, Required, EffNone},
+	{names{"-S", "--sync"}, NoValue, EffNone},
+	{names{"-i", "--no-inherit"}, NoValue, EffNone},
+	{names{"--append"}, NoValue, EffNone},
+	{names{"--pre"}, Required, EffRun},
+	{names{"--post"}, Required, EffRun},
+	{names{"--per-core"}, NoValue, EffNone},
+	{names{"--per-socket"}, NoValue, EffNone},
+	{names{"--topdown"}, NoValue, EffNone},
+	{names{"-j", "--json-output"}, NoValue, EffNone},
+}
+
+var options51 = []Option{
+	{names{"-e", "--event"}, Required, EffNone},
+	{names{"-a", "--all-cpus"}, NoValue, EffNone},
+	{names{"-p", "--pid"}, Required, EffNone},
+	{names{"-t", "--tid"}, Required, EffNone},
+	{names{"-o", "--output"}, Required, EffWrite},
+	{names{"-s", "--summary"}, NoValue, EffNone},
+	{names{"-S", "--with-summary"}, NoValue, EffNone},
+	{names{"-v", "--verbose"}, NoValue, EffNone},
+	{names{"-T", "--time"}, NoValue, EffNone},
+	{names{"-i", "--input"}, Required, EffInput},
+	{names{"-m", "--mmap-pages"}, Required, EffNone},
+	{names{"-u", "--uid"}, Required, EffNone},
+	{names{"-F", "--pf"}, Required, EffNone},
+	{names{"--duration"}, Required, EffNone},
+	{names{"-D", "--delay"}, Required, EffNone},
+}
+
+var subs52 = []Program{
+	{Name: "annotate", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
+	{Name: "archive", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
+	{Name: "bench", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
+	{Name: "buildid-cache", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
+	{Name: "buildid-list", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
+	{Name: "c2c", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
+	{Name: "config", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
+	{Name: "daemon", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
+	{Name: "data", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
+	{Name: "diff", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
+	{Name: "evlist", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
+	{Name: "ftrace", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
+	{Name: "help", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
+	{Name: "inject", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
+	{Name: "iostat", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
+	{Name: "kmem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
+	{Name: "kvm", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
+	{Name: "kwork", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
+	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options47},
+	{Name: "lock", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
+	{Name: "mem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
+	{Name: "probe", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
+	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options48, Ends: true, Here: true},
+	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options49},
+	{Name: "sched", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
+	{Name: "script", Style: POSIX, Operands: Unread, Path: names{"script"}},
+	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options50, Ends: true},
+	{Name: "test", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
+	{Name: "timechart", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
+	{Name: "top", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
+	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options51, Ends: true},
+	{Name: "version", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
+}
+
+var options53 = []Option{
+	{names{"--user"}, Required, EffNone},
+	{names{"--disable-internal-agent"}, NoValue, EffNone},
+	{names{"--keep-cwd"}, NoValue, EffNone},
+	{names{"--help"}, NoValue, EffNone},
+	{names{"--version"}, NoValue, EffNone},
+}
+
+var options54 = []Option{
 	{names{"-n"}, NoValue, EffNone},
 	{names{"-#"}, NoValue, EffNone},
 	{names{"+"}, NoValue, EffNone},
 }
 
-var options24 = []Option{
+var options55 = []Option{
 	{names{"-a"}, NoValue, EffNone},
 	{names{"-b"}, NoValue, EffNone},
 	{names{"-c"}, NoValue, EffNone},
@@ -615,17 +1513,48 @@ var options24 = []Option{
 	{names{"-z"}, NoValue, EffOpaque},
 }
 
-var options25 = []Option{
+var options56 = []Option{
 	{names{"-v"}, Required, EffNone},
 }
 
-var options26 = []Option{
+var options57 = []Option{
+	{names{"--noheadings"}, NoValue, EffNone},
+	{names{"-o", "--output"}, Required, EffNone},
+	{names{"-p", "--pid"}, Required, EffNone},
+	{names{"--raw"}, NoValue, EffNone},
+	{names{"--verbose"}, NoValue, EffNone},
+	{names{"-h", "--help"}, NoValue, EffNone},
+	{names{"-V", "--version"}, NoValue, EffNone},
+	{names{"-c", "--core"}, Optional, EffNone},
+	{names{"-d", "--data"}, Optional, EffNone},
+	{names{"-e", "--nice"}, Optional, EffNone},
+	{names{"-f", "--fsize"}, Optional, EffNone},
+	{names{"-i", "--sigpending"}, Optional, EffNone},
+	{names{"-l", "--memlock"}, Optional, EffNone},
+	{names{"-m", "--rss"}, Optional, EffNone},
+	{names{"-n", "--nofile"}, Optional, EffNone},
+	{names{"-q", "--msgqueue"}, Optional, EffNone},
+	{names{"-r", "--rtprio"}, Optional, EffNone},
+	{names{"-s", "--stack"}, Optional, EffNone},
+	{names{"-t", "--cpu"}, Optional, EffNone},
+	{names{"-u", "--nproc"}, Optional, EffNone},
+	{names{"-v", "--as"}, Optional, EffNone},
+	{names{"-x", "--locks"}, Optional, EffNone},
+	{names{"-y", "--rttime"}, Optional, EffNone},
+}
+
+var options58 = []Option{
+	{names{"-q"}, NoValue, EffNone},
+	{names{"-f"}, Required, EffProgram},
+}
+
+var options59 = []Option{
 	{names{"-L", "--logical"}, NoValue, EffNone},
 	{names{"-P", "--physical"}, NoValue, EffNone},
 	{names{"-W"}, NoValue, EffNone},
 }
 
-var options27 = []Option{
+var options60 = []Option{
 	{names{"-a"}, Required, EffNone},
 	{names{"-d"}, Required, EffNone},
 	{names{"-e"}, NoValue, EffNone},
@@ -640,7 +1569,117 @@ var options27 = []Option{
 	{names{"-u"}, Required, EffNone},
 }
 
-var options28 = []Option{
+var options61 = []Option{
+	{names{"-a", "--always-readline"}, Optional, EffNone},
+	{names{"-A", "--ansi-colour-aware"}, Optional, EffNone},
+	{names{"-b", "--break-chars"}, Required, EffNone},
+	{names{"-c", "--complete-filenames"}, NoValue, EffNone},
+	{names{"-C", "--command-name"}, Required, EffNone},
+	{names{"-D", "--history-no-dupes"}, Required, EffNone},
+	{names{"-e", "--extra-char-after-completion"}, Required, EffNone},
+	{names{"-E", "--tests"}, NoValue, EffNone},
+	{names{"-f", "--file"}, Required, EffRead},
+	{names{"-g", "--forget-matching"}, Required, EffNone},
+	{names{"-h", "--help"}, NoValue, EffNone},
+	{names{"-H", "--history-filename"}, Required, EffWrite},
+	{names{"-i", "--case-insensitive"}, NoValue, EffNone},
+	{names{"-I", "--pass-sigint-as-sigterm"}, NoValue, EffNone},
+	{names{"-l", "--logfile"}, Required, EffWrite},
+	{names{"-m", "--multi-line"}, Optional, EffNone},
+	{names{"-M", "--multi-line-ext"}, Required, EffNone},
+	{names{"-n", "--no-warnings"}, NoValue, EffNone},
+	{names{"-N", "--no-children"}, NoValue, EffNone},
+	{names{"-o", "--one-shot"}, NoValue, EffNone},
+	{names{"-O", "--only-cook"}, Required, EffNone},
+	{names{"-p", "--prompt-colour"}, Optional, EffNone},
+	{names{"-P", "--pre-given"}, Required, EffNone},
+	{names{"-q", "--quote-characters"}, Required, EffNone},
+	{names{"-r", "--remember"}, NoValue, EffNone},
+	{names{"-R", "--renice"}, NoValue, EffNone},
+	{names{"-s", "--histsize"}, Required, EffNone},
+	{names{"-S", "--substitute-prompt"}, Required, EffNone},
+	{names{"-t", "--set-term-name"}, Required, EffNone},
+	{names{"-U", "--mirror-arguments"}, NoValue, EffNone},
+	{names{"-v", "--version"}, NoValue, EffNone},
+	{names{"-w", "--wait-before-prompt"}, Required, EffNone},
+	{names{"-W", "--polling"}, Optional, EffNone},
+	{names{"-X", "--skip-setctty"}, NoValue, EffNone},
+	{names{"-z", "--filter"}, Required, EffRun},
+}
+
+var options62 = []Option{
+	{names{"--no-ask-password"}, NoValue, EffNone},
+	{names{"--machine"}, Required, EffNone},
+	{names{"--unit"}, Required, EffNone},
+	{names{"--property"}, Required, EffNone},
+	{names{"--description"}, Required, EffNone},
+	{names{"--slice"}, Required, EffNone},
+	{names{"--slice-inherit"}, NoValue, EffNone},
+	{names{"-u", "--user"}, Required, EffNone},
+	{names{"-g", "--group"}, Required, EffNone},
+	{names{"--nice"}, Required, EffNone},
+	{names{"-D", "--chdir"}, Required, EffDir},
+	{names{"--setenv"}, Required, EffNone},
+	{names{"--background"}, Required, EffNone},
+	{names{"--pty"}, NoValue, EffNone},
+	{names{"--pipe"}, NoValue, EffNone},
+	{names{"--shell-prompt-prefix"}, Required, EffNone},
+	{names{"-h", "--help"}, NoValue, EffNone},
+	{names{"-V", "--version"}, NoValue, EffNone},
+}
+
+var options63 = []Option{
+	{names{"-c", "--command"}, Required, EffRun},
+	{names{"-f", "--fast"}, NoValue, EffNone},
+	{names{"-g", "--group"}, Required, EffNone},
+	{names{"-G", "--supp-group"}, Required, EffNone},
+	{names{"-l", "--login"}, NoValue, EffNone},
+	{names{"-P", "--pty"}, NoValue, EffNone},
+	{names{"-m", "-p", "--preserve-environment"}, NoValue, EffNone},
+	{names{"-s", "--shell"}, Required, EffProgram},
+	{names{"--session-command"}, Required, EffRun},
+	{names{"-w", "--whitelist-environment"}, Required, EffNone},
+	{names{"-u", "--user"}, Required, EffNone},
+	{names{"-h", "--help"}, NoValue, EffNone},
+	{names{"-V", "--version"}, NoValue, EffNone},
+}
+
+var options64 = []Option{
+	{names{"-a", "--append"}, NoValue, EffNone},
+	{names{"-c", "--command"}, Required, EffRun},
+	{names{"-E", "--echo"}, Required, EffNone},
+	{names{"-e", "--return"}, NoValue, EffNone},
+	{names{"-f", "--flush"}, NoValue, EffNone},
+	{names{"--force"}, NoValue, EffNone},
+	{names{"-B", "--log-io"}, Required, EffWrite},
+	{names{"-I", "--log-in"}, Required, EffWrite},
+	{names{"-O", "--log-out"}, Required, EffWrite},
+	{names{"-T", "--log-timing"}, Required, EffWrite},
+	{names{"-m", "--logging-format"}, Required, EffNone},
+	{names{"-o", "--output-limit"}, Required, EffNone},
+	{names{"-q", "--quiet"}, NoValue, EffNone},
+	{names{"-t", "--timing"}, Optional, EffWrite},
+	{names{"-h", "--help"}, NoValue, EffNone},
+	{names{"-V", "--version"}, NoValue, EffNone},
+}
+
+var options65 = []Option{
+	{names{"-t", "--timing"}, Required, EffInput},
+	{names{"-T", "--log-timing"}, Required, EffInput},
+	{names{"-I", "--log-in"}, Required, EffInput},
+	{names{"-O", "--log-out"}, Required, EffInput},
+	{names{"-B", "--log-io"}, Required, EffInput},
+	{names{"-s", "--typescript"}, Required, EffInput},
+	{names{"-d", "--divisor"}, Required, EffNone},
+	{names{"-m", "--maxdelay"}, Required, EffNone},
+	{names{"-x", "--stream"}, Required, EffNone},
+	{names{"-c", "--cr-mode"}, Required, EffNone},
+	{names{"--summary"}, NoValue, EffNone},
+	{names{"-h", "--help"}, NoValue, EffNone},
+	{names{"-V", "--version"}, NoValue, EffNone},
+}
+
+var options66 = []Option{
 	{names{"-a"}, NoValue, EffNone},
 	{names{"-b"}, NoValue, EffNone},
 	{names{"-e"}, NoValue, EffNone},
@@ -666,13 +1705,84 @@ var options28 = []Option{
 	{names{"+"}, NoValue, EffNone},
 }
 
-var options29 = []Option{
+var subs67 = []Program{
+	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
+	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
+	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
+	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
+	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
+	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
+	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
+	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
+	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
+	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
+	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
+	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
+	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
+	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
+	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
+	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
+	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
+	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
+	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
+	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
+	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
+}
+
+var options68 = []Option{
 	{names{"-m"}, NoValue, EffNone},
 	{names{"-o"}, Required, EffNone},
 	{names{"+o"}, Required, EffNone},
 }
 
-var options30 = []Option{
+var options69 = []Option{
+	{names{"--clear-groups"}, NoValue, EffNone},
+	{names{"-d", "--dump"}, NoValue, EffNone},
+	{names{"--groups"}, Required, EffNone},
+	{names{"--keep-groups"}, NoValue, EffNone},
+	{names{"--init-groups"}, NoValue, EffNone},
+	{names{"--inh-caps"}, Required, EffNone},
+	{names{"--ambient-caps"}, Required, EffNone},
+	{names{"--bounding-set"}, Required, EffNone},
+	{names{"--list-caps"}, NoValue, EffNone},
+	{names{"--no-new-privs"}, NoValue, EffNone},
+	{names{"--rgid"}, Required, EffNone},
+	{names{"--egid"}, Required, EffNone},
+	{names{"--regid"}, Required, EffNone},
+	{names{"--ruid"}, Required, EffNone},
+	{names{"--euid"}, Required, EffNone},
+	{names{"--reuid"}, Required, EffNone},
+	{names{"--securebits"}, Required, EffNone},
+	{names{"--pdeathsig"}, Required, EffNone},
+	{names{"--ptracer"}, Required, EffNone},
+	{names{"--selinux-label"}, Required, EffNone},
+	{names{"--apparmor-profile"}, Required, EffNone},
+	{names{"--landlock-access"}, Required, EffNone},
+	{names{"--landlock-rule"}, Required, EffNone},
+	{names{"--seccomp-filter"}, Required, EffNone},
+	{names{"--reset-env"}, NoValue, EffNone},
+	{names{"-h", "--help"}, NoValue, EffNone},
+	{names{"-V", "--version"}, NoValue, EffNone},
+}
+
+var options70 = []Option{
+	{names{"-c", "--ctty"}, NoValue, EffNone},
+	{names{"-f", "--fork"}, NoValue, EffNone},
+	{names{"-w", "--wait"}, NoValue, EffNone},
+	{names{"-V", "--version"}, NoValue, EffNone},
+	{names{"-h", "--help"}, NoValue, EffNone},
+}
+
+var options71 = []Option{
+	{names{"-c"}, Required, EffRun},
+}
+
+var options72 = []Option{
 	{names{"-s"}, NoValue, EffNone},
 	{names{"-u"}, NoValue, EffNone},
 	{names{"-p"}, NoValue, EffNone},
@@ -680,13 +1790,283 @@ var options30 = []Option{
 	{names{"-o"}, NoValue, EffNone},
 }
 
-var options31 = []Option{
+var options73 = []Option{
+	{names{"-a"}, Required, EffNone},
+	{names{"-c"}, Required, EffNone},
+	{names{"-d"}, Required, EffNone},
+	{names{"-f"}, Required, EffNone},
+	{names{"-l"}, Required, EffNone},
+	{names{"-m"}, Required, EffNone},
+	{names{"-o"}, Required, EffNone},
+	{names{"-p"}, Required, EffNone},
+	{names{"-r"}, Required, EffNone},
+	{names{"-s"}, Required, EffNone},
+	{names{"-t"}, Required, EffNone},
+}
+
+var options74 = []Option{
+	{names{"-a"}, Required, EffWrite},
+	{names{"-c"}, NoValue, EffNone},
+	{names{"-D"}, NoValue, EffNone},
+	{names{"-d"}, NoValue, EffNone},
+	{names{"-E"}, Required, EffNone},
+	{names{"-k"}, NoValue, EffNone},
+	{names{"-O"}, Required, EffNone},
+	{names{"-P"}, Required, EffUnproven},
+	{names{"-s"}, NoValue, EffNone},
+	{names{"-t"}, Required, EffNone},
+}
+
+var options75 = []Option{
+	{names{"-S", "--start"}, NoValue, EffNone},
+	{names{"-K", "--stop"}, NoValue, EffNone},
+	{names{"-T", "--status"}, NoValue, EffNone},
+	{names{"-H", "--help"}, NoValue, EffNone},
+	{names{"-V", "--version"}, NoValue, EffNone},
+	{names{"--pid"}, Required, EffNone},
+	{names{"--ppid"}, Required, EffNone},
+	{names{"-p", "--pidfile"}, Required, EffWrite},
+	{names{"-x", "--exec"}, Required, EffProgram},
+	{names{"-n", "--name"}, Required, EffNone},
+	{names{"-u", "--user"}, Required, EffNone},
+	{names{"-g", "--group"}, Required, EffNone},
+	{names{"-s", "--signal"}, Required, EffNone},
+	{names{"-R", "--retry"}, Required, EffNone},
+	{names{"-a", "--startas"}, Required, EffProgram},
+	{names{"-t", "--test"}, NoValue, EffNone},
+	{names{"-o", "--oknodo"}, NoValue, EffNone},
+	{names{"-q", "--quiet"}, NoValue, EffNone},
+	{names{"-c", "--chuid"}, Required, EffNone},
+	{names{"-r", "--chroot"}, Required, EffOpaque},
+	{names{"-d", "--chdir"}, Required, EffDir},
+	{names{"-b", "--background"}, NoValue, EffNone},
+	{names{"--notify-await"}, NoValue, EffNone},
+	{names{"--notify-timeout"}, Required, EffNone},
+	{names{"-C", "--no-close"}, NoValue, EffNone},
+	{names{"-O", "--output"}, Required, EffWrite},
+	{names{"-N", "--nicelevel"}, Required, EffNone},
+	{names{"-P", "--procsched"}, Required, EffNone},
+	{names{"-I", "--iosched"}, Required, EffNone},
+	{names{"-k", "--umask"}, Required, EffNone},
+	{names{"-m", "--make-pidfile"}, NoValue, EffNone},
+	{names{"--remove-pidfile"}, NoValue, EffNone},
+	{names{"-v", "--verbose"}, NoValue, EffNone},
+}
+
+var options76 = []Option{
+	{names{"-i", "--input"}, Required, EffNone},
+	{names{"-o", "--output"}, Required, EffNone},
+	{names{"-e", "--error"}, Required, EffNone},
+	{names{"--help"}, NoValue, EffNone},
+	{names{"--version"}, NoValue, EffNone},
+}
+
+var options77 = []Option{
+	{names{"-e", "--trace"}, Required, EffNone},
+	{names{"-E", "--env"}, Required, EffOpaque},
+	{names{"-p", "--attach"}, Required, EffNone},
+	{names{"-u", "--user"}, Required, EffNone},
+	{names{"-b", "--detach-on"}, Required, EffNone},
+	{names{"-D", "--daemonize"}, Optional, EffNone},
+	{names{"-DD"}, NoValue, EffNone},
+	{names{"-DDD"}, NoValue, EffNone},
+	{names{"-f", "--follow-forks"}, NoValue, EffNone},
+	{names{"--output-separately"}, NoValue, EffNone},
+	{names{"-ff"}, NoValue, EffNone},
+	{names{"-I", "--interruptible"}, Required, EffNone},
+	{names{"--signal"}, Required, EffNone},
+	{names{"--status"}, Required, EffNone},
+	{names{"-P", "--trace-path"}, Required, EffNone},
+	{names{"-z", "--successful-only"}, NoValue, EffNone},
+	{names{"-Z", "--failed-only"}, NoValue, EffNone},
+	{names{"-a", "--columns"}, Required, EffNone},
+	{names{"--abbrev"}, Required, EffNone},
+	{names{"--verbose"}, Required, EffNone},
+	{names{"--raw"}, Required, EffNone},
+	{names{"--read"}, Required, EffNone},
+	{names{"--write"}, Required, EffNone},
+	{names{"--quiet", "--silent", "--silence"}, Optional, EffNone},
+	{names{"--decode-fds"}, Optional, EffNone},
+	{names{"--decode-pids"}, Required, EffNone},
+	{names{"--kvm"}, Required, EffNone},
+	{names{"-i", "--instruction-pointer"}, NoValue, EffNone},
+	{names{"-n", "--syscall-number"}, NoValue, EffNone},
+	{names{"-k", "--stack-traces"}, NoValue, EffNone},
+	{names{"-o", "--output"}, Required, EffOpaque},
+	{names{"-A", "--output-append-mode"}, NoValue, EffNone},
+	{names{"-q"}, NoValue, EffNone},
+	{names{"-qq"}, NoValue, EffNone},
+	{names{"-qqq"}, NoValue, EffNone},
+	{names{"-r", "--relative-timestamps"}, Optional, EffNone},
+	{names{"-s", "--string-limit"}, Required, EffNone},
+	{names{"--absolute-timestamps", "--timestamps"}, Optional, EffNone},
+	{names{"-t"}, NoValue, EffNone},
+	{names{"-tt"}, NoValue, EffNone},
+	{names{"-ttt"}, NoValue, EffNone},
+	{names{"-T", "--syscall-times"}, Optional, EffNone},
+	{names{"-v", "--no-abbrev"}, NoValue, EffNone},
+	{names{"--strings-in-hex"}, Optional, EffNone},
+	{names{"-x"}, NoValue, EffNone},
+	{names{"-xx"}, NoValue, EffNone},
+	{names{"-X", "--const-print-style"}, Required, EffNone},
+	{names{"-y"}, NoValue, EffNone},
+	{names{"-yy"}, NoValue, EffNone},
+	{names{"--pidns-translation"}, NoValue, EffNone},
+	{names{"-Y"}, NoValue, EffNone},
+	{names{"-c", "--summary-only"}, NoValue, EffNone},
+	{names{"-C", "--summary"}, NoValue, EffNone},
+	{names{"-O", "--summary-syscall-overhead"}, Required, EffNone},
+	{names{"-S", "--summary-sort-by"}, Required, EffNone},
+	{names{"-U", "--summary-columns"}, Required, EffNone},
+	{names{"-w", "--summary-wall-clock"}, NoValue, EffNone},
+	{names{"--inject"}, Required, EffUnproven},
+	{names{"--fault"}, Required, EffUnproven},
+	{names{"-d", "--debug"}, NoValue, EffNone},
+	{names{"-F"}, NoValue, EffNone},
+	{names{"-h", "--help"}, NoValue, EffNone},
+	{names{"--seccomp-bpf"}, NoValue, EffNone},
+	{names{"--secontext"}, Optional, EffNone},
+	{names{"--tips"}, Optional, EffNone},
+	{names{"-V", "--version"}, NoValue, EffNone},
+}
+
+var options78 = []Option{
+	{names{"-c", "--command"}, Required, EffRun},
+	{names{"-f", "--fast"}, NoValue, EffNone},
+	{names{"-g", "--group"}, Required, EffNone},
+	{names{"-G", "--supp-group"}, Required, EffNone},
+	{names{"-l", "--login"}, NoValue, EffNone},
+	{names{"-m", "-p", "--preserve-environment"}, NoValue, EffNone},
+	{names{"-P", "--pty"}, NoValue, EffNone},
+	{names{"-s", "--shell"}, Required, EffProgram},
+	{names{"--session-command"}, Required, EffRun},
+	{names{"-w", "--whitelist-environment"}, Required, EffNone},
+	{names{"-h", "--help"}, NoValue, EffNone},
+	{names{"-V", "--version"}, NoValue, EffNone},
+}
+
+var options79 = []Option{
+	{names{"-A", "--askpass"}, NoValue, EffNone},
+	{names{"-B", "--bell"}, NoValue, EffNone},
+	{names{"-b", "--background"}, NoValue, EffNone},
+	{names{"-C", "--close-from"}, Required, EffNone},
+	{names{"-D", "--chdir"}, Required, EffDir},
+	{names{"-E", "--preserve-env"}, Optional, EffNone},
+	{names{"-e", "--edit"}, NoValue, EffOpaque},
+	{names{"-g", "--group"}, Required, EffNone},
+	{names{"-H", "--set-home"}, NoValue, EffNone},
+	{names{"--host"}, Required, EffUnproven},
+	{names{"-i", "--login"}, NoValue, EffNone},
+	{names{"-K", "--remove-timestamp"}, NoValue, EffNone},
+	{names{"-k", "--reset-timestamp"}, NoValue, EffNone},
+	{names{"-l", "--list"}, NoValue, EffNone},
+	{names{"-N", "--no-update"}, NoValue, EffNone},
+	{names{"-n", "--non-interactive"}, NoValue, EffNone},
+	{names{"-P", "--preserve-groups"}, NoValue, EffNone},
+	{names{"-p", "--prompt"}, Required, EffNone},
+	{names{"-R", "--chroot"}, Required, EffOpaque},
+	{names{"-r", "--role"}, Required, EffNone},
+	{names{"-S", "--stdin"}, NoValue, EffNone},
+	{names{"-s", "--shell"}, NoValue, EffNone},
+	{names{"-t", "--type"}, Required, EffNone},
+	{names{"-U", "--other-user"}, Required, EffNone},
+	{names{"-T", "--command-timeout"}, Required, EffNone},
+	{names{"-u", "--user"}, Required, EffNone},
+	{names{"-V", "--version"}, NoValue, EffNone},
+	{names{"-v", "--validate"}, NoValue, EffNone},
+	{names{"-h", "--help"}, NoValue, EffNone},
+}
+
+var options80 = []Option{
+	{names{"-u", "--user"}, Required, EffNone},
+	{names{"-g", "--group"}, Required, EffNone},
+	{names{"-A"}, NoValue, EffNone},
+	{names{"-n"}, NoValue, EffNone},
+	{names{"-k"}, NoValue, EffNone},
+	{names{"-S"}, NoValue, EffNone},
+	{names{"-p"}, Required, EffNone},
+}
+
+var options81 = []Option{
+	{names{"--no-pager"}, NoValue, EffNone},
+	{names{"--no-legend"}, NoValue, EffNone},
+	{names{"--what"}, Required, EffNone},
+	{names{"--who"}, Required, EffNone},
+	{names{"--why"}, Required, EffNone},
+	{names{"--mode"}, Required, EffNone},
+	{names{"--list"}, NoValue, EffNone},
+	{names{"-h", "--help"}, NoValue, EffNone},
+	{names{"--version"}, NoValue, EffNone},
+}
+
+var options82 = []Option{
+	{names{"--no-ask-password"}, NoValue, EffNone},
+	{names{"--scope"}, NoValue, EffNone},
+	{names{"-u", "--unit"}, Required, EffNone},
+	{names{"-p", "--property"}, Required, EffOpaque},
+	{names{"--description"}, Required, EffNone},
+	{names{"--slice"}, Required, EffNone},
+	{names{"--slice-inherit"}, NoValue, EffNone},
+	{names{"-r", "--remain-after-exit"}, NoValue, EffNone},
+	{names{"--send-sighup"}, NoValue, EffNone},
+	{names{"--service-type"}, Required, EffNone},
+	{names{"--uid"}, Required, EffNone},
+	{names{"--gid"}, Required, EffNone},
+	{names{"--nice"}, Required, EffNone},
+	{names{"--working-directory"}, Required, EffDir},
+	{names{"-d", "--same-dir"}, NoValue, EffNone},
+	{names{"-E", "--setenv"}, Required, EffUnproven},
+	{names{"-t", "--pty"}, NoValue, EffNone},
+	{names{"--timer-property"}, Required, EffNone},
+	{names{"--path-property"}, Required, EffNone},
+	{names{"--socket-property"}, Required, EffOpaque},
+	{names{"-P", "--pipe"}, NoValue, EffNone},
+	{names{"-S", "--shell"}, NoValue, EffOpaque},
+	{names{"-q", "--quiet"}, NoValue, EffNone},
+	{names{"--on-active"}, Required, EffNone},
+	{names{"--on-boot"}, Required, EffNone},
+	{names{"--on-startup"}, Required, EffNone},
+	{names{"--on-unit-active"}, Required, EffNone},
+	{names{"--on-unit-inactive"}, Required, EffNone},
+	{names{"--on-calendar"}, Required, EffNone},
+	{names{"--on-clock-change"}, NoValue, EffNone},
+	{names{"--on-timezone-change"}, NoValue, EffNone},
+	{names{"--no-block"}, NoValue, EffNone},
+	{names{"--wait"}, NoValue, EffNone},
+	{names{"-G", "--collect"}, NoValue, EffNone},
+	{names{"--user"}, NoValue, EffNone},
+	{names{"--system"}, NoValue, EffNone},
+	{names{"-H", "--host"}, Required, EffUnproven},
+	{names{"-M", "--machine"}, Required, EffUnproven},
+	{names{"-h", "--help"}, NoValue, EffNone},
+	{names{"--version"}, NoValue, EffNone},
+}
+
+var options83 = []Option{
+	{names{"-a", "--all-tasks"}, NoValue, EffNone},
+	{names{"-c", "--cpu-list"}, NoValue, EffNone},
+	{names{"-p", "--pid"}, NoValue, EffNone},
+	{names{"-h", "--help"}, NoValue, EffNone},
+	{names{"-V", "--version"}, NoValue, EffNone},
+}
+
+var options84 = []Option{
+	{names{"--preserve-status"}, NoValue, EffNone},
+	{names{"--foreground"}, NoValue, EffNone},
+	{names{"-k", "--kill-after"}, Required, EffNone},
+	{names{"-s", "--signal"}, Required, EffNone},
+	{names{"-v", "--verbose"}, NoValue, EffNone},
+	{names{"--help"}, NoValue, EffNone},
+	{names{"--version"}, NoValue, EffNone},
+}
+
+var options85 = []Option{
 	{names{"-l"}, NoValue, EffNone},
 	{names{"-p"}, NoValue, EffNone},
 	{names{"-P"}, NoValue, EffNone},
 }
 
-var options32 = []Option{
+var options86 = []Option{
 	{names{"-a"}, NoValue, EffNone},
 	{names{"-f"}, NoValue, EffNone},
 	{names{"-p"}, NoValue, EffNone},
@@ -700,7 +2080,7 @@ var options32 = []Option{
 	{names{"-w"}, NoValue, EffNone},
 }
 
-var options33 = []Option{
+var options87 = []Option{
 	{names{"-S"}, NoValue, EffNone},
 	{names{"-H"}, NoValue, EffNone},
 	{names{"-a"}, NoValue, EffNone},
@@ -727,28 +2107,210 @@ var options33 = []Option{
 	{names{"-x"}, Required, EffNone},
 }
 
-var options34 = []Option{
+var options88 = []Option{
 	{names{"-p"}, NoValue, EffNone},
 	{names{"-S"}, NoValue, EffNone},
 }
 
-var options35 = []Option{
+var options89 = []Option{
 	{names{"-a"}, NoValue, EffNone},
 }
 
-var options36 = []Option{
+var options90 = []Option{
 	{names{"-f"}, NoValue, EffNone},
 	{names{"-v"}, NoValue, EffNone},
 	{names{"-n"}, NoValue, EffNone},
 }
 
-var options37 = []Option{
+var options91 = []Option{
+	{names{"-i", "--ipc"}, Optional, EffNone},
+	{names{"-m", "--mount"}, Optional, EffNone},
+	{names{"-n", "--net"}, Optional, EffNone},
+	{names{"-p", "--pid"}, Optional, EffNone},
+	{names{"-u", "--uts"}, Optional, EffNone},
+	{names{"-U", "--user"}, Optional, EffNone},
+	{names{"-C", "--cgroup"}, Optional, EffNone},
+	{names{"-T", "--time"}, Optional, EffNone},
+	{names{"-f", "--fork"}, NoValue, EffNone},
+	{names{"--keep-caps"}, NoValue, EffNone},
+	{names{"--kill-child"}, Optional, EffNone},
+	{names{"--mount-proc"}, Optional, EffNone},
+	{names{"--mount-binfmt"}, Optional, EffNone},
+	{names{"--map-user"}, Required, EffNone},
+	{names{"--map-users"}, Required, EffNone},
+	{names{"--map-group"}, Required, EffNone},
+	{names{"--map-groups"}, Required, EffNone},
+	{names{"--map-auto"}, NoValue, EffNone},
+	{names{"-r", "--map-root-user"}, NoValue, EffNone},
+	{names{"-c", "--map-current-user"}, NoValue, EffNone},
+	{names{"--propagation"}, Required, EffNone},
+	{names{"--setgroups"}, Required, EffNone},
+	{names{"-R", "--root"}, Required, EffNone},
+	{names{"-w", "--wd"}, Required, EffDir},
+	{names{"-S", "--setuid"}, Required, EffNone},
+	{names{"-G", "--setgid"}, Required, EffNone},
+	{names{"--monotonic"}, Required, EffNone},
+	{names{"--boottime"}, Required, EffNone},
+	{names{"-l", "--load-interp"}, Required, EffProgram},
+	{names{"-h", "--help"}, NoValue, EffNone},
+	{names{"-V", "--version"}, NoValue, EffNone},
+}
+
+var options92 = []Option{
+	{names{"--tool"}, Required, EffNone},
+	{names{"-h", "--help"}, NoValue, EffNone},
+	{names{"--version"}, NoValue, EffNone},
+	{names{"-q", "--quiet"}, NoValue, EffNone},
+	{names{"-v", "--verbose"}, NoValue, EffNone},
+	{names{"--trace-children"}, Required, EffNone},
+	{names{"--log-file"}, Required, EffWrite},
+	{names{"--xml"}, Required, EffNone},
+	{names{"--xml-file"}, Required, EffWrite},
+	{names{"--log-socket"}, Required, EffUnproven},
+	{names{"--xml-socket"}, Required, EffUnproven},
+	{names{"--vgdb"}, Required, EffNone},
+	{names{"--leak-check"}, Required, EffNone},
+	{names{"--show-leak-kinds"}, Required, EffNone},
+	{names{"--track-origins"}, Required, EffNone},
+	{names{"--error-exitcode"}, Required, EffNone},
+	{names{"--suppressions"}, Required, EffInput},
+	{names{"--gen-suppressions"}, Required, EffNone},
+	{names{"--num-callers"}, Required, EffNone},
+	{names{"--track-fds"}, Required, EffNone},
+	{names{"--xtree-memory-file"}, Required, EffWrite},
+	{names{"--xtree-leak-file"}, Required, EffWrite},
+	{names{"--cachegrind-out-file"}, Required, EffWrite},
+	{names{"--callgrind-out-file"}, Required, EffWrite},
+	{names{"--massif-out-file"}, Required, EffWrite},
+	{names{"--bb-out-file"}, Required, EffWrite},
+	{names{"--pc-out-file"}, Required, EffWrite},
+	{names{"--dsymutil"}, Required, EffNone},
+	{names{"--input-fd"}, Required, EffNone},
+	{names{"--fair-sched"}, Required, EffNone},
+	{names{"--read-var-info"}, Required, EffNone},
+	{names{"--undef-value-errors"}, Required, EffNone},
+	{names{"-s"}, NoValue, EffNone},
+	{names{"--errors-for-leak-kinds"}, Required, EffNone},
+	{names{"--child-silent-after-fork"}, Required, EffNone},
+	{names{"--time-stamp"}, Required, EffNone},
+	{names{"--demangle"}, Required, EffNone},
+	{names{"--keep-debuginfo"}, Required, EffNone},
+}
+
+var options93 = []Option{
 	{names{"-f"}, NoValue, EffNone},
 	{names{"-n"}, NoValue, EffNone},
 	{names{"-p"}, Required, EffNone},
 }
 
-var options38 = []Option{
+var options94 = []Option{
+	{names{"-d", "--differences"}, Optional, EffNone},
+	{names{"-n", "--interval"}, Required, EffNone},
+	{names{"-p", "--precise"}, NoValue, EffNone},
+	{names{"-t", "--no-title"}, NoValue, EffNone},
+	{names{"-b", "--beep"}, NoValue, EffNone},
+	{names{"-e", "--errexit"}, NoValue, EffNone},
+	{names{"-g", "--chgexit"}, NoValue, EffNone},
+	{names{"-q", "--equexit"}, Required, EffNone},
+	{names{"-c", "--color"}, NoValue, EffNone},
+	{names{"-C", "--no-color"}, NoValue, EffNone},
+	{names{"-x", "--exec"}, NoValue, EffNone},
+	{names{"-w", "--no-wrap"}, NoValue, EffNone},
+	{names{"-r", "--no-rerun"}, NoValue, EffNone},
+	{names{"-s", "--shotsdir"}, Required, EffWrite},
+	{names{"-h", "--help"}, NoValue, EffNone},
+	{names{"-v", "--version"}, NoValue, EffNone},
+}
+
+var options95 = []Option{
+	{names{"-w", "--watch"}, Required, EffNone},
+	{names{"-W", "--watch-non-recursive"}, Required, EffNone},
+	{names{"-F", "--watch-file"}, Required, EffInput},
+	{names{"-c", "--clear"}, Optional, EffNone},
+	{names{"-o", "--on-busy-update"}, Required, EffNone},
+	{names{"-r", "--restart"}, NoValue, EffNone},
+	{names{"-s", "--signal"}, Required, EffNone},
+	{names{"--stop-signal"}, Required, EffNone},
+	{names{"--stop-timeout"}, Required, EffNone},
+	{names{"--map-signal"}, Required, EffNone},
+	{names{"-d", "--debounce"}, Required, EffNone},
+	{names{"--stdin-quit"}, NoValue, EffNone},
+	{names{"-p", "--postpone"}, NoValue, EffNone},
+	{names{"--delay-run"}, Required, EffNone},
+	{names{"--poll"}, Optional, EffNone},
+	{names{"--shell"}, Required, EffProgram},
+	{names{"-n"}, NoValue, EffNone},
+	{names{"--no-environment"}, NoValue, EffNone},
+	{names{"--emit-events-to"}, Required, EffNone},
+	{names{"-E", "--env"}, Required, EffNone},
+	{names{"-N", "--notify"}, NoValue, EffNone},
+	{names{"--color"}, Required, EffNone},
+	{names{"--timings"}, NoValue, EffNone},
+	{names{"-q", "--quiet"}, NoValue, EffNone},
+	{names{"--bell"}, NoValue, EffNone},
+	{names{"--project-origin"}, Required, EffNone},
+	{names{"--workdir"}, Required, EffDir},
+	{names{"-e", "--exts"}, Required, EffNone},
+	{names{"-f", "--filter"}, Required, EffNone},
+	{names{"--filter-file"}, Required, EffProgram},
+	{names{"-J", "--filter-prog"}, Required, EffOpaque},
+	{names{"-i", "--ignore"}, Required, EffNone},
+	{names{"--ignore-file"}, Required, EffInput},
+	{names{"--fs-events"}, Required, EffNone},
+	{names{"--no-meta"}, NoValue, EffNone},
+	{names{"--print-events"}, NoValue, EffNone},
+	{names{"--no-vcs-ignore"}, NoValue, EffNone},
+	{names{"--no-project-ignore"}, NoValue, EffNone},
+	{names{"--no-global-ignore"}, NoValue, EffNone},
+	{names{"--no-default-ignore"}, NoValue, EffNone},
+	{names{"--no-discover-ignore"}, NoValue, EffNone},
+	{names{"--ignore-nothing"}, NoValue, EffNone},
+	{names{"--completions"}, Required, EffNone},
+	{names{"--manual"}, NoValue, EffNone},
+	{names{"-h", "--help"}, NoValue, EffNone},
+	{names{"-V", "--version"}, NoValue, EffNone},
+}
+
+var options96 = []Option{
+	{names{"-0", "--null"}, NoValue, EffNone},
+	{names{"-a", "--arg-file"}, Required, EffRead},
+	{names{"-d", "--delimiter"}, Required, EffNone},
+	{names{"-E"}, Required, EffNone},
+	{names{"-e", "--eof"}, Optional, EffNone},
+	{names{"-I"}, Required, EffNone},
+	{names{"-i", "--replace"}, Optional, EffNone},
+	{names{"-J"}, Required, EffNone},
+	{names{"-R"}, Required, EffNone},
+	{names{"-L"}, Required, EffNone},
+	{names{"-l", "--max-lines"}, Optional, EffNone},
+	{names{"-n", "--max-args"}, Required, EffNone},
+	{names{"-P", "--max-procs"}, Required, EffNone},
+	{names{"-o", "--open-tty"}, NoValue, EffNone},
+	{names{"-p", "--interactive"}, NoValue, EffNone},
+	{names{"--process-slot-var"}, Required, EffNone},
+	{names{"-r", "--no-run-if-empty"}, NoValue, EffNone},
+	{names{"-s", "--max-chars"}, Required, EffNone},
+	{names{"-S"}, Required, EffNone},
+	{names{"--show-limits"}, NoValue, EffNone},
+	{names{"-t", "--verbose"}, NoValue, EffNone},
+	{names{"-x", "--exit"}, NoValue, EffNone},
+	{names{"--help"}, NoValue, EffNone},
+	{names{"--version"}, NoValue, EffNone},
+}
+
+var options97 = []Option{
+	{names{"-a", "--auto-servernum", "--auto-display"}, NoValue, EffNone},
+	{names{"-e", "--error-file"}, Required, EffWrite},
+	{names{"-f", "--auth-file"}, Required, EffWrite},
+	{names{"-n", "--server-num"}, Required, EffNone},
+	{names{"-l", "--listen-tcp"}, NoValue, EffNone},
+	{names{"-p", "--xauth-protocol"}, Required, EffNone},
+	{names{"-s", "--server-args"}, Required, EffUnproven},
+	{names{"-w", "--wait"}, Required, EffNone},
+	{names{"-h", "--help"}, NoValue, EffNone},
+}
+
+var options98 = []Option{
 	{names{"-i"}, NoValue, EffNone},
 	{names{"-u"}, NoValue, EffNone},
 	{names{"-a"}, NoValue, EffUnproven},

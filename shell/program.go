@@ -33,6 +33,9 @@ type Program struct {
 	// Here: writes files in the directory it is in whose names the words do not
 	// tell (split, unzip, wget without -O).
 	Here bool
+	// Assigns: operands NAME=value before the command of a wrapper are variables
+	// (sudo, env).
+	Assigns bool
 	// Stdin: without an operand it runs what it reads from standard input.
 	Stdin bool
 	// Special names the reader in Go for what a table cannot say (sed, awk,
@@ -74,6 +77,8 @@ const (
 	URLs                         // each is fetched
 	RunsArgs                     // the rest is a command, word by word (sudo, timeout, xargs)
 	RunsText                     // the rest, joined by blanks, is shell text (eval, watch, ssh after the host)
+	RunsTexts                    // each is shell text (hyperfine)
+	ShellArgs                    // the rest are the arguments of a shell (su after the user, capsh after --)
 	Script                       // the first is a program file in the language of the program, the rest its arguments
 	Assigns                      // NAME=value words (export, declare): see Special
 	Transfer                     // as Copy, but not the program's purpose; host:path is not of this machine (scp, rsync)

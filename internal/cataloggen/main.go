@@ -13,7 +13,8 @@
 // --no-x, of which the second takes no value.
 //
 // The keys of a table are those of shell.Program in small letters: style,
-// operands, skip, inherit, ends, safe, plain, workdir, here, stdin, special.
+// operands, skip, inherit, ends, safe, plain, workdir, here, assigns,
+// stdin, special.
 // names are further names of the same program, use takes over the options of
 // [group.NAME], and [NAME.sub.SUB] is a subcommand, which has the style,
 // workdir and special of its program unless it says otherwise.

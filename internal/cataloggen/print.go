@@ -66,7 +66,7 @@ func (p *printer) program(e *entry, name string) string {
 	if v := p.subs(e.subs); v != "" {
 		add("Subs: %s", v)
 	}
-	for _, f := range []string{"Inherit", "Ends", "Safe", "Plain", "Workdir", "Here", "Stdin"} {
+	for _, f := range []string{"Inherit", "Ends", "Safe", "Plain", "Workdir", "Here", "Assigns", "Stdin"} {
 		if e.flag(strings.ToLower(f)) {
 			add("%s: true", f)
 		}

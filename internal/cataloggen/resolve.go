@@ -15,7 +15,8 @@ var (
 		"text": "Text", "reads": "Reads", "reads-tree": "ReadsTree", "names": "Names",
 		"pattern-reads": "PatternReads", "writes": "Writes", "outputs": "Outputs", "copy": "Copy",
 		"move": "Move", "in-out": "InOut", "mode-writes": "ModeWrites", "mode-outputs": "ModeOutputs",
-		"urls": "URLs", "runs-args": "RunsArgs", "runs-text": "RunsText", "script": "Script",
+		"urls": "URLs", "runs-args": "RunsArgs", "runs-text": "RunsText",
+		"runs-texts": "RunsTexts", "shell-args": "ShellArgs", "script": "Script",
 		"assigns": "Assigns", "unread": "Unread", "transfer": "Transfer",
 	}
 	modes   = map[string]string{"": "NoValue", "=": "Required", "?": "Optional", "==": "Pair"}
@@ -32,7 +33,7 @@ var (
 var keys = map[string]func(any) string{
 	"style": oneOf(styles), "operands": oneOf(operands), "special": isText, "skip": isCount, "use": isList,
 	"inherit": isBool, "ends": isBool, "safe": isBool, "plain": isBool, "workdir": isBool,
-	"here": isBool, "stdin": isBool,
+	"here": isBool, "assigns": isBool, "stdin": isBool,
 }
 
 func oneOf(table map[string]string) func(any) string {
