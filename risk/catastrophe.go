@@ -208,6 +208,7 @@ func (t *target) everything(at int, globs bool) string {
 		return ""
 	}
 	dir, all := contents(w)
+	all = all && t.takesAll(w)
 	switch {
 	case all && onlyDots(dir) && t.nowhere():
 		return orDot(dir) + "/*"
@@ -259,7 +260,7 @@ func (t *target) spelling(w *shell.Word) string {
 	if strings.ContainsRune(text, '\'') || !slices.Contains(spellings, plain) {
 		return ""
 	}
-	if t.moved && strings.Contains(plain, "wd") || t.moved && strings.Contains(plain, "PWD") {
+	if t.moved && strings.Contains(strings.ToLower(plain), "pwd") {
 		return ""
 	}
 	return text
@@ -292,6 +293,18 @@ func contents(w *shell.Word) (dir string, all bool) {
 		return text, false
 	}
 	return text[:slash], true
+}
+
+// takesAll reports whether an expansion is written as one that takes every
+// name: nothing but *, or behind a dot whatever takes the hidden ones. A word
+// that does not stand in the line as it is counts as such.
+func (t *target) takesAll(w *shell.Word) bool {
+	if w.End <= w.Pos || w.End > len(t.facts.Source) {
+		return true
+	}
+	text := strings.TrimRight(t.facts.Source[w.Pos:w.End], "/")
+	last := text[strings.LastIndexByte(text, '/')+1:]
+	return strings.HasPrefix(last, ".") || !strings.ContainsAny(last, "[?")
 }
 
 // onlyDots reports whether a relative path is nothing but ., .. and slashes.
@@ -407,30 +420,48 @@ var narrowing = []string{
 func (t *target) findRemoval(i int) string {
 	words := t.action.Words
 	removes, narrowed := t.removesFound(i), false
-	expression := len(words)
-	for k := 1; k < len(words); k++ {
-		text := words[k].Text
-		if strings.HasPrefix(text, "-") && len(text) > 2 || text == "(" || text == "!" {
-			expression = min(expression, k)
-		}
-		removes = removes || text == "-delete" && words[k].Known()
+	for k := range words {
+		removes = removes || words[k].Text == "-delete" && words[k].Known()
 		narrowed = narrowed || t.narrows(k)
 	}
 	if !removes || narrowed {
 		return ""
 	}
-	for k := 1; k < expression; k++ {
-		if what := t.start(k); what != "" {
+	starts := startingPoints(words)
+	for k := range starts {
+		if what := t.start(&starts[k]); what != "" {
 			return "recursive removal of " + what
 		}
 	}
 	return ""
 }
 
+// startingPoints are the words of find before its expression; without one it
+// starts in the directory.
+func startingPoints(words []shell.Word) []shell.Word {
+	var out []shell.Word
+	for _, w := range words[1:] {
+		switch {
+		case w.Text == "-H" || w.Text == "-L" || w.Text == "-P" || strings.HasPrefix(w.Text, "-O"):
+		case strings.HasPrefix(w.Text, "-") || w.Text == "(" || w.Text == "!":
+			if len(out) == 0 {
+				return []shell.Word{{Text: "."}}
+			}
+			return out
+		default:
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
 // narrows reports whether the word at k is a test that leaves files out: not
 // behind a negation, not beside an alternative, and not for the pattern *.
 func (t *target) narrows(k int) bool {
 	words := t.action.Words
+	if k == 0 {
+		return false
+	}
 	if !slices.Contains(narrowing, words[k].Text) && !strings.HasPrefix(words[k].Text, "-newer") {
 		return false
 	}
@@ -449,7 +480,7 @@ func (t *target) narrows(k int) bool {
 func (t *target) removesFound(i int) bool {
 	for k := i + 1; k < len(t.facts.Actions); k++ {
 		c := &t.facts.Actions[k]
-		if c.Kind != shell.Command || c.Parent != i || programName(c) != "rm" {
+		if c.Kind != shell.Command || programName(c) != "rm" || !descends(t.facts, k, i) {
 			continue
 		}
 		u := read(c, "rm")
@@ -460,23 +491,35 @@ func (t *target) removesFound(i int) bool {
 	return false
 }
 
-// start returns the starting point of find at k if it is vital. A dot alone is
-// not: find . -delete in the workspace is high, as seed 4 has it.
-func (t *target) start(k int) string {
-	w := &t.action.Words[k]
+// descends reports whether the action at k is done by the one at i, also by
+// way of others.
+func descends(f *shell.Facts, k, i int) bool {
+	for p := f.Actions[k].Parent; p >= i; p = f.Actions[p].Parent {
+		if p == i {
+			return true
+		}
+		if f.Actions[p].Parent >= p {
+			return false
+		}
+	}
+	return false
+}
+
+// start returns a starting point of find if it is vital. A dot alone is not:
+// find . -delete in the workspace is high, as seed 4 has it.
+func (t *target) start(w *shell.Word) string {
 	if spelling := t.spelling(w); spelling != "" {
 		return spelling
 	}
 	if !w.Known() {
 		return ""
 	}
-	saved := t.place
+	here := *t
 	if onlyDots(w.Text) {
-		t.place.Workspace = ""
+		here.place.Workspace = ""
 	}
-	defer func() { t.place = saved }()
-	for _, p := range t.absolute(w.Text) {
-		if t.vital(p) {
+	for _, p := range here.absolute(w.Text) {
+		if here.vital(p) {
 			return p
 		}
 	}

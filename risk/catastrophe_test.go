@@ -21,7 +21,7 @@ func TestCatastrophic(t *testing.T) {
 		"rm -rf $HOME/*", "rm -rf \"$HOME\"/*", "rm -rf /home/dev", "rm -rf /home/other", "rm -rf /home/*", "rm -rf /root", "rm -rf /Users/me",
 		"rm -rf ~/proj/..",
 		// here
-		"rm -rf .", "rm -rf ./", "rm -rf ..", "rm -rf ../", "rm -rf ../..", "rm -rf *", "rm -rf ./*", "rm -rf ./.*", "rm -rf .*",
+		"rm -rf .", "rm -rf ./", "rm -rf ..", "rm -rf ../", "rm -rf ../..", "rm -rf *", "rm -rf ./*", "rm -rf ./.*", "rm -rf .*", "rm -rf .[!.]*", "rm -rf .??*",
 		"rm -rf ../*", "rm -rf $PWD", "rm -rf \"$PWD\"", "rm -rf \"$PWD\"/*", "rm -rf $(pwd)", "rm -rf /home/dev/proj", "rm -rf /home/dev/proj/*",
 		// the system
 		"rm -rf /etc", "rm -rf /etc/", "rm -rf /usr", "rm -rf /bin", "rm -rf /boot", "rm -rf /home", "rm -rf /var", "rm -rf /var/lib",
@@ -37,7 +37,7 @@ func TestCatastrophic(t *testing.T) {
 		// find
 		"find / -delete", "find / -type f -delete", "find /etc /tmp -delete", "find ~ -delete", "find $HOME -delete", "find / -name '*' -delete",
 		"find / ! -name x -delete", "find / -name x -o -delete", "find / -exec rm -rf {} +", "find / -xdev -exec rm -r {} \\;", "cd / && find . -delete",
-		"find -L / -delete",
+		"find -L / -delete", "find -O3 / -delete", "cd / && find -delete", "find / -exec sudo rm -rf {} +",
 		// disks
 		"mkfs", "mkfs.ext4 /dev/sdb1", "mkfs -t ext4 disk.img", "sudo mkfs.xfs /dev/nvme0n1", "/sbin/mke2fs /dev/sda1", "dd if=/dev/zero of=/dev/sda", "dd of=/dev/nvme0n1 < x",
 		"sudo dd if=x of=/dev/vda bs=4M", "dd of=/dev/mapper/root if=x", "dd if=x of=/dev/disk/by-id/ata-x", "cat x > /dev/sda", "cat x >> /dev/sda1", "echo x >| /dev/vda",
@@ -56,7 +56,7 @@ func TestCatastrophic(t *testing.T) {
 func TestNotCatastrophic(t *testing.T) {
 	for _, line := range []string{
 		"", "ls /", "rm x", "rm -rf build", "rm -rf ./build", "rm -rf node_modules", "rm -rf ./node_modules/", "rm -rf ../other", "rm -rf a b c",
-		"rm -rf build/*", "rm -rf ./build/*", "rm -rf *.o", "rm -rf ./*.log", "rm -rf .cache", "rm -rf .??x", "rm -rf ~/.cache/x", "rm -rf ~/tmp/*",
+		"rm -rf build/*", "rm -rf ./build/*", "rm -rf *.o", "rm -rf ./*.log", "rm -rf .cache", "rm -rf .??x", "rm -rf ?", "rm -rf [0-9]*", "rm -rf ./build-?", "rm -rf ~/.cache/x", "rm -rf ~/tmp/*",
 		"rm -rf $HOME/.cache", "rm -rf \"$HOME/build\"", "rm -rf /tmp/x", "rm -rf /tmp", "rm -rf /tmp/*", "rm -rf /var/tmp/x", "rm -rf /usr/local/bin/x",
 		"rm -rf /home/dev/proj/build", "rm -rf /home/dev/other", "rm -rf /foo*", "rm -rf /opt/x",
 		"cd build && rm -rf *", "cd build && rm -rf ./*", "cd /tmp/x && rm -rf *", "cd a/b && rm -rf ../*",

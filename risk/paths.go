@@ -34,6 +34,7 @@ var spots = []spot{
 	{"/etc/ssl/private", High, onSystem, FactorSensitive},
 	{"/root", High, onSystem, FactorSensitive},
 	{"/proc/kcore", High, onSystem, FactorSensitive},
+	{"/", High, onSystem, FactorSystem},
 	{"/bin", High, onSystem, FactorSystem},
 	{"/boot", High, onSystem, FactorSystem},
 	{"/dev", High, onSystem, FactorSystem},
