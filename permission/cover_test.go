@@ -1,0 +1,217 @@
+package permission
+
+import (
+	"testing"
+)
+
+// Design section 3.2, "What needs cover".
+
+func TestEveryCommandNeedsCover(t *testing.T) {
+	s := spec{allow: "Bash(ls:*); Bash(echo:*); Bash(git:*)"}
+	for _, line := range []string{
+		"ls; npm i", "ls && npm i", "ls | npm i", "ls & npm i", "ls\nnpm i", "(npm i)", "{ npm i; }", "echo $(npm i)",
+		"echo `npm i`", "if ls; then npm i; fi", "for x in a; do npm i; done", "! npm i", "echo <(npm i)", "case x in x) npm i;; esac",
+		"f() { npm i; }; f",
+	} {
+		check(t, s, row{"Bash: " + line, "ask allow-list"})
+	}
+	check(t, s, row{"Bash: ls; echo $(git status) | ls", "allow default Bash(ls:*)"})
+}
+
+// "Plain wrappers need none for themselves; every other program that runs a
+// program needs cover for itself and for what it runs."
+func TestWrappers(t *testing.T) {
+	inner := spec{allow: "Bash(git:*)"}
+	check(t, inner,
+		row{"Bash: timeout 5 git status", "allow default Bash(git:*)"},
+		row{"Bash: nice -n 5 nohup git status", "allow default Bash(git:*)"},
+		row{"Bash: time git status", "allow default Bash(git:*)"},
+		row{"Bash: command git status", "allow default Bash(git:*)"},
+		row{"Bash: sudo git status", "ask allow-list"},
+		row{"Bash: env git status", "ask allow-list"},
+		row{"Bash: xargs git add", "ask allow-list"},
+		row{"Bash: bash -c 'git status'", "ask allow-list"},
+		row{"Bash: timeout 5 npm i", "ask allow-list"},
+	)
+	outer := spec{allow: "Bash(sudo:*); Bash(timeout:*); Bash(bash:*); Bash(xargs:*)"}
+	check(t, outer,
+		row{"Bash: sudo git status", "ask allow-list"},
+		row{"Bash: timeout 5 git status", "ask allow-list"},
+		row{"Bash: bash -c 'git status'", "ask allow-list"},
+		row{"Bash: xargs grep x", "ask allow-list"},
+	)
+	check(t, spec{allow: "Bash(sudo:*); Bash(git:*)"}, row{"Bash: sudo git status", "allow default Bash(sudo:*)"})
+}
+
+// "A rule whose own words reach into the run command covers that command too."
+func TestRuleThatReaches(t *testing.T) {
+	s := spec{allow: "Bash(xargs grep:*); Bash(sudo timeout 5 git:*); Bash(ls:*)"}
+	check(t, s,
+		row{"Bash: ls | xargs grep x", "allow default Bash(ls:*)"},
+		row{"Bash: ls | xargs wc", "ask allow-list"},
+		row{"Bash: sudo timeout 5 git status", "allow default Bash(sudo timeout 5 git:*)"},
+		row{"Bash: sudo timeout 9 git status", "ask allow-list"},
+		row{"Bash: sudo timeout 5 npm i", "ask allow-list"},
+		row{"Bash: sudo timeout 5 git status > /etc/x", "ask allow-list"},
+	)
+}
+
+// "An exact rule covers all that its words do", but for redirections.
+func TestExactRuleCoversWhatItDoes(t *testing.T) {
+	s := spec{allow: "Bash(python3 -c 'print(1)'); Bash(sort -o /tmp/out in); Bash(bash -c 'npm i; make')"}
+	check(t, s,
+		row{"Bash: python3 -c 'print(1)'", "allow default Bash(python3 -c 'print(1)')"},
+		row{`Bash: python3  -c "print(1)"`, "allow default Bash(python3 -c 'print(1)')"},
+		row{"Bash: python3 -c 'print(2)'", "ask allow-list"},
+		row{"Bash: sort -o /tmp/out in", "allow default Bash(sort -o /tmp/out in)"},
+		row{"Bash: sort -o /tmp/other in", "ask allow-list"},
+		row{"Bash: bash -c 'npm i; make'", "allow default Bash(bash -c 'npm i; make')"},
+		row{"Bash: sort -o /tmp/out in > /tmp/x", "ask allow-list"},
+		row{"Bash: python3 -c 'print(1)' x", "ask allow-list"},
+	)
+	// Deny and ask rules still see what is inside.
+	s.deny = "Bash(make:*)"
+	check(t, s, row{"Bash: bash -c 'npm i; make'", "deny deny-list Bash(make:*)"})
+}
+
+func TestWholeLineRule(t *testing.T) {
+	s := spec{allow: "Bash(npm i && make > out)"}
+	check(t, s,
+		row{"Bash: npm i && make > out", "allow default Bash(npm i && make > out)"},
+		row{"Bash:  npm i && make > out ", "allow default Bash(npm i && make > out)"},
+		row{"Bash: npm i && make > out; ls", "ask allow-list"},
+		row{"Bash: npm i", "ask allow-list"},
+	)
+	s.deny = "Bash(make:*)"
+	check(t, s, row{"Bash: npm i && make > out", "deny deny-list Bash(make:*)"})
+}
+
+// "Writes."
+func TestWrites(t *testing.T) {
+	s := spec{allow: "Bash(touch:*); Bash(cp:*); Bash(sort:*); Bash(echo:*); Bash(tee:*); Edit(out/**)"}
+	check(t, s,
+		row{"Bash: touch a", "allow default Bash(touch:*)"},
+		row{"Bash: touch /tmp/a", "ask allow-list"},
+		row{"Bash: cp a b", "allow default Bash(cp:*)"},
+		row{"Bash: cp a /tmp/b", "ask allow-list"},
+		row{"Bash: cp /etc/passwd b", "ask allow-list"},
+		row{"Bash: sort -o x a", "ask allow-list"},
+		row{"Bash: sort -o out/x a", "allow default Bash(sort:*)"},
+		row{"Bash: echo a > b", "ask allow-list"},
+		row{"Bash: echo a > out/b", "allow default Bash(echo:*)"},
+		row{"Bash: echo a > out/../b", "ask allow-list"},
+		row{"Bash: echo a > /dev/null 2>&1", "allow default Bash(echo:*)"},
+		row{"Bash: tee b", "ask allow-list"},
+		row{"Bash: tee out/b", "allow default Bash(tee:*)"},
+	)
+	check(t, spec{allow: "Bash(cp:*); Read(/etc/**)"}, row{"Bash: cp /etc/passwd b", "allow default Bash(cp:*)"})
+	check(t, spec{allow: "Bash"}, row{"Bash: echo a > /tmp/b", "allow default Bash"}, row{"Bash: sort -o /x a", "allow default Bash"})
+}
+
+// "Reads are seen by ask and deny rules only."
+func TestReads(t *testing.T) {
+	s := spec{allow: "Bash(cat:*); Bash(grep:*)", deny: "Read(./.env)", ask: "Read(secrets/**)"}
+	check(t, s,
+		row{"Bash: cat /etc/passwd", "allow default Bash(cat:*)"},
+		row{"Bash: cat .env", "deny deny-list Read(./.env)"},
+		row{"Bash: cat < .env", "deny deny-list Read(./.env)"},
+		row{"Bash: cat secrets/a", "ask ask-list Read(secrets/**)"},
+		row{`Bash: cat "$f"`, "ask deny-list Read(./.env) held"},
+	)
+}
+
+// "Recursive readers are Maybe on a Read deny only if Below reports a denied
+// path that the program would not skip."
+func TestRecursiveReads(t *testing.T) {
+	s := spec{allow: "Bash(grep:*); Bash(rg:*); Grep; Glob", deny: "Read(./.env)"}
+	check(t, s,
+		row{"Bash: grep -r x .", "allow default Bash(grep:*)"},
+		row{"Grep: .", "allow default Grep"},
+	)
+	s.env = fakeFS{files: []string{workspace + "/.env"}}
+	check(t, s,
+		row{"Bash: grep -r x .", "ask deny-list Read(./.env) held"},
+		row{"Bash: grep -r x src", "allow default Bash(grep:*)"},
+		row{"Bash: rg x", "allow default Bash(rg:*)"}, // skips hidden files
+		row{"Grep: ", "ask deny-list Read(./.env) held"},
+		row{"Glob: ", "ask deny-list Read(./.env) held"},
+		row{"Grep: src", "allow default Grep"},
+	)
+	// Without an Env it may exist.
+	use := using("Grep", ".")
+	use.Dir = workspace
+	if d := Evaluate(s.policy(t), nil, &use, nil, nil); outcome(d) != "ask deny-list Read(./.env) held" {
+		t.Error(outcome(d))
+	}
+	// An ask rule likewise; a bare one matches by itself.
+	s.deny, s.ask = "", "Read(./.env)"
+	check(t, s, row{"Bash: grep -r x .", "ask ask-list Read(./.env)"})
+}
+
+// The leading directories of a Glob pattern are followed.
+func TestGlobPattern(t *testing.T) {
+	s := spec{allow: "Glob"}
+	s = spec{risk: true}
+	tests := []struct{ input, want string }{
+		{`{"pattern":"**/*.go"}`, "allow default"},
+		{`{"pattern":"src/*.go","path":"lib"}`, "allow default"},
+		{`{"pattern":"*.go","path":null}`, "allow default"},
+		{`{"pattern":"/etc/*"}`, "ask default"},
+		{`{"pattern":"../*"}`, "ask default"},
+		{`{"pattern":"src/../../x/*"}`, "ask default"},
+		{`{"pattern":"*/../../x"}`, "ask default"},
+		{`{"pattern":"{/etc,src}/*"}`, "ask default"},
+		{`{"pattern":"*","path":"/etc"}`, "ask default"},
+	}
+	for _, tt := range tests {
+		if got := outcome(s.decideOn(t, ToolUse{Tool: "Glob", Input: []byte(tt.input)})); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.input, got, tt.want)
+		}
+	}
+}
+
+// "Fetches by the program's purpose are seen by ask and deny rules only."
+func TestFetches(t *testing.T) {
+	s := spec{allow: "Bash(curl:*)", deny: "WebFetch(evil.example)", ask: "WebFetch(ask.example)"}
+	check(t, s,
+		row{"Bash: curl https://good.example/x", "allow default Bash(curl:*)"},
+		row{"Bash: curl https://evil.example/x", "deny deny-list WebFetch(evil.example)"},
+		row{"Bash: curl https://ask.example/x", "ask ask-list WebFetch(ask.example)"},
+		row{"Bash: curl -o /tmp/x https://good.example/x", "ask allow-list"},
+	)
+	check(t, spec{allow: "WebFetch(good.example)"},
+		row{"WebFetch: https://good.example/x", "allow default WebFetch(good.example)"},
+		row{"WebFetch: https://evil.example/x", "ask allow-list"},
+		row{"WebFetch: https://good.example@evil.example/x", "ask allow-list"},
+	)
+}
+
+// "Unknown words" and "Variables".
+func TestUnproven(t *testing.T) {
+	s := spec{allow: "Bash(ls:*); Bash(cat:*); Bash(find:*); Bash(git log:*); Bash(npm test)"}
+	check(t, s,
+		row{"Bash: ls *.md", "allow default Bash(ls:*)"},
+		row{`Bash: cat "$f"`, "allow default Bash(cat:*)"},
+		row{"Bash: find . *", "ask allow-list"},
+		row{"Bash: git log $x", "ask allow-list"},
+		row{"Bash: NODE_ENV=test npm test", "allow default Bash(npm test)"},
+		row{"Bash: FOO=1 ls", "ask allow-list"},
+		row{"Bash: PATH=. ls", "ask allow-list"},
+	)
+	check(t, spec{allow: "Bash"}, row{"Bash: git log $x", "allow default Bash"}, row{"Bash: PATH=. ls", "allow default Bash"})
+	check(t, spec{risk: true}, row{"Bash: FOO=1 ls", "ask default"})
+}
+
+// "cd."
+func TestChangedDirectory(t *testing.T) {
+	s := spec{allow: "Bash(cd:*); Bash(cat:*); Bash(echo:*); Bash(git:*); Edit(out/**)", deny: "Read(./.env)"}
+	check(t, s,
+		row{"Bash: cd sub && cat ../.env", "deny deny-list Read(./.env)"},
+		row{"Bash: cd sub && cat .env", "allow default Bash(cd:*)"},
+		row{"Bash: cd sub; cat .env", "deny deny-list Read(./.env)"},
+		row{"Bash: cd out && echo a > b", "allow default Bash(cd:*)"},
+		row{"Bash: cd /tmp && echo a > out/b", "ask allow-list"},
+		row{"Bash: cd $x && git status", "ask allow-list"},
+		row{"Bash: cd $x && cat .env", "ask deny-list Read(./.env) held"},
+	)
+}

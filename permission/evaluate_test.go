@@ -1,0 +1,439 @@
+package permission
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+)
+
+// The layers of design section 3.1, in their order.
+
+func TestGuard(t *testing.T) {
+	all := spec{allow: "Bash; Read; Edit; Write; WebFetch", mode: "bypassPermissions"}
+	malformed := []ToolUse{
+		{Tool: "Bash", Input: json.RawMessage(`{"command":"ls"`)},
+		{Tool: "Bash", Input: json.RawMessage(`{"command":"ls","command":"rm x"}`)},
+		{Tool: "Bash", Input: json.RawMessage(`{"command":"ls","Command":"rm x"}`)},
+		{Tool: "Bash", Input: json.RawMessage(`{"command":["ls"]}`)},
+		{Tool: "Bash", Input: json.RawMessage(`{"command":"ls"} {}`)},
+		{Tool: "Bash", Input: json.RawMessage(`{"command":" \n\t"}`)},
+		{Tool: "Bash", Input: json.RawMessage(`{"command":"ls\u0000; rm x"}`)},
+		{Tool: "Bash", Input: json.RawMessage("{\"command\":\"ls \xff\"}")},
+		{Tool: "Bash", Input: json.RawMessage(`["ls"]`)},
+		{Tool: "Bash", Input: json.RawMessage(`{}`)},
+		{Tool: "Bash"},
+		{Tool: "Read", Input: json.RawMessage(`{"path":"x"}`)},
+		{Tool: "Edit", Input: json.RawMessage(`{"file_path":7}`)},
+		{Tool: "Write", Input: json.RawMessage(`{"file_path":"` + strings.Repeat("a", maxField+1) + `"}`)},
+		{Tool: "WebFetch", Input: json.RawMessage(`{"url":null}`)},
+		{Tool: "Glob", Input: json.RawMessage(`{"path":"src"}`)},
+		{Tool: "Grep", Input: json.RawMessage(`{"path":["src"],"pattern":"x"}`)},
+		{Tool: "Write", Input: json.RawMessage(`{"file_path":"x","content":"` + strings.Repeat("a", maxInput) + `"}`)},
+		{Tool: "", Input: json.RawMessage(`{}`)},
+		{Tool: "Ba\x00sh", Input: json.RawMessage(`{}`)},
+		{Tool: "Bash\xff", Input: json.RawMessage(`{}`)},
+		{Tool: strings.Repeat("x", maxName+1), Input: json.RawMessage(`{}`)},
+	}
+	for _, use := range malformed {
+		d := all.decideOn(t, use)
+		if d.Behavior != Deny || d.Layer != LayerGuard || d.Tier != 3 || !strings.Contains(d.Message, "Denied") {
+			t.Errorf("%s %.60s: %s", use.Tool, use.Input, outcome(d))
+		}
+	}
+}
+
+func TestGuardSaysWhatIsWrong(t *testing.T) {
+	d := spec{}.decideOn(t, ToolUse{Tool: "Edit", Input: json.RawMessage(`{"file_path":7}`)})
+	if !strings.Contains(d.Reason, `"file_path" in the input of Edit is no string`) {
+		t.Error(d.Reason)
+	}
+}
+
+// "agent paused (escalation)" is a hard deny of the guard and ends the turn.
+func TestPaused(t *testing.T) {
+	s := spec{allow: "Bash; Read", sessionAllow: "Read", mode: "bypassPermissions", paused: "3 hallucinated commands"}
+	check(t, s, row{"Read: a.go", "deny guard"}, row{"Bash: ls", "deny guard"}, row{"TodoWrite: {}", "deny guard"})
+	if d := s.decideOn(t, using("Read", "a.go")); !d.Interrupt || !strings.Contains(d.Reason, "3 hallucinated commands") {
+		t.Errorf("%+v", d)
+	}
+}
+
+// "Catastrophic … holds in every mode, under every rule, also with risk off;
+// only catastrophic = off lifts it."
+func TestCatastrophic(t *testing.T) {
+	for _, mode := range []string{"default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"} {
+		for _, riskOn := range []bool{true, false} {
+			s := spec{mode: mode, risk: riskOn, allow: "Bash; Bash(rm -rf /)", sessionAllow: "Bash(rm -rf /)"}
+			check(t, s, row{"Bash: rm -rf /", "deny guard"}, row{"Bash: cd / && rm -rf *", "deny guard"})
+		}
+	}
+	check(t, spec{noCatastrophic: true, allow: "Bash"}, row{"Bash: rm -rf /", "allow default Bash"})
+}
+
+// "The guard's ask: writes to the policy itself, dangerouslyDisableSandbox" are
+// held: no session rule, mode, list or granular rule lifts them.
+func TestHeldByGuard(t *testing.T) {
+	s := spec{
+		mode: "bypassPermissions", allow: "Bash; Edit", sessionAllow: "Edit; Bash",
+		guarded: []string{"/etc/aw/policy.toml", "/var/log/aw"},
+	}
+	check(t, s,
+		row{"Edit: /etc/aw/policy.toml", "ask guard held"},
+		row{"Edit: /etc/aw/../aw/./policy.toml", "ask guard held"},
+		row{"Write: /var/log/aw/audit.jsonl", "ask guard held"},
+		row{"Write: /var/log/aw", "ask guard held"},
+		row{"Edit: agent-wrapper.toml", "ask guard held"},
+		row{"Edit: .claude/settings.json", "ask guard held"},
+		row{"Write: sub/.claude/settings.local.json", "ask guard held"},
+		row{"Write: /home/dev/.claude.json", "ask guard held"},
+		row{"Bash: echo x > agent-wrapper.toml", "ask guard held"},
+		row{"Bash: cp x /etc/aw/policy.toml", "ask guard held"},
+		row{"Bash: echo x >> ~/.claude/settings.json", "ask guard held"},
+		row{`Bash: for f in a; do echo > "$DIR/settings.json"; done`, "ask guard held"},
+		// the negative: what only looks like it
+		row{"Edit: /etc/aw/policy.toml.bak", "allow session-allow Edit"},
+		row{"Edit: /var/log/awk", "allow session-allow Edit"},
+		row{"Edit: sub/agent-wrapper.toml", "allow session-allow Edit"},
+		row{"Edit: .claude/notes.md", "allow session-allow Edit"},
+		row{`Bash: echo x > "$f"`, "allow session-allow Bash"},
+		row{"Read: agent-wrapper.toml", "allow mode"},
+		row{"Bash: cat agent-wrapper.toml", "allow session-allow Bash"},
+	)
+}
+
+func TestUnsandboxedIsHeld(t *testing.T) {
+	s := spec{mode: "bypassPermissions", allow: "Bash", sessionAllow: "Bash"}
+	tests := []struct{ input, want string }{
+		{`{"command":"ls","dangerouslyDisableSandbox":true}`, "ask guard held"},
+		{`{"command":"ls","dangerouslyDisableSandbox":"true"}`, "ask guard held"},
+		{`{"command":"ls","dangerouslyDisableSandbox":1}`, "ask guard held"},
+		{`{"command":"ls","dangerouslyDisableSandbox":false}`, "allow session-allow Bash"},
+		{`{"command":"ls","dangerouslyDisableSandbox":null}`, "allow session-allow Bash"},
+		{`{"command":"ls","dangerouslydisablesandbox":true}`, "deny guard"},
+	}
+	for _, tt := range tests {
+		use := ToolUse{Tool: "Bash", Input: json.RawMessage(tt.input)}
+		if got := outcome(s.decideOn(t, use)); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.input, got, tt.want)
+		}
+	}
+}
+
+// "Hard denies … decide the tool use wherever they stand", the earliest layer
+// names itself.
+func TestHardDenies(t *testing.T) {
+	ask := patterns.GranularSpec{Tools: []string{"Bash"}, Commands: []string{"curl"}, Action: patterns.Deny}
+	everything := spec{mode: "bypassPermissions", allow: "Bash; Read", sessionAllow: "Bash; Read"}
+
+	s := everything
+	s.sessionDeny, s.deny = "Bash(rm:*)", "Bash(rm:*); Read(./.env)"
+	check(t, s,
+		row{"Bash: ls && rm x", "deny session-deny Bash(rm:*)"},
+		row{"Bash: cat .env", "deny deny-list Read(./.env)"},
+		row{"Read: .env", "deny deny-list Read(./.env)"},
+		row{"Bash: ls", "allow session-allow Bash"},
+	)
+	s = everything
+	s.rules = []patterns.GranularSpec{ask}
+	check(t, s, row{"Bash: curl x.example", "deny rules " + granularName(t, ask)})
+	s = everything
+	s.mode = "plan"
+	check(t, s, row{"Bash: touch x", "deny mode"})
+	// A deny in a late layer beats an ask in an early one, also of another part.
+	s = spec{deny: "Bash(rm:*)", ask: "Bash(git:*)", allow: "Bash(git:*)"}
+	check(t, s, row{"Bash: git status; npm i; rm x", "deny deny-list Bash(rm:*)"})
+	// One hard deny stands, a gate miss beside it only asks.
+	check(t, spec{allow: "Bash(ls:*)", deny: "Bash(rm:*)"}, row{"Bash: npm i; rm x", "deny deny-list Bash(rm:*)"})
+}
+
+func granularName(t *testing.T, g patterns.GranularSpec) string {
+	t.Helper()
+	c, err := patterns.CompileGranular(g, place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.String()
+}
+
+// "A Maybe on any hard-deny rule" is a held ask: "no session rule, mode, list
+// or granular rule lifts them".
+func TestMaybeOnDenyIsHeld(t *testing.T) {
+	s := spec{mode: "bypassPermissions", allow: "Bash", sessionAllow: "Bash", deny: "Bash(rm:*)"}
+	check(t, s,
+		row{"Bash: $CMD -rf x", "ask deny-list Bash(rm:*) held"},
+		row{"Bash: python3 -c 'print(1)'", "ask deny-list Bash(rm:*) held"},
+		row{"Bash: echo $x", "allow session-allow Bash"},
+	)
+	d := s.decideOn(t, using("Bash", "$CMD -rf x"))
+	if !strings.Contains(d.Reason, "may be covered by deny rule Bash(rm:*)") {
+		t.Error(d.Reason)
+	}
+	s.deny, s.sessionDeny = "", "Read(./.env)"
+	check(t, s, row{`Bash: cat "$f"`, "ask session-deny Read(./.env) held"})
+	// A held ask is an ask at least: a deny of another part stands.
+	check(t, spec{allow: "Bash(echo:*)", deny: "Bash(rm:*)", unlisted: UnlistedDeny},
+		row{"Bash: $CMD x", "deny allow-list"})
+}
+
+// "session allow: Session rules hold for the session"; they come before the
+// mode, the lists and the granular rules.
+func TestSessionAllow(t *testing.T) {
+	s := spec{sessionAllow: "Bash(npm install); Edit(src/**)", allow: "Read", ask: "Bash(npm install); Edit", unlisted: UnlistedDeny}
+	check(t, s,
+		row{"Bash: npm install", "allow session-allow Bash(npm install)"},
+		row{"Bash: npm  'install'", "allow session-allow Bash(npm install)"},
+		row{"Bash: npm install x", "deny allow-list"},
+		row{"Bash: npm install; ls", "deny allow-list"},
+		row{"Edit: src/a.go", "allow session-allow Edit(src/**)"},
+		row{"Edit: b.go", "deny allow-list"},
+	)
+}
+
+// "allow list: a gate, not an approver. A non-empty list without a match is a
+// gate miss, answered as unlisted says."
+func TestAllowListIsAGate(t *testing.T) {
+	list := spec{allow: "Bash(git:*); Read"}
+	check(t, list,
+		row{"Bash: git status", "allow default Bash(git:*)"},
+		row{"Read: /etc/hosts", "allow default Read"},
+		row{"Bash: npm i", "ask allow-list"},
+		row{"Bash: git status; npm i", "ask allow-list"},
+		row{"Bash: ls", "ask allow-list"},
+		row{"Edit: a.go", "ask allow-list"},
+		row{"mcp__x__y: {}", "ask allow-list"},
+		row{"TodoWrite: {}", "allow default"},
+	)
+	list.ask = "Bash(git push:*)"
+	check(t, list, row{"Bash: git push", "ask ask-list Bash(git push:*)"}) // a match goes on
+	d := list.decideOn(t, using("Bash", "npm i"))
+	for _, text := range []string{d.Reason, d.Message} {
+		if !strings.Contains(text, "Not in allow list") {
+			t.Errorf("%q", text)
+		}
+	}
+}
+
+// "unlisted: default ask in mode default, else deny; settable" · "risk (as if
+// there were no list)".
+func TestUnlisted(t *testing.T) {
+	for mode, want := range map[string]string{
+		"default": "ask allow-list", "acceptEdits": "deny allow-list", "dontAsk": "deny allow-list",
+	} {
+		check(t, spec{mode: mode, allow: "Read"}, row{"Bash: npm i", want})
+	}
+	check(t, spec{mode: "acceptEdits", allow: "Read", unlisted: UnlistedAsk}, row{"Bash: npm i", "ask allow-list"})
+	check(t, spec{allow: "Read", unlisted: UnlistedDeny}, row{"Bash: npm i", "deny allow-list"})
+	check(t, spec{allow: "Read", unlisted: UnlistedRisk, risk: true},
+		row{"Bash: ls", "allow default"},
+		row{"Bash: npm i", "ask default"},
+		row{"Bash: rm -rf x", "deny default"},
+		row{"Read: x", "allow default Read"},
+		row{"Edit: x", "ask default"},
+	)
+	check(t, spec{allow: "Read", unlisted: UnlistedRisk}, row{"Bash: ls", "ask default"})
+	check(t, spec{allow: "Read", unlisted: 99}, row{"Bash: ls", "deny allow-list"})
+}
+
+func TestAskList(t *testing.T) {
+	s := spec{allow: "Bash; Read; Edit", ask: "Bash(rm:*); Read(./.env); Edit(*.lock)"}
+	check(t, s,
+		row{"Bash: ls; rm x", "ask ask-list Bash(rm:*)"},
+		row{"Bash: cat .env", "ask ask-list Read(./.env)"},
+		row{"Bash: echo > go.lock", "ask ask-list Edit(*.lock)"},
+		row{"Edit: sub/go.lock", "ask ask-list Edit(*.lock)"},
+		row{"Bash: $x -f", "ask ask-list Bash(rm:*)"},
+		row{"Bash: ls", "allow default Bash"},
+	)
+	if d := s.decideOn(t, using("Bash", "$x -f")); d.Held {
+		t.Error("a Maybe on an ask rule is held")
+	}
+}
+
+// "granular rules: every deny among them is looked for first; then the first
+// matching ask or allow answers".
+func TestGranular(t *testing.T) {
+	ask := patterns.GranularSpec{Tools: []string{"Bash"}, Commands: []string{"npm"}, Action: patterns.Ask}
+	allow := patterns.GranularSpec{Tools: []string{"Bash"}, Commands: []string{"npm", "make"}, Action: patterns.Allow}
+	deny := patterns.GranularSpec{Tools: []string{"Bash"}, Commands: []string{"make"}, Action: patterns.Deny, Message: "use go build"}
+	name := func(g patterns.GranularSpec) string { return granularName(t, g) }
+
+	check(t, spec{rules: []patterns.GranularSpec{ask, allow}},
+		row{"Bash: npm i", "ask rules " + name(ask)},
+		row{"Bash: make", "allow rules " + name(allow)},
+		row{"Bash: npm i; make", "ask rules " + name(ask)},
+		row{"Bash: ls", "ask default"},
+	)
+	check(t, spec{rules: []patterns.GranularSpec{allow, ask}}, row{"Bash: npm i", "allow rules " + name(allow)})
+	s := spec{rules: []patterns.GranularSpec{allow, deny}}
+	check(t, s, row{"Bash: make", "deny rules " + name(deny)})
+	if d := s.decideOn(t, using("Bash", "make")); d.Message != "use go build" {
+		t.Errorf("message %q", d.Message)
+	}
+	// The gate stands before them.
+	check(t, spec{allow: "Read", rules: []patterns.GranularSpec{allow}}, row{"Bash: make", "ask allow-list"})
+	// What may be denied is held, what may be asked is asked, what may be
+	// allowed is not.
+	check(t, spec{mode: "bypassPermissions", rules: []patterns.GranularSpec{deny}}, row{"Bash: $x", "ask rules " + name(deny) + " held"})
+	check(t, spec{allow: "Bash", rules: []patterns.GranularSpec{ask}}, row{"Bash: $x", "ask rules " + name(ask)})
+	check(t, spec{rules: []patterns.GranularSpec{allow}}, row{"Bash: $x", "ask default"}, row{"Bash: FOO=1 make", "ask default"})
+}
+
+// "No allow list: by tier — 1 allow, 2 ask, 3 deny; with risk off, ask. Tools
+// without a command: reading inside the workspace allow, the rest ask."
+func TestDefault(t *testing.T) {
+	tools := []row{
+		{"Read: a.go", "allow default"},
+		{"Grep: src", "allow default"},
+		{"Glob: ", "allow default"},
+		{"LS: .", "allow default"},
+		{"Read: /etc/passwd", "ask default"},
+		{"Read: ../x", "ask default"},
+		{"Edit: a.go", "ask default"},
+		{"Write: a.go", "ask default"},
+		{"WebFetch: https://example.com/", "ask default"},
+		{"mcp__x__y: {}", "ask default"},
+		{"Skill: {\"skill\":\"x\"}", "ask default"},
+		{"Unheard: {}", "ask default"},
+		{"TodoWrite: {}", "allow default"},
+		{"Agent: {\"prompt\":\"x\"}", "allow default"},
+	}
+	check(t, spec{risk: true}, append(tools,
+		row{"Bash: ls -la", "allow default"},
+		row{"Bash: cat /etc/passwd", "allow default"},
+		row{"Bash: ls && pwd", "allow default"},
+		row{"Bash: npm install", "ask default"},
+		row{"Bash: ls; npm install", "ask default"},
+		row{"Bash: ls > out.txt", "ask default"},
+		row{"Bash: rm -rf build", "deny default"},
+		row{"Bash: ls; rm -rf build", "deny default"},
+		row{"Bash: echo $(id)", "ask default"},
+		row{"Bash: ./ls", "ask default"},
+	)...)
+	check(t, spec{}, append(tools, row{"Bash: ls -la", "ask default"}, row{"Bash: rm -rf build", "ask default"})...)
+}
+
+// "relative paths prove nothing" in an unknown directory.
+func TestUnknownDirectory(t *testing.T) {
+	s := spec{allow: "Edit(src/**)", risk: true, dir: "?"}
+	check(t, s, row{"Edit: src/a", "ask allow-list"}, row{"Edit: /home/dev/proj/src/a", "allow default Edit(src/**)"})
+	s = spec{risk: true, dir: "?"}
+	check(t, s, row{"Read: src/a", "ask default"}, row{"Read: /home/dev/proj/src/a", "allow default"}, row{"Grep: ", "ask default"})
+	s.dir = "relative/dir"
+	check(t, s, row{"Read: src/a", "ask default"})
+	s.dir = "/home/dev/proj/sub"
+	check(t, s, row{"Read: ../a", "allow default"}, row{"Read: ../../a", "ask default"})
+}
+
+// "(1) any hard deny: deny. (2) Otherwise … the strictest action decides."
+func TestStrictestActionDecides(t *testing.T) {
+	s := spec{allow: "Bash(git:*); Bash(ls:*)", ask: "Bash(git push:*)", unlisted: UnlistedDeny}
+	check(t, s,
+		row{"Bash: ls; git push; ls", "ask ask-list Bash(git push:*)"},
+		row{"Bash: ls; git push; npm i", "deny allow-list"},
+		row{"Bash: ls | git status", "allow default Bash(ls:*)"},
+	)
+}
+
+// "(4) Last: an ask with nobody to ask, or in mode dontAsk, is a deny that says
+// so."
+func TestDontAsk(t *testing.T) {
+	s := spec{mode: "dontAsk", allow: "Bash(git:*)", ask: "Bash(git push:*)", deny: "Bash(git rm:*)"}
+	check(t, s,
+		row{"Bash: git status", "allow default Bash(git:*)"},
+		row{"Bash: git push", "deny ask-list Bash(git push:*)"},
+		row{"Bash: git $x", "deny deny-list Bash(git rm:*)"},
+		row{"Bash: npm i", "deny allow-list"},
+		row{"AskUserQuestion: {}", "deny default"},
+		row{"ExitPlanMode: {}", "deny default"},
+	)
+	if d := s.decideOn(t, using("Bash", "git push")); !strings.Contains(d.Message, "mode dontAsk: nobody is asked") || len(d.Unapproved) > 0 {
+		t.Errorf("%q %v", d.Message, d.Unapproved)
+	}
+}
+
+// "Tier 3: session allow, modes and bare rules do not answer for a tier-3
+// action. A rule with a specifier that matches with Yes … is followed.
+// Otherwise layer 7 denies. risk = off turns tiers off."
+func TestTier3(t *testing.T) {
+	on := func(s spec) spec { s.risk = true; return s }
+	rm := "Bash: rm -rf x"
+	check(t, on(spec{allow: "Bash"}), row{rm, "deny default"})
+	check(t, on(spec{allow: "Bash(*)"}), row{rm, "deny default"})
+	check(t, on(spec{sessionAllow: "Bash"}), row{rm, "deny default"})
+	check(t, on(spec{mode: "bypassPermissions"}), row{rm, "deny default"})
+	check(t, on(spec{mode: "acceptEdits"}), row{rm, "deny default"})
+	check(t, on(spec{allow: "Bash", ask: "Bash"}), row{rm, "deny default"})
+	check(t, on(spec{allow: "Bash", ask: "Bash(rm:*)"}), row{rm, "ask ask-list Bash(rm:*)"})
+	check(t, on(spec{ask: "Bash(rm:*)"}), row{rm, "ask ask-list Bash(rm:*)"})
+	check(t, on(spec{allow: "Bash(rm -rf x)"}), row{rm, "allow default Bash(rm -rf x)"})
+	check(t, on(spec{allow: "Bash; Bash(rm:*)"}), row{rm, "allow default Bash(rm:*)"})
+	check(t, on(spec{sessionAllow: "Bash(rm -rf x)", ask: "Bash(rm:*)"}), row{rm, "allow session-allow Bash(rm -rf x)"})
+	check(t, on(spec{deny: "Bash"}), row{rm, "deny deny-list Bash"})
+	// A gate miss that asks does not soften it, one that denies names itself.
+	check(t, on(spec{allow: "Bash(git:*)"}), row{rm, "deny default"})
+	check(t, on(spec{allow: "Bash(git:*)", unlisted: UnlistedDeny}), row{rm, "deny allow-list"})
+	check(t, on(spec{allow: "Bash(git:*)", ask: "Bash(rm:*)"}), row{rm, "ask ask-list Bash(rm:*)"})
+	// Another part that is allowed does not help.
+	check(t, on(spec{allow: "Bash"}), row{"Bash: ls; rm -rf x", "deny default"}, row{"Bash: sudo rm -rf x", "deny default"})
+	check(t, on(spec{allow: "Bash(sudo rm:*)"}), row{"Bash: sudo rm -rf x", "allow default Bash(sudo rm:*)"})
+
+	bare := patterns.GranularSpec{Tools: []string{"Bash"}, Action: patterns.Allow}
+	named := patterns.GranularSpec{Tools: []string{"Bash"}, Commands: []string{"rm"}, Action: patterns.Ask}
+	check(t, on(spec{rules: []patterns.GranularSpec{bare}}), row{rm, "deny default"}, row{"Bash: npm i", "allow rules " + granularName(t, bare)})
+	check(t, on(spec{rules: []patterns.GranularSpec{named}}), row{rm, "ask rules " + granularName(t, named)})
+
+	check(t, spec{allow: "Bash"}, row{rm, "allow default Bash"})
+	check(t, spec{mode: "bypassPermissions"}, row{rm, "allow mode"})
+}
+
+func TestTier3IsNeverOffered(t *testing.T) {
+	s := spec{risk: true, allow: "Bash", ask: "Bash(rm:*); Bash(sudo:*)"}
+	d := s.decideOn(t, using("Bash", "sudo rm -rf x; rm y"))
+	want := map[string]string{"run sudo rm -rf x": "", "run rm -rf x": "", "run rm y": "Bash(rm y)"}
+	got := map[string]string{}
+	for _, p := range d.Unapproved {
+		got[p.Action] = p.Rule
+	}
+	for action, rule := range want {
+		if r, ok := got[action]; !ok || r != rule {
+			t.Errorf("%s: %q %v, want %q", action, r, ok, rule)
+		}
+	}
+}
+
+func TestUnapproved(t *testing.T) {
+	s := spec{allow: "Bash(ls:*)"}
+	d := s.decideOn(t, using("Bash", "ls; npm install; echo a > /tmp/x; python3 -c 'x'"))
+	if d.Behavior != Ask || d.Held {
+		t.Fatal(outcome(d))
+	}
+	got := map[string]string{}
+	for _, p := range d.Unapproved {
+		got[p.Action] = p.Rule
+		if p.Reason == "" {
+			t.Errorf("%s: no reason", p.Action)
+		}
+	}
+	for action, rule := range map[string]string{
+		"run npm install": "Bash(npm install)", "run echo a": "Bash(echo a)",
+		"write /tmp/x": "Edit(//tmp/x)", "run python3 -c x": "",
+	} {
+		if r, ok := got[action]; !ok || r != rule {
+			t.Errorf("%s: %q %v, want %q in %v", action, r, ok, rule, got)
+		}
+	}
+	if _, ok := got["run ls"]; ok {
+		t.Error("ls is allowed and must not be listed")
+	}
+	held := spec{allow: "Bash", deny: "Bash(rm:*)", ask: "Bash(git:*)"}.decideOn(t, using("Bash", "git status; $x"))
+	if !held.Held || len(held.Unapproved) != 2 {
+		t.Fatalf("%s %v", outcome(held), held.Unapproved)
+	}
+	for _, p := range held.Unapproved {
+		if p.Rule != "" {
+			t.Errorf("a held ask offers %s", p.Rule)
+		}
+	}
+}

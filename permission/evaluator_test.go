@@ -1,0 +1,504 @@
+package permission
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+// person is an approver that answers from a list.
+type person struct {
+	mu      sync.Mutex
+	answers []Answer
+	err     error
+	asked   []Request
+	before  func()
+}
+
+func (p *person) Approve(_ context.Context, r Request) (Answer, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked = append(p.asked, r)
+	if p.before != nil {
+		p.before()
+	}
+	if p.err != nil {
+		return Answer{}, p.err
+	}
+	if len(p.answers) == 0 {
+		return Answer{}, errors.New("nobody is there")
+	}
+	a := p.answers[0]
+	p.answers = p.answers[1:]
+	return a, nil
+}
+
+type book struct {
+	mu      sync.Mutex
+	records []Record
+	err     error
+	ctxErr  error
+}
+
+func (b *book) Record(ctx context.Context, r Record) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.records = append(b.records, r)
+	b.ctxErr = ctx.Err()
+	return b.err
+}
+
+func evaluator(t testing.TB, s spec, p Approver) (*Evaluator, *book) {
+	b := &book{}
+	return &Evaluator{Policy: s.policy(t), Session: s.session(t), Env: fakeFS{}, Approver: p, Recorder: b}, b
+}
+
+func can(t *testing.T, v *Evaluator, use ToolUse) Result {
+	t.Helper()
+	use.Dir = workspace
+	res, err := v.CanUseTool(context.Background(), use)
+	if err != nil {
+		t.Fatalf("%s: %v", use.Input, err)
+	}
+	return res
+}
+
+func TestCanUseToolByRule(t *testing.T) {
+	v, b := evaluator(t, spec{allow: "Bash(ls:*)", deny: "Bash(rm:*)"}, nil)
+	res := can(t, v, using("Bash", "ls"))
+	if res.Behavior != Allow || res.By != "rule" || string(res.UpdatedInput) != `{"command":"ls"}` {
+		t.Errorf("%+v", res)
+	}
+	res = can(t, v, using("Bash", "rm x"))
+	if res.Behavior != Deny || res.UpdatedInput != nil || res.Layer != LayerDenyList {
+		t.Errorf("%+v", res)
+	}
+	if len(b.records) != 2 || b.records[0].Result.Behavior != Allow || b.records[1].Result.Behavior != Deny {
+		t.Errorf("%+v", b.records)
+	}
+}
+
+// "An ask with nobody to ask is a deny that says so."
+func TestNobodyToAsk(t *testing.T) {
+	for _, p := range []Approver{nil, &person{}, &person{err: context.Canceled}} {
+		v, b := evaluator(t, spec{allow: "Read"}, p)
+		res := can(t, v, using("Bash", "npm i"))
+		if res.Behavior != Deny || res.By != "rule" || !strings.Contains(res.Message, "Not in allow list") {
+			t.Errorf("%+v", res)
+		}
+		if p == nil && !strings.Contains(res.Message, "there is nobody to ask") {
+			t.Error(res.Message)
+		}
+		if len(b.records) != 1 {
+			t.Errorf("%d records", len(b.records))
+		}
+	}
+}
+
+func TestTimeout(t *testing.T) {
+	v, _ := evaluator(t, spec{}, &person{err: context.DeadlineExceeded})
+	if res := can(t, v, using("Bash", "npm i")); res.Behavior != Deny || res.By != "timeout" {
+		t.Errorf("%+v", res)
+	}
+}
+
+// An answer that comes after the question was cancelled does not count.
+func TestCancelledWhileAsking(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	p := &person{answers: []Answer{{Behavior: Allow}}, before: cancel}
+	v, b := evaluator(t, spec{}, p)
+	res, err := v.CanUseTool(ctx, using("Bash", "npm i"))
+	if err != nil || res.Behavior != Deny {
+		t.Errorf("%+v %v", res, err)
+	}
+	if len(b.records) != 1 || b.ctxErr != nil {
+		t.Errorf("the record of a cancelled use: %v, context %v", b.records, b.ctxErr)
+	}
+}
+
+func TestPersonAllows(t *testing.T) {
+	p := &person{answers: []Answer{{Behavior: Allow}}}
+	v, b := evaluator(t, spec{allow: "Read"}, p)
+	res := can(t, v, using("Bash", "npm i"))
+	if res.Behavior != Allow || res.By != "person" || string(res.UpdatedInput) != `{"command":"npm i"}` || res.Message != "" {
+		t.Errorf("%+v", res)
+	}
+	if len(p.asked) != 1 || p.asked[0].Decision.Behavior != Ask || b.records[0].Result.By != "person" {
+		t.Errorf("%+v", p.asked)
+	}
+	// Once is once.
+	if res := can(t, v, using("Bash", "npm i")); res.Behavior != Deny {
+		t.Errorf("%+v", res)
+	}
+}
+
+func TestPersonDenies(t *testing.T) {
+	for _, a := range []Answer{{Behavior: Deny}, {Behavior: Ask}, {}, {Behavior: 77}} {
+		v, _ := evaluator(t, spec{}, &person{answers: []Answer{a}})
+		res := can(t, v, using("Bash", "npm i"))
+		if res.Behavior != Deny || res.By != "person" || !strings.Contains(res.Message, "Denied by the person") {
+			t.Errorf("%+v: %+v", a, res)
+		}
+	}
+	v, _ := evaluator(t, spec{}, &person{answers: []Answer{{Behavior: Deny, Message: "use pnpm", Input: json.RawMessage(`{}`)}}})
+	if res := can(t, v, using("Bash", "npm i")); res.Message != "use pnpm" || res.UpdatedInput != nil {
+		t.Errorf("%+v", res)
+	}
+}
+
+// "Session adds the rules of Request.Decision.Unapproved to the session."
+func TestForTheSession(t *testing.T) {
+	p := &person{answers: []Answer{{Behavior: Allow, Session: true}}}
+	v, _ := evaluator(t, spec{allow: "Read"}, p)
+	can(t, v, using("Bash", "npm i; npm test"))
+	for _, line := range []string{"npm i", "npm test", "npm test; npm i"} {
+		if res := can(t, v, using("Bash", line)); res.Behavior != Allow || res.Layer != LayerSessionAllow {
+			t.Errorf("%s: %s", line, outcome(res.Decision))
+		}
+	}
+	if res := can(t, v, using("Bash", "npm ci")); res.Behavior != Deny {
+		t.Errorf("npm ci: %s", outcome(res.Decision))
+	}
+}
+
+func TestWhatIsNotKeptForTheSession(t *testing.T) {
+	once := Answer{Behavior: Allow, Session: true}
+	tests := []struct {
+		name, line string
+		s          spec
+	}{
+		{"tier 3", "rm -rf x", spec{risk: true, ask: "Bash(rm:*)"}},
+		{"opaque", "python3 -c 'x'", spec{allow: "Read"}},
+		{"held", "$x", spec{allow: "Bash", deny: "Bash(rm:*)"}},
+	}
+	for _, tt := range tests {
+		p := &person{answers: []Answer{once}}
+		v, _ := evaluator(t, tt.s, p)
+		if res := can(t, v, using("Bash", tt.line)); res.Behavior != Allow || !strings.Contains(res.Reason, "approved once") {
+			t.Errorf("%s: %s %q", tt.name, outcome(res.Decision), res.Reason)
+		}
+		if res := can(t, v, using("Bash", tt.line)); res.Behavior != Deny || len(p.asked) != 2 {
+			t.Errorf("%s: the second time %s", tt.name, outcome(res.Decision))
+		}
+	}
+	v, _ := evaluator(t, spec{}, &person{answers: []Answer{once}})
+	v.Session = nil
+	if res := can(t, v, using("Bash", "npm i")); res.Behavior != Allow || !strings.Contains(res.Reason, "not for the session") {
+		t.Errorf("%+v", res)
+	}
+}
+
+// "edit (decided anew before it runs)"
+func TestEditedInput(t *testing.T) {
+	edit := func(line string) Answer {
+		input, _ := json.Marshal(map[string]string{"command": line})
+		return Answer{Behavior: Allow, Input: input}
+	}
+	s := spec{allow: "Bash(ls:*)", deny: "Bash(rm:*)"}
+	tests := []struct {
+		name    string
+		answers []Answer
+		want    string
+		runs    string
+	}{
+		{"to what a rule allows", []Answer{edit("ls")}, "allow default Bash(ls:*)", `{"command":"ls"}`},
+		{"to what a rule denies", []Answer{edit("rm x")}, "deny deny-list Bash(rm:*)", ""},
+		{"to what is asked, then approved", []Answer{edit("npm ci"), {Behavior: Allow}}, "allow allow-list", `{"command":"npm ci"}`},
+		{"to what is asked, then denied", []Answer{edit("npm ci"), {Behavior: Deny}}, "deny allow-list", ""},
+		{"to the same", []Answer{edit("npm i")}, "allow allow-list", `{"command":"npm i"}`},
+		{"to the same in other spelling", []Answer{{Behavior: Allow, Input: json.RawMessage(` {"command" : "npm\u0020i"}`)}}, "allow allow-list", `{"command":"npm i"}`},
+		{"to what is malformed", []Answer{{Behavior: Allow, Input: json.RawMessage(`{"command":"ls"`)}}, "deny guard", ""},
+	}
+	for _, tt := range tests {
+		v, b := evaluator(t, s, &person{answers: tt.answers})
+		res := can(t, v, using("Bash", "npm i"))
+		if got := outcome(res.Decision); got != tt.want || string(res.UpdatedInput) != tt.runs || res.By != "person" {
+			t.Errorf("%s: %s %s by %s", tt.name, got, res.UpdatedInput, res.By)
+		}
+		if string(b.records[0].Use.Input) != `{"command":"npm i"}` {
+			t.Errorf("%s: the record keeps %s", tt.name, b.records[0].Use.Input)
+		}
+	}
+}
+
+func TestEndlessEdits(t *testing.T) {
+	p := &person{}
+	for i := range maxEdits + 1 {
+		input, _ := json.Marshal(map[string]string{"command": "npm run " + strings.Repeat("x", i+1)})
+		p.answers = append(p.answers, Answer{Behavior: Allow, Input: input})
+	}
+	v, b := evaluator(t, spec{}, p)
+	res, err := v.CanUseTool(context.Background(), using("Bash", "npm i"))
+	if err == nil || res.Behavior != Deny || len(p.asked) != maxEdits || len(b.records) != 1 {
+		t.Errorf("%+v %v after %d questions", res, err, len(p.asked))
+	}
+}
+
+// What is said while the person thinks holds.
+func TestDeniedWhileAsking(t *testing.T) {
+	p := &person{answers: []Answer{{Behavior: Allow}, {Behavior: Allow}}}
+	v, _ := evaluator(t, spec{}, p)
+	p.before = func() { v.Session.Pause("too many tries") }
+	if res := can(t, v, using("Bash", "npm i")); res.Behavior != Deny || res.Layer != LayerGuard || res.By != "rule" {
+		t.Errorf("%+v", res)
+	}
+	v.Session.Resume()
+	p.before = func() {
+		if err := v.Session.Deny("Bash(npm:*)"); err != nil {
+			t.Error(err)
+		}
+	}
+	if res := can(t, v, using("Bash", "npm i")); res.Behavior != Deny || res.Layer != LayerSessionDeny {
+		t.Errorf("%+v", res)
+	}
+}
+
+// "AskUserQuestion … the answers go back as updatedInput.answers; with nobody
+// there it is denied."
+func TestQuestion(t *testing.T) {
+	question := `{"questions":[{"question":"Which?","options":[{"label":"a"},{"label":"b"}]}]}`
+	answered := `{"questions":[{"question":"Which?","options":[{"label":"a"},{"label":"b"}]}],"answers":{"Which?":"a"}}`
+	other := `{"questions":[{"question":"Allow all?"}],"answers":{"Which?":"a"}}`
+	use := using("AskUserQuestion", question)
+
+	v, _ := evaluator(t, spec{allow: "Read"}, &person{answers: []Answer{{Behavior: Allow, Input: json.RawMessage(answered)}}})
+	res := can(t, v, use)
+	if res.Behavior != Allow || string(res.UpdatedInput) != answered || res.By != "person" {
+		t.Errorf("%+v", res)
+	}
+	bad := []Answer{
+		{Behavior: Allow},
+		{Behavior: Allow, Input: json.RawMessage(question)},
+		{Behavior: Allow, Input: json.RawMessage(other)},
+		{Behavior: Allow, Input: json.RawMessage(`{"answers":{}`)},
+		{Behavior: Allow, Input: json.RawMessage(`{"answers":"a"}`)},
+	}
+	for _, a := range bad {
+		v, b := evaluator(t, spec{}, &person{answers: []Answer{a}})
+		res, err := v.CanUseTool(context.Background(), use)
+		if err == nil || res.Behavior != Deny || res.UpdatedInput != nil || len(b.records) != 1 {
+			t.Errorf("%s: %+v %v", a.Input, res, err)
+		}
+	}
+	v, _ = evaluator(t, spec{}, nil)
+	if res := can(t, v, use); res.Behavior != Deny {
+		t.Errorf("%+v", res)
+	}
+	v, _ = evaluator(t, spec{mode: "dontAsk"}, &person{answers: []Answer{{Behavior: Allow, Input: json.RawMessage(answered)}}})
+	if res := can(t, v, use); res.Behavior != Deny {
+		t.Errorf("%+v", res)
+	}
+	if err := answers(json.RawMessage(`{`), json.RawMessage(`{"answers":{}}`)); err == nil {
+		t.Error("a malformed question is answered")
+	}
+}
+
+// "A decision that cannot be recorded is a deny."
+func TestUnrecordable(t *testing.T) {
+	full := errors.New("disk full")
+	for name, rec := range map[string]Recorder{"error": &book{err: full}, "none": nil, "panic": recorderFunc(func() { panic("x") })} {
+		v, _ := evaluator(t, spec{allow: "Bash"}, nil)
+		v.Recorder = rec
+		res, err := v.CanUseTool(context.Background(), using("Bash", "ls"))
+		if err == nil || res.Behavior != Deny || res.UpdatedInput != nil || res.Layer != LayerGuard {
+			t.Errorf("%s: %+v %v", name, res, err)
+		}
+		if name == "error" && !errors.Is(err, full) {
+			t.Error(err)
+		}
+		if !strings.Contains(res.Message, "cannot be recorded") {
+			t.Errorf("%s: message %q", name, res.Message)
+		}
+	}
+}
+
+type recorderFunc func()
+
+func (f recorderFunc) Record(context.Context, Record) error { f(); return nil }
+
+// The record is there before the answer goes out.
+func TestRecordedBeforeAnswered(t *testing.T) {
+	v, _ := evaluator(t, spec{allow: "Bash"}, nil)
+	answered := make(chan Result, 1)
+	entered, finish := make(chan struct{}), make(chan struct{})
+	v.Recorder = recorderFunc(func() {
+		close(entered)
+		<-finish
+	})
+	go func() {
+		res, _ := v.CanUseTool(context.Background(), using("Bash", "ls"))
+		answered <- res
+	}()
+	<-entered
+	select {
+	case <-answered:
+		t.Fatal("answered before the record was written")
+	default:
+	}
+	close(finish)
+	if res := <-answered; res.Behavior != Allow {
+		t.Errorf("%+v", res)
+	}
+}
+
+type approverFunc func() (Answer, error)
+
+func (f approverFunc) Approve(context.Context, Request) (Answer, error) { return f() }
+
+type badFS struct{ fakeFS }
+
+func (badFS) Resolve(string) (string, bool) { panic("loop") }
+
+type ceilingFunc func(line string, facts *shell.Facts) string
+
+func (f ceilingFunc) Forbid(line string, facts *shell.Facts) string { return f(line, facts) }
+
+// "a caught panic" never allows.
+func TestPanics(t *testing.T) {
+	v, b := evaluator(t, spec{}, approverFunc(func() (Answer, error) { panic("x") }))
+	if res := can(t, v, using("Bash", "npm i")); res.Behavior != Deny || !strings.Contains(res.Message, "the approver failed: x") {
+		t.Errorf("%+v", res)
+	}
+	v, b = evaluator(t, spec{allow: "Read"}, nil)
+	v.Env = badFS{}
+	if res := can(t, v, using("Read", "a")); res.Behavior != Deny || res.Layer != LayerGuard || len(b.records) != 1 {
+		t.Errorf("%+v", res)
+	}
+	v, _ = evaluator(t, spec{allow: "Bash"}, nil)
+	v.Ceiling = ceilingFunc(func(string, *shell.Facts) string { panic("x") })
+	if res := can(t, v, using("Bash", "ls")); res.Behavior != Deny {
+		t.Errorf("%+v", res)
+	}
+}
+
+// "A whitelist is a further gate for command actions only": it can only
+// forbid.
+func TestCeiling(t *testing.T) {
+	v, _ := evaluator(t, spec{allow: "Bash; Read", sessionAllow: "Bash", mode: "bypassPermissions", deny: "Bash(rm:*)"}, nil)
+	v.Ceiling = ceilingFunc(func(line string, f *shell.Facts) string {
+		if len(f.Actions) == 0 || strings.HasPrefix(line, "npm") {
+			return "npm is not whitelisted"
+		}
+		return ""
+	})
+	for line, want := range map[string]string{
+		"npm i": "deny allow-list", "ls": "allow session-allow Bash", "rm x": "deny deny-list Bash(rm:*)",
+	} {
+		if res := can(t, v, using("Bash", line)); outcome(res.Decision) != want {
+			t.Errorf("%s: %s", line, outcome(res.Decision))
+		}
+	}
+	if res := can(t, v, using("Read", "npm")); res.Behavior != Allow {
+		t.Errorf("%+v", res)
+	}
+	if d := Evaluate(v.Policy, v.Session, &ToolUse{Tool: "Bash", Input: json.RawMessage(`{"command":"npm i"}`)}, nil, nil); d.Behavior != Allow {
+		t.Errorf("Evaluate has no ceiling: %+v", d)
+	}
+}
+
+func TestSession(t *testing.T) {
+	s := NewSession(place)
+	for _, bad := range []string{"", "Bash(", "bash", "*"} {
+		if err := s.Allow(bad); err == nil {
+			t.Errorf("Allow(%q) is no error", bad)
+		}
+	}
+	if err := s.Deny("Bash()"); err == nil || !strings.Contains(err.Error(), `session rule "Bash()"`) {
+		t.Error(err)
+	}
+	ask := parseRules(t, patterns.Ask, "Bash", "x")
+	if err := s.Add(ask...); err == nil {
+		t.Error("an ask rule was added")
+	}
+	if n := s.standing().allow.Len() + s.standing().deny.Len(); n != 0 {
+		t.Errorf("%d rules after errors", n)
+	}
+	var zero Session
+	if err := zero.Allow("Bash(ls:*)"); err != nil || zero.standing().allow.Len() != 1 {
+		t.Error(err)
+	}
+	var none *Session
+	if none.standing().allow.Len() != 0 || none.standing().paused {
+		t.Error("a nil session is not empty")
+	}
+}
+
+// A decision sees one state of the session; adding and pausing go on beside
+// it. For the race detector.
+func TestSessionIsConcurrent(t *testing.T) {
+	v, b := evaluator(t, spec{allow: "Read"}, nil)
+	const n = 20
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Add(2)
+		go func() {
+			defer wg.Done()
+			for i := range n {
+				if err := v.Session.Allow("Bash(npm run " + strings.Repeat("x", i+1) + ")"); err != nil {
+					t.Error(err)
+				}
+				v.Session.Pause("for a moment")
+				v.Session.Resume()
+			}
+		}()
+		go func() {
+			defer wg.Done()
+			for range n {
+				res, err := v.CanUseTool(context.Background(), using("Bash", "npm run x"))
+				if err != nil || res.Behavior != Allow && res.Behavior != Deny {
+					t.Errorf("%+v %v", res, err)
+				}
+			}
+		}()
+	}
+	wg.Wait()
+	if len(b.records) != 4*n || v.Session.standing().allow.Len() != 4*n {
+		t.Errorf("%d records, %d rules", len(b.records), v.Session.standing().allow.Len())
+	}
+	if res := can(t, v, using("Bash", "npm run x")); res.Layer != LayerSessionAllow {
+		t.Errorf("%+v", res)
+	}
+}
+
+// Seed 3, use case 1: "Git commands, npm commands, etc. execute freely.
+// Dangerous commands require approval."
+func TestSeedUseCase1(t *testing.T) {
+	for _, riskOn := range []bool{true, false} {
+		check(t, spec{allow: "Bash", ask: "Bash(rm:*); Bash(sudo:*); Bash(dd:*)", risk: riskOn},
+			row{"Bash: git status", "allow default Bash"},
+			row{"Bash: npm install", "allow default Bash"},
+			row{"Bash: git push origin main", "allow default Bash"},
+			row{"Bash: rm ~/.pm/secret_key_backup.txt", "ask ask-list Bash(rm:*)"},
+			row{"Bash: rm -rf build", "ask ask-list Bash(rm:*)"},
+			row{"Bash: sudo apt install x", "ask ask-list Bash(sudo:*)"},
+			row{"Bash: dd if=a of=b", "ask ask-list Bash(dd:*)"},
+			row{"Bash: git status && rm x", "ask ask-list Bash(rm:*)"},
+			row{"Read: a", "ask allow-list"},
+		)
+	}
+}
+
+// Seed 3, use case 2: "Fast development workflow, but critical operations
+// require confirmation."
+func TestSeedUseCase2(t *testing.T) {
+	check(t, spec{
+		mode: "acceptEdits", allow: "Read; Glob; Grep; Bash",
+		ask: "Bash(npm install:*); Bash(git push:*)",
+	},
+		row{"Edit: src/a.go", "allow mode"},
+		row{"Write: src/new.go", "allow mode"},
+		row{"Read: src/a.go", "allow default Read"},
+		row{"Grep: src", "allow default Grep"},
+		row{"Bash: npm test", "allow default Bash"},
+		row{"Bash: npm install left-pad", "ask ask-list Bash(npm install:*)"},
+		row{"Bash: git push", "ask ask-list Bash(git push:*)"},
+		row{"Bash: git -C sub push --force", "ask ask-list Bash(git push:*)"},
+		row{"WebFetch: https://example.com/", "deny allow-list"},
+	)
+}

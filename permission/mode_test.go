@@ -1,0 +1,244 @@
+package permission
+
+import (
+	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+)
+
+// The rows of design section 5.
+
+// "acceptEdits: allows write actions inside the workspace, and the command
+// action of a program whose purpose is to write its operands when all of them
+// lie inside; any other command still needs its own cover."
+func TestAcceptEdits(t *testing.T) {
+	s := spec{mode: "acceptEdits", unlisted: UnlistedAsk, allow: "Bash(echo:*); Read"}
+	check(t, s,
+		row{"Edit: src/a.go", "allow mode"},
+		row{"Write: /home/dev/proj/new", "allow mode"},
+		row{"MultiEdit: a", "allow mode"},
+		row{"NotebookEdit: a.ipynb", "allow mode"},
+		row{"Bash: touch src/a", "allow mode"},
+		row{"Bash: mkdir -p a/b && touch a/b/c", "allow mode"},
+		row{"Bash: cp a b", "allow mode"},
+		row{"Bash: mv a b", "allow mode"},
+		row{"Bash: rm a", "allow mode"},
+		row{"Bash: echo x > out", "allow default Bash(echo:*)"},
+		row{"Bash: cd sub && touch x", "ask allow-list"},
+		// outside, or not known to be inside
+		row{"Edit: /etc/hosts", "ask allow-list"},
+		row{"Edit: ../x", "ask allow-list"},
+		row{"Bash: touch /tmp/x", "ask allow-list"},
+		row{"Bash: touch a /tmp/x", "ask allow-list"},
+		row{"Bash: cp /etc/passwd b", "ask allow-list"},
+		row{`Bash: touch "$f"`, "ask allow-list"},
+		row{"Bash: echo x > /tmp/x", "ask allow-list"},
+		row{"Bash: echo x > $f", "ask allow-list"},
+		// no purpose, no mode
+		row{"Bash: npm install", "ask allow-list"},
+		row{"Bash: sort -o out in", "ask allow-list"},
+		row{"Bash: tee out", "ask allow-list"},
+		row{"Bash: touch a; npm install", "ask allow-list"},
+		row{"Bash: ./touch a", "ask allow-list"},
+		row{"Bash: FOO=1 touch a", "ask allow-list"},
+		row{"Bash: touch $(npm install)", "ask allow-list"},
+		row{"Bash: mkdir", "ask allow-list"},
+		row{"Bash: $x a", "ask allow-list"},
+	)
+}
+
+// "Not where an ask rule with a specifier names that path."
+func TestAskWithSpecifierBeatsAcceptEdits(t *testing.T) {
+	s := spec{mode: "acceptEdits", ask: "Edit(*.lock); Bash(mv:*); Read(./.env)"}
+	check(t, s,
+		row{"Edit: go.lock", "ask ask-list Edit(*.lock)"},
+		row{"Edit: sub/go.lock", "ask ask-list Edit(*.lock)"},
+		row{"Bash: touch go.lock", "ask default"}, // the command has no cover left
+		row{"Bash: touch go.mod", "allow mode"},
+		row{"Bash: mv a b", "ask ask-list Bash(mv:*)"},
+		row{"Edit: .env", "allow mode"},
+	)
+	// A bare ask does not take the mode away.
+	check(t, spec{mode: "acceptEdits", ask: "Edit; Bash"}, row{"Edit: a", "allow mode"}, row{"Bash: touch a", "allow mode"})
+	g := patterns.GranularSpec{Tools: []string{"Edit"}, Paths: []string{"db/**"}, Action: patterns.Ask}
+	check(t, spec{mode: "acceptEdits", rules: []patterns.GranularSpec{g}},
+		row{"Edit: db/schema.sql", "ask rules " + granularName(t, g)},
+		row{"Edit: a", "allow mode"},
+	)
+}
+
+// "Protected paths: a mode never answers for them."
+func TestProtectedPaths(t *testing.T) {
+	s := spec{mode: "acceptEdits", allow: "Read", unlisted: UnlistedAsk}
+	protected := []row{
+		{"Edit: .git/hooks/pre-commit", "ask allow-list"},
+		{"Edit: .git/config", "ask allow-list"},
+		{"Edit: sub/module/.git/config", "ask allow-list"},
+		{"Edit: .GIT/hooks/x", "ask allow-list"},
+		{"Edit: .mcp.json", "ask allow-list"},
+		{"Edit: .vscode/tasks.json", "ask allow-list"},
+		{"Edit: .vscode", "ask allow-list"},
+		{"Edit: .claude/agents/x.md", "ask allow-list"},
+		{"Edit: .bashrc", "ask allow-list"},
+		{"Edit: x/../.envrc", "ask allow-list"},
+		{"Edit: link/hooks/pre-commit", "ask allow-list"},
+		{"Bash: echo x > .git/hooks/pre-commit", "ask allow-list"},
+		{"Bash: touch .git/hooks/pre-commit", "ask allow-list"},
+		{"Bash: touch a .mcp.json", "ask allow-list"},
+		{"Bash: mv x .husky/pre-commit", "ask allow-list"},
+		{"Bash: chmod -R 777 .", "ask allow-list"},
+	}
+	s.env = fakeFS{links: map[string]string{workspace + "/link": workspace + "/.git"}}
+	check(t, s, protected...)
+	check(t, s,
+		row{"Edit: .gitignore", "allow mode"},
+		row{"Edit: git/hooks/x", "allow mode"},
+		row{"Edit: .vscode/notes.md", "allow mode"},
+		row{"Edit: bashrc", "allow mode"},
+		row{"Edit: x.mcp.json", "allow mode"},
+	)
+	// A rule of the user's answers for them.
+	s.allow = "Edit(.mcp.json); Bash(touch:*)"
+	check(t, s,
+		row{"Edit: .mcp.json", "allow default Edit(.mcp.json)"},
+		row{"Bash: touch .git/hooks/x", "allow default Bash(touch:*)"},
+		row{"Bash: touch .git/hooks/x; touch a", "allow default Bash(touch:*)"},
+	)
+}
+
+// "bypassPermissions: allows everything that reaches it. Hard denies, held
+// asks and protected paths stand."
+func TestBypass(t *testing.T) {
+	s := spec{mode: "bypassPermissions", ask: "Bash(git push:*)", deny: "Bash(curl:*)"}
+	check(t, s,
+		row{"Bash: npm install", "allow mode"},
+		row{"Bash: git push", "allow mode"},
+		row{"Bash: echo x > /tmp/x", "allow mode"},
+		row{"Bash: curl x.example", "deny deny-list Bash(curl:*)"},
+		row{"Bash: $x", "ask deny-list Bash(curl:*) held"},
+		row{"Edit: /etc/hosts", "allow mode"},
+		row{"mcp__x__y: {}", "allow mode"},
+		row{"Edit: .git/hooks/x", "ask default"},
+		row{"Edit: /etc/crontab", "ask default"},
+		row{"Edit: /home/dev/.ssh/authorized_keys", "ask default"},
+		row{"Bash: echo x >> ~/.bashrc", "ask default"},
+		row{"Bash: touch .git/hooks/x", "ask default"},
+		row{"Bash: python3 -c 'print(1)'", "ask deny-list Bash(curl:*) held"},
+	)
+	check(t, spec{mode: "bypassPermissions"},
+		row{"Bash: python3 -c 'print(1)'", "allow mode"},
+		row{"Bash: eval \"$x\"", "allow mode"},
+		row{"Bash: rm -rf ~", "deny guard"},
+		row{"ExitPlanMode: {}", "ask default held"},
+	)
+	// The gate is not reached either.
+	check(t, spec{mode: "bypassPermissions", allow: "Read"}, row{"Bash: npm i", "allow mode"})
+}
+
+// "plan: only denies: whatever is neither tier 1, a read, a fetch nor
+// housekeeping is denied with plan mode (always by the catalogue, also with
+// risk = off)".
+func TestPlan(t *testing.T) {
+	for _, riskOn := range []bool{true, false} {
+		s := spec{mode: "plan", risk: riskOn, allow: "Bash; Read; Edit; WebFetch; mcp__x", sessionAllow: "Edit"}
+		check(t, s,
+			row{"Bash: ls -la", "allow default Bash"},
+			row{"Bash: cat a | head", "allow default Bash"},
+			row{"Read: a", "allow default Read"},
+			row{"WebFetch: https://example.com/", "allow default WebFetch"},
+			row{"TodoWrite: {}", "allow default"},
+			row{"Agent: {}", "allow default"},
+			row{"Edit: a", "deny mode"},
+			row{"Bash: touch a", "deny mode"},
+			row{"Bash: ls > a", "deny mode"},
+			row{"Bash: ls; npm i", "deny mode"},
+			row{"Bash: python3 -c 'x'", "deny mode"},
+			row{"mcp__x__y: {}", "deny mode"},
+			row{"ExitPlanMode: {}", "ask default held"},
+			row{"AskUserQuestion: {}", "ask default held"},
+		)
+	}
+	// It answers nothing else: a read still needs its rule.
+	check(t, spec{mode: "plan", allow: "Bash"}, row{"Read: a", "deny allow-list"})
+	check(t, spec{mode: "plan"}, row{"Read: a", "allow default"}, row{"Read: /etc/x", "ask default"})
+}
+
+func TestInvalidModeDenies(t *testing.T) {
+	for _, p := range []*Policy{nil, {}, {Mode: 200}} {
+		use := using("Read", "a")
+		if d := Evaluate(p, nil, &use, fakeFS{}, nil); d.Behavior != Deny || d.Layer != LayerGuard {
+			t.Errorf("%+v: %s", p, outcome(d))
+		}
+	}
+	if d := Evaluate(spec{}.policy(t), nil, nil, nil, nil); d.Behavior != Deny {
+		t.Error(outcome(d))
+	}
+}
+
+// Design section 3.3.
+func TestSpecialTools(t *testing.T) {
+	s := spec{allow: "AskUserQuestion; ExitPlanMode; Bash", sessionAllow: "AskUserQuestion; ExitPlanMode", mode: "bypassPermissions"}
+	check(t, s, row{"AskUserQuestion: {}", "ask default held"}, row{"ExitPlanMode: {}", "ask default held"})
+	s.deny = "AskUserQuestion; ExitPlanMode; TodoWrite; Monitor"
+	check(t, s,
+		row{"AskUserQuestion: {}", "deny deny-list AskUserQuestion"},
+		row{"ExitPlanMode: {}", "deny deny-list ExitPlanMode"},
+		row{"TodoWrite: {}", "deny deny-list TodoWrite"},
+		row{"Monitor: ls", "deny deny-list Monitor"},
+	)
+	use := using("AskUserQuestion", "{}")
+	if d := (spec{}).decideOn(t, use); !d.Question || len(d.Unapproved) != 0 {
+		t.Errorf("%+v", d)
+	}
+	if d := (spec{}).decideOn(t, using("ExitPlanMode", "{}")); d.Question || len(d.Unapproved) != 1 || d.Unapproved[0].Rule != "" {
+		t.Errorf("%+v", d)
+	}
+}
+
+// "Housekeeping counts as listed, in every mode; still subject to deny and
+// ask. A closed list."
+func TestHousekeeping(t *testing.T) {
+	names := []string{
+		"TodoWrite", "TaskCreate", "TaskGet", "TaskList", "TaskUpdate", "TaskOutput", "TaskStop",
+		"ToolSearch", "ListAgents", "ReportFindings", "EnterPlanMode", "Agent", "Task", "SendMessage",
+	}
+	if len(names) != len(housekeeping) {
+		t.Errorf("%d housekeeping tools, want %d", len(housekeeping), len(names))
+	}
+	for _, name := range names {
+		for _, mode := range []string{"default", "acceptEdits", "plan", "dontAsk"} {
+			check(t, spec{mode: mode, allow: "Read", risk: true}, row{name + ": {}", "allow default"})
+		}
+		check(t, spec{deny: name}, row{name + ": {}", "deny deny-list " + name})
+		check(t, spec{allow: name, ask: name}, row{name + ": {}", "ask ask-list " + name})
+	}
+	check(t, spec{allow: "Read"}, row{"Skill: {\"skill\":\"x\"}", "ask allow-list"}, row{"CronCreate: {}", "ask allow-list"})
+}
+
+// "Monitor runs a command and is decided as one."
+func TestMonitor(t *testing.T) {
+	s := spec{allow: "Bash(tail:*)", ask: "Bash(git:*)", deny: "Bash(rm:*)"}
+	check(t, s,
+		row{"Monitor: tail -f log", "allow default Bash(tail:*)"},
+		row{"Monitor: git log", "ask allow-list"},
+		row{"Monitor: tail -f log; rm x", "deny deny-list Bash(rm:*)"},
+	)
+	check(t, spec{allow: "Monitor"}, row{"Monitor: ls", "ask allow-list"})
+	check(t, spec{allow: "Bash", ask: "Monitor"}, row{"Monitor: ls", "ask ask-list Monitor"}, row{"Bash: ls", "allow default Bash"})
+}
+
+// A deny for Bash as a whole sees lines that run no command.
+func TestBareBashDeny(t *testing.T) {
+	check(t, spec{deny: "Bash", allow: "Edit"},
+		row{"Bash: ls", "deny deny-list Bash"},
+		row{"Bash: > x", "deny deny-list Bash"},
+		row{"Bash: x=1", "deny deny-list Bash"},
+		row{"Bash: # nothing", "deny deny-list Bash"},
+		row{"Edit: x", "allow default Edit"},
+	)
+	check(t, spec{allow: "Edit; Bash(ls:*)", deny: "Bash(rm:*)"},
+		row{"Bash: > x", "allow default Edit"},
+		row{"Bash: x=1", "allow default"},
+		row{"Bash: # nothing", "allow default"},
+	)
+}

@@ -1,0 +1,194 @@
+package permission
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/modes"
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+)
+
+const (
+	workspace = "/home/dev/proj"
+	home      = "/home/dev"
+)
+
+var place = patterns.Place{Workspace: workspace, Home: home}
+
+// spec is a policy and a session as a test writes them. Rules are separated by
+// "; ".
+type spec struct {
+	mode                      string // "" is default
+	allow, ask, deny          string
+	sessionAllow, sessionDeny string
+	rules                     []patterns.GranularSpec
+	unlisted                  Unlisted
+	risk                      bool // tiers are on
+	noCatastrophic            bool
+	guarded                   []string
+	env                       Env
+	paused                    string
+	dir                       string // "" is the workspace, "?" is unknown
+}
+
+func parseRules(t testing.TB, list patterns.List, text, source string) []*patterns.Rule {
+	t.Helper()
+	var rules []*patterns.Rule
+	for _, one := range strings.Split(text, "; ") {
+		if one == "" {
+			continue
+		}
+		r, _, err := patterns.Parse(one, list, patterns.Source{Name: source})
+		if err != nil {
+			t.Fatalf("rule %q: %v", one, err)
+		}
+		rules = append(rules, r)
+	}
+	return rules
+}
+
+func set(t testing.TB, list patterns.List, text, source string) *patterns.Set {
+	t.Helper()
+	return patterns.NewSet(place, parseRules(t, list, text, source)...)
+}
+
+func (s spec) policy(t testing.TB) *Policy {
+	t.Helper()
+	mode := modes.Default
+	if s.mode != "" {
+		var err error
+		if mode, err = modes.Parse(s.mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := &Policy{
+		Mode:           mode,
+		Allow:          set(t, patterns.Allow, s.allow, "--allow"),
+		Ask:            set(t, patterns.Ask, s.ask, "--ask"),
+		Deny:           set(t, patterns.Deny, s.deny, "--deny"),
+		Unlisted:       s.unlisted,
+		RiskOff:        !s.risk,
+		NoCatastrophic: s.noCatastrophic,
+		Guarded:        s.guarded,
+		Place:          place,
+	}
+	for _, g := range s.rules {
+		c, err := patterns.CompileGranular(g, place)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Rules = append(p.Rules, c)
+	}
+	return p
+}
+
+func (s spec) session(t testing.TB) *Session {
+	t.Helper()
+	ses := NewSession(place)
+	if err := ses.Add(parseRules(t, patterns.Allow, s.sessionAllow, "session")...); err != nil {
+		t.Fatal(err)
+	}
+	if err := ses.Add(parseRules(t, patterns.Deny, s.sessionDeny, "session")...); err != nil {
+		t.Fatal(err)
+	}
+	if s.paused != "" {
+		ses.Pause(s.paused)
+	}
+	return ses
+}
+
+// decideOn evaluates a tool use under the spec.
+func (s spec) decideOn(t testing.TB, use ToolUse) Decision {
+	t.Helper()
+	switch s.dir {
+	case "":
+		use.Dir = workspace
+	case "?":
+	default:
+		use.Dir = s.dir
+	}
+	env := s.env
+	if env == nil {
+		env = fakeFS{}
+	}
+	return Evaluate(s.policy(t), s.session(t), &use, env, nil)
+}
+
+// fakeFS is a file system in memory: links from one path to another, and the
+// files that exist.
+type fakeFS struct {
+	links map[string]string
+	files []string
+}
+
+func (f fakeFS) Resolve(path string) (string, bool) {
+	for from, to := range f.links {
+		if path == from || strings.HasPrefix(path, from+"/") {
+			return to + path[len(from):], to != ""
+		}
+	}
+	return path, true
+}
+
+func (f fakeFS) Below(dir string, rule *patterns.Rule, hidden bool) bool {
+	for _, file := range f.files {
+		if !strings.HasPrefix(file, dir+"/") || !hidden && strings.Contains(file, "/.") {
+			continue
+		}
+		if strings.Contains(rule.String(), file[strings.LastIndexByte(file, '/')+1:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// using returns a tool use: a command line for Bash, a path for the file
+// tools, a URL for WebFetch; other tools get the text as JSON.
+func using(tool, text string) ToolUse {
+	t, known := tools[tool]
+	if !known {
+		if text == "" {
+			text = "{}"
+		}
+		return ToolUse{ID: "t1", Tool: tool, Input: json.RawMessage(text)}
+	}
+	fields := map[string]string{t.field: text}
+	if t.glob != "" {
+		fields[t.glob] = "*"
+	}
+	input, err := json.Marshal(fields)
+	if err != nil {
+		panic(err)
+	}
+	return ToolUse{ID: "t1", Tool: tool, Input: input}
+}
+
+// outcome writes a decision as tests expect it: "deny deny-list Bash(rm:*)".
+func outcome(d Decision) string {
+	s := fmt.Sprintf("%v %v", d.Behavior, d.Layer)
+	if d.Rule != "" {
+		s += " " + d.Rule
+	}
+	if d.Held {
+		s += " held"
+	}
+	return s
+}
+
+type row struct {
+	use  string // "Bash: ls", "Edit: src/a.go"
+	want string
+}
+
+func check(t *testing.T, s spec, rows ...row) {
+	t.Helper()
+	for _, r := range rows {
+		tool, text, _ := strings.Cut(r.use, ": ")
+		d := s.decideOn(t, using(tool, text))
+		if got := outcome(d); got != r.want {
+			t.Errorf("%s\n got %s (%s)\nwant %s", r.use, got, d.Reason, r.want)
+		}
+	}
+}

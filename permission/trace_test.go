@@ -1,0 +1,110 @@
+package permission
+
+import (
+	"strings"
+	"testing"
+)
+
+func explain(t *testing.T, s spec, use ToolUse) (*Trace, Decision) {
+	t.Helper()
+	use.Dir = workspace
+	tr := &Trace{}
+	return tr, Evaluate(s.policy(t), s.session(t), &use, fakeFS{}, tr)
+}
+
+// A trace shows every layer's answer, also of those that were not asked.
+func TestTrace(t *testing.T) {
+	s := spec{
+		mode: "bypassPermissions", allow: "Bash(npm:*)", ask: "Bash(npm install:*)",
+		deny: "Bash(rm:*)", sessionAllow: "Bash(npm install)",
+	}
+	tr, d := explain(t, s, using("Bash", "npm install"))
+	if outcome(tr.Decision) != outcome(d) || len(tr.Actions) == 0 {
+		t.Fatalf("%+v", tr)
+	}
+	a := tr.Actions[0]
+	want := []string{
+		"session-allow allow Bash(npm install) session",
+		"mode allow  ",
+		"allow-list - Bash(npm:*) --allow",
+		"ask-list ask Bash(npm install:*) --ask",
+		"default allow Bash(npm:*) --allow",
+	}
+	var got []string
+	for _, s := range a.Steps {
+		behavior := "-"
+		if s.Behavior != 0 {
+			behavior = s.Behavior.String()
+		}
+		got = append(got, s.Layer.String()+" "+behavior+" "+s.Rule+" "+s.Source.Name)
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if a.Decides != 0 || a.Action != "run npm install" || a.Pos != 0 || a.End != len("npm install") {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestTraceNearMiss(t *testing.T) {
+	tr, _ := explain(t, spec{allow: "Bash(git status); Bash(git push origin dev:*); Read"}, using("Bash", "git push origin main"))
+	a := tr.Actions[0]
+	if a.NearMiss != "Bash(git push origin dev:*)" || a.Missed == "" || a.NearMissSource.Name != "--allow" {
+		t.Errorf("%+v", a)
+	}
+	tr, _ = explain(t, spec{allow: "Read; Bash(ls:*)"}, using("Bash", "git push"))
+	if a := tr.Actions[0]; a.NearMiss != "" {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestTraceDecides(t *testing.T) {
+	tests := []struct {
+		s          spec
+		line, want string
+	}{
+		{spec{allow: "Bash", deny: "Bash(rm:*)"}, "rm x", "deny-list"},
+		{spec{mode: "bypassPermissions", deny: "Bash(rm:*)"}, "$x", "deny-list"},
+		{spec{allow: "Bash(ls:*)", ask: "Bash(npm:*)"}, "npm i", "allow-list"},
+		{spec{risk: true}, "rm -rf x", "default"},
+		{spec{mode: "plan"}, "npm i", "mode"},
+	}
+	for _, tt := range tests {
+		tr, d := explain(t, tt.s, using("Bash", tt.line))
+		a := tr.Actions[0]
+		if a.Decides < 0 || a.Steps[a.Decides].Layer.String() != tt.want || d.Layer.String() != tt.want {
+			t.Errorf("%s: decides %d of %+v, decision %s", tt.line, a.Decides, a.Steps, outcome(d))
+		}
+	}
+	tr, _ := explain(t, spec{allow: "Bash"}, using("Bash", "rm -rf /"))
+	if tr.Wall.Layer != LayerGuard || tr.Wall.Behavior != Deny {
+		t.Errorf("%+v", tr.Wall)
+	}
+	tr, _ = explain(t, spec{allow: "Bash(cat:*)"}, using("Bash", "cat a"))
+	for _, a := range tr.Actions[1:] {
+		if !a.Free || a.Decides != -1 {
+			t.Errorf("%+v", a)
+		}
+	}
+	tr, d := explain(t, spec{}, ToolUse{})
+	if d.Behavior != Deny || outcome(tr.Decision) != "deny guard" {
+		t.Errorf("%+v", tr)
+	}
+}
+
+func TestNames(t *testing.T) {
+	if Behavior(0).String() != "deny" || Behavior(9).String() != "deny" || Allow.String() != "allow" {
+		t.Error("behavior names")
+	}
+	if Layer(0).String() != "invalid" || Layer(99).String() != "invalid" || LayerDefault.String() != "default" || LayerGuard.String() != "guard" {
+		t.Error("layer names")
+	}
+}
+
+// "Nothing cut without saying so."
+func TestLongTextIsCutAndSaysSo(t *testing.T) {
+	d := spec{}.decideOn(t, using("Bash", "echo "+strings.Repeat("é", 3000)))
+	if len(d.Reason) > 2*maxShown || !strings.Contains(d.Reason, "bytes more)") {
+		t.Error(d.Reason)
+	}
+}
