@@ -1,0 +1,355 @@
+package arch
+
+import (
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"io/fs"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/agent-wrapper/agent-wrapper"
+
+// mayImport lists the packages of the project that each may import, beside
+// internal/*. "*" is any but cmd. Tests may import what they like.
+var mayImport = map[string][]string{
+	"shell":             {},
+	"modes":             {},
+	"patterns":          {"shell"},
+	"risk":              {"shell"},
+	"permission":        {"patterns", "modes", "risk", "shell"},
+	"workspace":         {"patterns", "shell"},
+	"policy":            {"permission", "patterns", "modes", "risk", "shell", "workspace"},
+	"audit":             {"permission", "patterns", "modes", "risk", "shell"},
+	"whitelist":         {"permission", "patterns", "modes", "risk", "shell"},
+	"approval":          {"permission", "patterns", "modes", "risk", "shell"},
+	"frontmatter":       {},
+	"wrapper/claude":    {"permission", "patterns", "modes", "risk", "shell", "policy", "audit", "workspace", "approval"},
+	"wrapper/demo":      {"wrapper/claude", "permission", "patterns", "modes", "risk", "shell", "policy", "audit", "workspace"},
+	"cmd/agent-wrapper": {"*"},
+	"e2e":               {"*"},
+	"internal/":         {},
+	"docs/":             {},
+}
+
+// pure packages touch no file, process, network, clock or environment.
+var pure = []string{"permission", "patterns", "modes", "shell", "risk", "approval"}
+
+// impure are the packages of the standard library that do; with "/" at the
+// end also those below.
+var impure = []string{
+	"os", "os/", "net", "net/http", "net/http/", "net/smtp", "net/rpc", "net/rpc/", "log", "log/", "syscall", "io/ioutil",
+	"database/", "plugin", "runtime/debug", "crypto/rand", "math/rand", "math/rand/", "embed", "testing", "testing/", "unsafe",
+}
+
+// clocks are what pure packages may not use of package time.
+var clocks = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTicker", "NewTimer"}
+
+// fences say which packages may use a library outside tests.
+var fences = map[string][]string{
+	"mvdan.cc/sh/v3/syntax":        {"shell"},
+	"github.com/gobwas/glob":       {"patterns"},
+	"github.com/BurntSushi/toml":   {"internal/stricttoml", "internal/cataloggen"},
+	"github.com/google/go-cmp/cmp": {"internal/golden", "policy"},
+	"golang.org/x/net/idna":        {"patterns"},
+	"github.com/spf13/cobra":       {"cmd/agent-wrapper"},
+	"github.com/spf13/pflag":       {"cmd/agent-wrapper"},
+	"golang.org/x/term":            {"cmd/agent-wrapper", "terminal", "wrapper/claude"},
+	"golang.org/x/sys/unix":        {"wrapper/claude", "terminal"},
+	"github.com/creack/pty":        {"terminal"},
+}
+
+// file is one Go file of the project.
+type file struct {
+	dir     string // "wrapper/claude"
+	name    string // "wrapper/claude/argv.go"
+	test    bool
+	ast     *ast.File
+	imports map[string]string // local name → path
+}
+
+var fset = token.NewFileSet()
+
+// files parses all of the project.
+func files(t *testing.T) []file {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	var all []file
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		base := d.Name()
+		if d.IsDir() && (base == "testdata" || base == "node_modules" || strings.HasPrefix(base, ".") && name != root) {
+			return fs.SkipDir
+		}
+		if d.IsDir() || filepath.Ext(base) != ".go" {
+			return nil
+		}
+		f, err := parse(root, name)
+		all = append(all, f)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 50 {
+		t.Fatalf("only %d Go files found", len(all))
+	}
+	return all
+}
+
+func parse(root, name string) (file, error) {
+	tree, err := parser.ParseFile(fset, name, nil, parser.SkipObjectResolution)
+	if err != nil {
+		return file{}, err
+	}
+	rel, err := filepath.Rel(root, name)
+	if err != nil {
+		return file{}, err
+	}
+	rel = filepath.ToSlash(rel)
+	f := file{dir: path.Dir(rel), name: rel, test: strings.HasSuffix(rel, "_test.go"), ast: tree, imports: map[string]string{}}
+	for _, spec := range tree.Imports {
+		target, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			return f, err
+		}
+		local := path.Base(target)
+		if spec.Name != nil {
+			local = spec.Name.Name
+		}
+		f.imports[local] = target
+	}
+	return f, nil
+}
+
+// under reports whether the package is one of list; an item that ends in "/"
+// stands for all below it.
+func under(pkg string, list []string) bool {
+	return slices.ContainsFunc(list, func(item string) bool {
+		return pkg == item || strings.HasSuffix(item, "/") && strings.HasPrefix(pkg, item)
+	})
+}
+
+// rule finds the entry of mayImport for a package.
+func rule(dir string) (allowed []string, ok bool) {
+	if allowed, ok = mayImport[dir]; ok {
+		return allowed, true
+	}
+	for item, allowed := range mayImport {
+		if strings.HasSuffix(item, "/") && strings.HasPrefix(dir, item) {
+			return allowed, true
+		}
+	}
+	return nil, false
+}
+
+func TestImports(t *testing.T) {
+	for _, f := range files(t) {
+		allowed, known := rule(f.dir)
+		if !known {
+			t.Errorf("%s: package %s has no entry in mayImport", f.name, f.dir)
+			continue
+		}
+		for _, target := range f.imports {
+			inner, ours := strings.CutPrefix(target, module+"/")
+			if !ours || f.test || inner == f.dir {
+				continue
+			}
+			if strings.HasPrefix(inner, "cmd/") {
+				t.Errorf("%s imports %s: nothing imports cmd", f.name, inner)
+			}
+			if !strings.HasPrefix(inner, "internal/") && !slices.Contains(allowed, inner) && !slices.Contains(allowed, "*") {
+				t.Errorf("%s imports %s, which package %s may not", f.name, inner, f.dir)
+			}
+		}
+	}
+}
+
+func TestPure(t *testing.T) {
+	for _, f := range files(t) {
+		if f.test || !slices.Contains(pure, f.dir) {
+			continue
+		}
+		for _, target := range f.imports {
+			if under(target, impure) {
+				t.Errorf("%s imports %s: package %s touches no file, process, network, clock or environment", f.name, target, f.dir)
+			}
+		}
+		for _, name := range uses(f, "time") {
+			if slices.Contains(clocks, name.Sel.Name) {
+				t.Errorf("%s uses time.%s: package %s has no clock", fset.Position(name.Pos()), name.Sel.Name, f.dir)
+			}
+		}
+	}
+}
+
+// uses returns all that a file uses of a package.
+func uses(f file, pkg string) []*ast.SelectorExpr {
+	var found []*ast.SelectorExpr
+	ast.Inspect(f.ast, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok {
+			if x, ok := sel.X.(*ast.Ident); ok && f.imports[x.Name] == pkg {
+				found = append(found, sel)
+			}
+		}
+		return true
+	})
+	return found
+}
+
+func TestFences(t *testing.T) {
+	for _, f := range files(t) {
+		for _, target := range f.imports {
+			if f.test || strings.HasPrefix(target, module) || !strings.Contains(strings.Split(target, "/")[0], ".") {
+				continue
+			}
+			if users, known := fences[target]; !known {
+				t.Errorf("%s imports %s, which has no fence", f.name, target)
+			} else if !slices.Contains(users, f.dir) {
+				t.Errorf("%s imports %s, which only %s may", f.name, target, strings.Join(users, ", "))
+			}
+		}
+	}
+}
+
+// TestClosure: what the evaluator draws in by way of libraries starts no
+// process, opens no connection and runs no shell.
+func TestClosure(t *testing.T) {
+	banned := []string{
+		"os/exec", "net", "net/http", "database/sql", "log/slog", "plugin",
+		"mvdan.cc/sh/v3/interp", "mvdan.cc/sh/v3/expand", "github.com/spf13/", "github.com/google/go-cmp/", "github.com/BurntSushi/",
+	}
+	for _, pkg := range []string{"permission", "patterns", "risk", "modes", "shell"} {
+		for _, dep := range deps(t, "./"+pkg) {
+			if under(dep, banned) {
+				t.Errorf("%s draws in %s", pkg, dep)
+			}
+		}
+	}
+	for _, dep := range deps(t, "./cmd/agent-wrapper") {
+		if under(dep, []string{"testing", "testing/", "pgregory.net/", "github.com/rogpeppe/", "github.com/cedar-policy/", "github.com/bmatcuk/"}) {
+			t.Errorf("the program draws in %s, which is for tests", dep)
+		}
+	}
+}
+
+// deps are the import paths that a package draws in.
+func deps(t *testing.T, pkg string) []string {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath", pkg)
+	cmd.Dir = filepath.Join("..", "..")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list %s: %v", pkg, err)
+	}
+	var all []string
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p struct{ ImportPath string }
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p.ImportPath)
+	}
+}
+
+// verdicts are the values that a decision is made of or drawn from.
+var verdicts = map[string][]string{
+	module + "/permission": {"Allow", "Ask", "Deny"},
+	module + "/patterns":   {"No", "Maybe", "Yes"},
+	module + "/risk":       {"Safe", "Moderate", "High", "Forbidden"},
+}
+
+// mayName lists the files outside package permission that name a verdict, and
+// what for. To decide is not a reason.
+var mayName = map[string]string{
+	"cmd/agent-wrapper/choices.go": "a person's answer to a question",
+	"cmd/agent-wrapper/prompt.go":  "a person's answer",
+	"cmd/agent-wrapper/explain.go": "words for a step of the trace",
+	"workspace/env.go":             "Below looks whether a rule covers a path, for permission",
+}
+
+// TestOneDecider: nobody but permission compares or makes a behavior, a match
+// or a risk; what others may do with one is listed.
+func TestOneDecider(t *testing.T) {
+	used := map[string]bool{}
+	for _, f := range files(t) {
+		if f.test || slices.Contains([]string{"permission", "patterns", "risk"}, f.dir) {
+			continue
+		}
+		for pkg, names := range verdicts {
+			for _, sel := range uses(f, pkg) {
+				if !slices.Contains(names, sel.Sel.Name) {
+					continue
+				}
+				used[f.name] = true
+				if mayName[f.name] == "" {
+					t.Errorf("%s names %s.%s: only permission decides; if this does not decide, list it in mayName with the reason",
+						fset.Position(sel.Pos()), path.Base(pkg), sel.Sel.Name)
+				}
+			}
+		}
+		for _, sel := range uses(f, module+"/permission") {
+			if sel.Sel.Name == "Evaluate" && mayEvaluate[f.dir] == "" {
+				t.Errorf("%s calls Evaluate: a tool use is decided by CanUseTool", fset.Position(sel.Pos()))
+			}
+		}
+	}
+	for name := range mayName {
+		if !used[name] {
+			t.Errorf("mayName lists %s, which names no verdict", name)
+		}
+	}
+}
+
+// mayEvaluate lists the packages that ask what would be decided, without
+// anything being run.
+var mayEvaluate = map[string]string{
+	"policy":            "check, test and the examples of rules",
+	"cmd/agent-wrapper": "explain",
+}
+
+// selfApproval is the option by which the agent CLI would run tools without
+// asking; "disallowedTools" is another one.
+var selfApproval = regexp.MustCompile(`(?i)(^|[^s])allowed-?_?tools`)
+
+// mayNameOption lists the files that name the option in order to refuse it.
+var mayNameOption = map[string]bool{"wrapper/claude/argv.go": true}
+
+// TestNeverDelegates: no code hands the agent CLI a list of tools that it may
+// use without asking.
+func TestNeverDelegates(t *testing.T) {
+	for _, f := range files(t) {
+		if f.test || mayNameOption[f.name] {
+			continue
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			lit, ok := n.(*ast.BasicLit)
+			if ok && lit.Kind == token.STRING && selfApproval.MatchString(lit.Value) {
+				t.Errorf("%s names the option in %s", fset.Position(lit.Pos()), lit.Value)
+			}
+			return true
+		})
+	}
+	for text, want := range map[string]bool{
+		"--allowedTools": true, "allowedTools": true, "allowed-tools": true, "x allowed_tools": true, "AllowedTools": true,
+		"--disallowedTools": false, "disallowed-tools": false,
+	} {
+		if selfApproval.MatchString(text) != want {
+			t.Errorf("the search takes %q for %v", text, !want)
+		}
+	}
+}
