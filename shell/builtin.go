@@ -168,8 +168,8 @@ func (e *effector) setName(t *Word) {
 func (e *effector) mapfile() {
 	e.names()
 	for _, a := range e.scan.Args {
-		if a.Kind == ArgOption && a.Option.Names[0] == "-C" && a.Option.Effect == EffNone {
-			e.odd("option -C of "+e.prog.Name+" runs a command", "leave it out")
+		if a.Kind == ArgOption && a.Option.Names[0] == "-C" {
+			e.odd("option -C of "+e.prog.Name+" runs a command with what it reads", "leave it out")
 		}
 	}
 }

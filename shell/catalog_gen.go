@@ -21,324 +21,546 @@ func builtin(name string) *Program {
 		return &programs[5]
 	case "alias":
 		return &programs[6]
-	case "autoload":
+	case "arch":
 		return &programs[7]
-	case "bg":
+	case "whoami":
 		return &programs[8]
-	case "fg":
+	case "logname":
 		return &programs[9]
-	case "bind":
+	case "users":
 		return &programs[10]
-	case "break":
+	case "groups":
 		return &programs[11]
-	case "continue":
+	case "yes":
 		return &programs[12]
-	case "shift":
+	case "sleep":
 		return &programs[13]
-	case "logout":
+	case "factor":
 		return &programs[14]
-	case "builtin":
+	case "autoload":
 		return &programs[15]
-	case "busybox":
+	case "b2sum":
 		return &programs[16]
-	case "toybox":
+	case "md5sum":
 		return &programs[17]
-	case "caffeinate":
+	case "sha1sum":
 		return &programs[18]
-	case "capsh":
+	case "sha224sum":
 		return &programs[19]
-	case "catchsegv":
+	case "sha256sum":
 		return &programs[20]
-	case "fakeroot":
+	case "sha384sum":
 		return &programs[21]
-	case "eatmydata":
+	case "sha512sum":
 		return &programs[22]
-	case "dbus-run-session":
+	case "shasum":
 		return &programs[23]
-	case "torsocks":
+	case "md5":
 		return &programs[24]
-	case "torify":
+	case "base64":
 		return &programs[25]
-	case "unbuffer":
+	case "base32":
 		return &programs[26]
-	case "noglob":
+	case "basenc":
 		return &programs[27]
-	case "nocorrect":
+	case "basename":
 		return &programs[28]
-	case "chronic":
+	case "bg":
 		return &programs[29]
-	case "ifne":
+	case "fg":
 		return &programs[30]
-	case "tini":
+	case "bind":
 		return &programs[31]
-	case "dumb-init":
+	case "break":
 		return &programs[32]
-	case "with-contenv":
+	case "continue":
 		return &programs[33]
-	case "cd":
+	case "shift":
 		return &programs[34]
-	case "chdir":
+	case "logout":
 		return &programs[35]
-	case "chpst":
+	case "builtin":
 		return &programs[36]
-	case "chroot":
+	case "busybox":
 		return &programs[37]
-	case "chrt":
+	case "toybox":
 		return &programs[38]
-	case "command":
+	case "caffeinate":
 		return &programs[39]
-	case "compgen":
+	case "capsh":
 		return &programs[40]
-	case "complete":
+	case "cat":
 		return &programs[41]
-	case "compopt":
+	case "catchsegv":
 		return &programs[42]
-	case "cross-env":
+	case "fakeroot":
 		return &programs[43]
-	case "cross-env-shell":
+	case "eatmydata":
 		return &programs[44]
-	case "declare":
+	case "dbus-run-session":
 		return &programs[45]
-	case "typeset":
+	case "torsocks":
 		return &programs[46]
-	case "local":
+	case "torify":
 		return &programs[47]
-	case "readonly":
+	case "unbuffer":
 		return &programs[48]
-	case "integer":
+	case "noglob":
 		return &programs[49]
-	case "float":
+	case "nocorrect":
 		return &programs[50]
-	case "direnv":
+	case "chronic":
 		return &programs[51]
-	case "dirs":
+	case "ifne":
 		return &programs[52]
-	case "disown":
+	case "tini":
 		return &programs[53]
-	case "doas":
+	case "dumb-init":
 		return &programs[54]
-	case "dotenv":
+	case "with-contenv":
 		return &programs[55]
-	case "echo":
+	case "cd":
 		return &programs[56]
-	case "emulate":
+	case "chdir":
 		return &programs[57]
-	case "enable":
+	case "chcon":
 		return &programs[58]
-	case "entr":
+	case "chgrp":
 		return &programs[59]
-	case "env":
+	case "chmod":
 		return &programs[60]
-	case "eval":
+	case "chown":
 		return &programs[61]
-	case "exec":
+	case "chpst":
 		return &programs[62]
-	case "exit":
+	case "chroot":
 		return &programs[63]
-	case "return":
+	case "chrt":
 		return &programs[64]
-	case "bye":
+	case "cksum":
 		return &programs[65]
-	case "expect":
+	case "sum":
 		return &programs[66]
-	case "export":
+	case "comm":
 		return &programs[67]
-	case "faketime":
+	case "command":
 		return &programs[68]
-	case "fc":
+	case "compgen":
 		return &programs[69]
-	case "r":
+	case "complete":
 		return &programs[70]
-	case "firejail":
+	case "compopt":
 		return &programs[71]
-	case "flock":
+	case "cp":
 		return &programs[72]
-	case "getopts":
+	case "cross-env":
 		return &programs[73]
-	case "gosu":
+	case "cross-env-shell":
 		return &programs[74]
-	case "su-exec":
+	case "csplit":
 		return &programs[75]
-	case "setuidgid":
+	case "cut":
 		return &programs[76]
-	case "gtime":
+	case "date":
 		return &programs[77]
-	case "hash":
+	case "dd":
 		return &programs[78]
-	case "help":
+	case "declare":
 		return &programs[79]
-	case "history":
+	case "typeset":
 		return &programs[80]
-	case "hyperfine":
+	case "local":
 		return &programs[81]
-	case "ionice":
+	case "readonly":
 		return &programs[82]
-	case "jobs":
+	case "integer":
 		return &programs[83]
-	case "kill":
+	case "float":
 		return &programs[84]
-	case "ld-linux-x86-64.so.2":
+	case "df":
 		return &programs[85]
-	case "ld-linux.so.2":
+	case "dir":
 		return &programs[86]
-	case "ld-linux-aarch64.so.1":
+	case "vdir":
 		return &programs[87]
-	case "ld-linux-armhf.so.3":
+	case "dircolors":
 		return &programs[88]
-	case "ld-musl-x86_64.so.1":
+	case "direnv":
 		return &programs[89]
-	case "ld.so":
+	case "dirname":
 		return &programs[90]
-	case "let":
+	case "dirs":
 		return &programs[91]
-	case "linux32":
+	case "disown":
 		return &programs[92]
-	case "linux64":
+	case "doas":
 		return &programs[93]
-	case "i386":
+	case "dotenv":
 		return &programs[94]
-	case "x86_64":
+	case "du":
 		return &programs[95]
-	case "uname26":
+	case "echo":
 		return &programs[96]
-	case "ltrace":
+	case "emulate":
 		return &programs[97]
-	case "mapfile":
+	case "enable":
 		return &programs[98]
-	case "readarray":
+	case "entr":
 		return &programs[99]
-	case "nice":
+	case "env":
 		return &programs[100]
-	case "nohup":
+	case "eval":
 		return &programs[101]
-	case "nsenter":
+	case "exec":
 		return &programs[102]
-	case "numactl":
+	case "exit":
 		return &programs[103]
-	case "parallel":
+	case "return":
 		return &programs[104]
-	case "perf":
+	case "bye":
 		return &programs[105]
-	case "pkexec":
+	case "expand":
 		return &programs[106]
-	case "popd":
+	case "unexpand":
 		return &programs[107]
-	case "print":
+	case "expect":
 		return &programs[108]
-	case "printf":
+	case "export":
 		return &programs[109]
-	case "prlimit":
+	case "expr":
 		return &programs[110]
-	case "proot":
+	case "faketime":
 		return &programs[111]
-	case "bwrap":
+	case "fc":
 		return &programs[112]
-	case "proxychains4":
+	case "r":
 		return &programs[113]
-	case "proxychains":
+	case "firejail":
 		return &programs[114]
-	case "pushd":
+	case "flock":
 		return &programs[115]
-	case "pwd":
+	case "fmt":
 		return &programs[116]
-	case "read":
+	case "fold":
 		return &programs[117]
-	case "rlwrap":
+	case "getconf":
 		return &programs[118]
-	case "run0":
+	case "getopts":
 		return &programs[119]
-	case "runuser":
+	case "gosu":
 		return &programs[120]
-	case "script":
+	case "su-exec":
 		return &programs[121]
-	case "scriptreplay":
+	case "setuidgid":
 		return &programs[122]
-	case "set":
+	case "gtime":
 		return &programs[123]
-	case "setarch":
+	case "hash":
 		return &programs[124]
-	case "setopt":
+	case "head":
 		return &programs[125]
-	case "unsetopt":
+	case "help":
 		return &programs[126]
-	case "setpriv":
+	case "history":
 		return &programs[127]
-	case "setsid":
+	case "hostid":
 		return &programs[128]
-	case "sg":
+	case "hostname":
 		return &programs[129]
-	case "shopt":
+	case "hyperfine":
 		return &programs[130]
-	case "softlimit":
+	case "id":
 		return &programs[131]
-	case "source":
+	case "install":
 		return &programs[132]
-	case ".":
+	case "ginstall":
 		return &programs[133]
-	case "ssh-agent":
+	case "ionice":
 		return &programs[134]
-	case "start-stop-daemon":
+	case "jobs":
 		return &programs[135]
-	case "stdbuf":
+	case "join":
 		return &programs[136]
-	case "strace":
+	case "kill":
 		return &programs[137]
-	case "su":
+	case "ld-linux-x86-64.so.2":
 		return &programs[138]
-	case "sudo":
+	case "ld-linux.so.2":
 		return &programs[139]
-	case "sudoedit":
+	case "ld-linux-aarch64.so.1":
 		return &programs[140]
-	case "systemd-inhibit":
+	case "ld-linux-armhf.so.3":
 		return &programs[141]
-	case "systemd-nspawn":
+	case "ld-musl-x86_64.so.1":
 		return &programs[142]
-	case "systemd-run":
+	case "ld.so":
 		return &programs[143]
-	case "taskset":
+	case "let":
 		return &programs[144]
-	case "test":
+	case "link":
 		return &programs[145]
-	case "[":
+	case "linux32":
 		return &programs[146]
-	case "time":
+	case "linux64":
 		return &programs[147]
-	case "timeout":
+	case "i386":
 		return &programs[148]
-	case "gtimeout":
+	case "x86_64":
 		return &programs[149]
-	case "trap":
+	case "uname26":
 		return &programs[150]
-	case "type":
+	case "ln":
 		return &programs[151]
-	case "whence":
+	case "ls":
 		return &programs[152]
-	case "where":
+	case "gls":
 		return &programs[153]
-	case "ulimit":
+	case "ltrace":
 		return &programs[154]
-	case "umask":
+	case "mapfile":
 		return &programs[155]
-	case "unalias":
+	case "readarray":
 		return &programs[156]
-	case "unset":
+	case "mkdir":
 		return &programs[157]
-	case "unshare":
+	case "mkfifo":
 		return &programs[158]
-	case "valgrind":
+	case "mknod":
 		return &programs[159]
-	case "wait":
+	case "mktemp":
 		return &programs[160]
-	case "watch":
+	case "mv":
 		return &programs[161]
-	case "watchexec":
+	case "nice":
 		return &programs[162]
-	case "xargs":
+	case "nl":
 		return &programs[163]
-	case "xvfb-run":
+	case "nohup":
 		return &programs[164]
-	case "zmodload":
+	case "nproc":
 		return &programs[165]
+	case "nsenter":
+		return &programs[166]
+	case "numactl":
+		return &programs[167]
+	case "numfmt":
+		return &programs[168]
+	case "od":
+		return &programs[169]
+	case "god":
+		return &programs[170]
+	case "parallel":
+		return &programs[171]
+	case "paste":
+		return &programs[172]
+	case "pathchk":
+		return &programs[173]
+	case "perf":
+		return &programs[174]
+	case "pinky":
+		return &programs[175]
+	case "finger":
+		return &programs[176]
+	case "pkexec":
+		return &programs[177]
+	case "popd":
+		return &programs[178]
+	case "pr":
+		return &programs[179]
+	case "print":
+		return &programs[180]
+	case "printenv":
+		return &programs[181]
+	case "printf":
+		return &programs[182]
+	case "prlimit":
+		return &programs[183]
+	case "proot":
+		return &programs[184]
+	case "bwrap":
+		return &programs[185]
+	case "proxychains4":
+		return &programs[186]
+	case "proxychains":
+		return &programs[187]
+	case "ptx":
+		return &programs[188]
+	case "pushd":
+		return &programs[189]
+	case "pwd":
+		return &programs[190]
+	case "read":
+		return &programs[191]
+	case "readlink":
+		return &programs[192]
+	case "realpath":
+		return &programs[193]
+	case "grealpath":
+		return &programs[194]
+	case "rev":
+		return &programs[195]
+	case "rlwrap":
+		return &programs[196]
+	case "rm":
+		return &programs[197]
+	case "grm":
+		return &programs[198]
+	case "rmdir":
+		return &programs[199]
+	case "run0":
+		return &programs[200]
+	case "runcon":
+		return &programs[201]
+	case "runuser":
+		return &programs[202]
+	case "script":
+		return &programs[203]
+	case "scriptreplay":
+		return &programs[204]
+	case "seq":
+		return &programs[205]
+	case "set":
+		return &programs[206]
+	case "setarch":
+		return &programs[207]
+	case "setopt":
+		return &programs[208]
+	case "unsetopt":
+		return &programs[209]
+	case "setpriv":
+		return &programs[210]
+	case "setsid":
+		return &programs[211]
+	case "sg":
+		return &programs[212]
+	case "shopt":
+		return &programs[213]
+	case "shred":
+		return &programs[214]
+	case "shuf":
+		return &programs[215]
+	case "softlimit":
+		return &programs[216]
+	case "sort":
+		return &programs[217]
+	case "gsort":
+		return &programs[218]
+	case "source":
+		return &programs[219]
+	case ".":
+		return &programs[220]
+	case "split":
+		return &programs[221]
+	case "gsplit":
+		return &programs[222]
+	case "ssh-agent":
+		return &programs[223]
+	case "start-stop-daemon":
+		return &programs[224]
+	case "stat":
+		return &programs[225]
+	case "stdbuf":
+		return &programs[226]
+	case "strace":
+		return &programs[227]
+	case "strings":
+		return &programs[228]
+	case "stty":
+		return &programs[229]
+	case "su":
+		return &programs[230]
+	case "sudo":
+		return &programs[231]
+	case "sudoedit":
+		return &programs[232]
+	case "sync":
+		return &programs[233]
+	case "systemd-inhibit":
+		return &programs[234]
+	case "systemd-nspawn":
+		return &programs[235]
+	case "systemd-run":
+		return &programs[236]
+	case "tac":
+		return &programs[237]
+	case "tail":
+		return &programs[238]
+	case "taskset":
+		return &programs[239]
+	case "tee":
+		return &programs[240]
+	case "sponge":
+		return &programs[241]
+	case "test":
+		return &programs[242]
+	case "[":
+		return &programs[243]
+	case "time":
+		return &programs[244]
+	case "timeout":
+		return &programs[245]
+	case "gtimeout":
+		return &programs[246]
+	case "touch":
+		return &programs[247]
+	case "tr":
+		return &programs[248]
+	case "trap":
+		return &programs[249]
+	case "truncate":
+		return &programs[250]
+	case "tsort":
+		return &programs[251]
+	case "tty":
+		return &programs[252]
+	case "type":
+		return &programs[253]
+	case "whence":
+		return &programs[254]
+	case "where":
+		return &programs[255]
+	case "ulimit":
+		return &programs[256]
+	case "umask":
+		return &programs[257]
+	case "unalias":
+		return &programs[258]
+	case "uname":
+		return &programs[259]
+	case "uniq":
+		return &programs[260]
+	case "guniq":
+		return &programs[261]
+	case "unlink":
+		return &programs[262]
+	case "unset":
+		return &programs[263]
+	case "unshare":
+		return &programs[264]
+	case "uptime":
+		return &programs[265]
+	case "valgrind":
+		return &programs[266]
+	case "w":
+		return &programs[267]
+	case "wait":
+		return &programs[268]
+	case "watch":
+		return &programs[269]
+	case "watchexec":
+		return &programs[270]
+	case "wc":
+		return &programs[271]
+	case "gwc":
+		return &programs[272]
+	case "who":
+		return &programs[273]
+	case "xargs":
+		return &programs[274]
+	case "xvfb-run":
+		return &programs[275]
+	case "zmodload":
+		return &programs[276]
 	}
 	return nil
 }
@@ -351,10 +573,31 @@ var programs = [...]Program{
 	{Name: "suspend", Style: NoOpts, Safe: true},
 	{Name: "caller", Style: NoOpts, Safe: true},
 	{Name: "alias", Style: POSIX, Options: options0, Special: "alias"},
-	{Name: "autoload", Operands: Unread, Options: options1},
+	{Name: "arch", Options: options1, Safe: true},
+	{Name: "whoami", Options: options1, Safe: true},
+	{Name: "logname", Options: options1, Safe: true},
+	{Name: "users", Options: options1, Safe: true},
+	{Name: "groups", Options: options1, Safe: true},
+	{Name: "yes", Options: options1, Safe: true},
+	{Name: "sleep", Options: options1, Safe: true},
+	{Name: "factor", Options: options1, Safe: true},
+	{Name: "autoload", Operands: Unread, Options: options2},
+	{Name: "b2sum", Operands: Reads, Options: options3, Safe: true},
+	{Name: "md5sum", Operands: Reads, Options: options3, Safe: true},
+	{Name: "sha1sum", Operands: Reads, Options: options3, Safe: true},
+	{Name: "sha224sum", Operands: Reads, Options: options3, Safe: true},
+	{Name: "sha256sum", Operands: Reads, Options: options3, Safe: true},
+	{Name: "sha384sum", Operands: Reads, Options: options3, Safe: true},
+	{Name: "sha512sum", Operands: Reads, Options: options3, Safe: true},
+	{Name: "shasum", Operands: Reads, Options: options3, Safe: true},
+	{Name: "md5", Operands: Reads, Options: options3, Safe: true},
+	{Name: "base64", Operands: Reads, Options: options4, Safe: true},
+	{Name: "base32", Operands: Reads, Options: options4, Safe: true},
+	{Name: "basenc", Operands: Reads, Options: options4, Safe: true},
+	{Name: "basename", Operands: Names, Options: options5, Safe: true},
 	{Name: "bg", Safe: true},
 	{Name: "fg", Safe: true},
-	{Name: "bind", Style: POSIX, Operands: Unread, Options: options2},
+	{Name: "bind", Style: POSIX, Operands: Unread, Options: options6},
 	{Name: "break", Style: NoOpts, Safe: true},
 	{Name: "continue", Style: NoOpts, Safe: true},
 	{Name: "shift", Style: NoOpts, Safe: true},
@@ -362,8 +605,9 @@ var programs = [...]Program{
 	{Name: "builtin", Style: POSIX, Operands: RunsArgs, Ends: true, Plain: true, Special: "command"},
 	{Name: "busybox", Style: POSIX, Operands: RunsArgs, Ends: true, Special: "busybox"},
 	{Name: "toybox", Style: POSIX, Operands: RunsArgs, Ends: true, Special: "busybox"},
-	{Name: "caffeinate", Operands: RunsArgs, Options: options3, Ends: true},
-	{Name: "capsh", Style: POSIX, Operands: ShellArgs, Options: options4, Stdin: true},
+	{Name: "caffeinate", Operands: RunsArgs, Options: options7, Ends: true},
+	{Name: "capsh", Style: POSIX, Operands: ShellArgs, Options: options8, Stdin: true},
+	{Name: "cat", Operands: Reads, Options: options9, Safe: true},
 	{Name: "catchsegv", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "fakeroot", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "eatmydata", Style: POSIX, Operands: RunsArgs, Ends: true},
@@ -378,373 +622,820 @@ var programs = [...]Program{
 	{Name: "tini", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "dumb-init", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "with-contenv", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "cd", Style: POSIX, Operands: Names, Options: options5, Safe: true, Special: "cd"},
-	{Name: "chdir", Style: POSIX, Operands: Names, Options: options5, Safe: true, Special: "cd"},
-	{Name: "chpst", Style: POSIX, Operands: RunsArgs, Options: options6, Ends: true},
-	{Name: "chroot", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options7, Ends: true, Stdin: true},
-	{Name: "chrt", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options8, Ends: true},
-	{Name: "command", Style: POSIX, Operands: RunsArgs, Options: options9, Ends: true, Plain: true, Special: "command"},
-	{Name: "compgen", Style: POSIX, Operands: Unread, Options: options10, Special: "compgen"},
-	{Name: "complete", Style: POSIX, Operands: Unread, Options: options11, Special: "complete"},
-	{Name: "compopt", Style: POSIX, Options: options12},
+	{Name: "cd", Style: POSIX, Operands: Names, Options: options10, Safe: true, Special: "cd"},
+	{Name: "chdir", Style: POSIX, Operands: Names, Options: options10, Safe: true, Special: "cd"},
+	{Name: "chcon", Operands: ModeOutputs, Options: options11},
+	{Name: "chgrp", Operands: ModeOutputs, Options: options12},
+	{Name: "chmod", Operands: ModeWrites, Options: options13},
+	{Name: "chown", Operands: ModeOutputs, Options: options14},
+	{Name: "chpst", Style: POSIX, Operands: RunsArgs, Options: options15, Ends: true},
+	{Name: "chroot", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options16, Ends: true, Stdin: true},
+	{Name: "chrt", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options17, Ends: true},
+	{Name: "cksum", Operands: Reads, Options: options18, Safe: true},
+	{Name: "sum", Operands: Reads, Options: options18, Safe: true},
+	{Name: "comm", Operands: Reads, Options: options19, Safe: true},
+	{Name: "command", Style: POSIX, Operands: RunsArgs, Options: options20, Ends: true, Plain: true, Special: "command"},
+	{Name: "compgen", Style: POSIX, Operands: Unread, Options: options21, Special: "compgen"},
+	{Name: "complete", Style: POSIX, Operands: Unread, Options: options22, Special: "complete"},
+	{Name: "compopt", Style: POSIX, Options: options23},
+	{Name: "cp", Operands: Copy, Options: options24},
 	{Name: "cross-env", Style: POSIX, Operands: RunsArgs, Ends: true, Assigns: true},
 	{Name: "cross-env-shell", Style: POSIX, Operands: RunsArgs, Ends: true, Assigns: true},
-	{Name: "declare", Style: POSIX, Operands: Assigns, Options: options13, Special: "declare"},
-	{Name: "typeset", Style: POSIX, Operands: Assigns, Options: options13, Special: "declare"},
-	{Name: "local", Style: POSIX, Operands: Assigns, Options: options13, Special: "declare"},
-	{Name: "readonly", Style: POSIX, Operands: Assigns, Options: options13, Special: "declare"},
-	{Name: "integer", Style: POSIX, Operands: Assigns, Options: options13, Special: "declare"},
-	{Name: "float", Style: POSIX, Operands: Assigns, Options: options13, Special: "declare"},
-	{Name: "direnv", Operands: Unread, Subs: subs15},
-	{Name: "dirs", Style: POSIX, Options: options16, Safe: true},
-	{Name: "disown", Style: POSIX, Options: options17},
-	{Name: "doas", Style: POSIX, Operands: RunsArgs, Options: options18, Ends: true},
-	{Name: "dotenv", Style: POSIX, Operands: RunsArgs, Options: options19, Ends: true},
+	{Name: "csplit", Operands: Reads, Options: options25, Here: true},
+	{Name: "cut", Operands: Reads, Options: options26, Safe: true},
+	{Name: "date", Options: options27},
+	{Name: "dd", Style: NoOpts, Options: options28, Special: "dd"},
+	{Name: "declare", Style: POSIX, Operands: Assigns, Options: options29, Special: "declare"},
+	{Name: "typeset", Style: POSIX, Operands: Assigns, Options: options29, Special: "declare"},
+	{Name: "local", Style: POSIX, Operands: Assigns, Options: options29, Special: "declare"},
+	{Name: "readonly", Style: POSIX, Operands: Assigns, Options: options29, Special: "declare"},
+	{Name: "integer", Style: POSIX, Operands: Assigns, Options: options29, Special: "declare"},
+	{Name: "float", Style: POSIX, Operands: Assigns, Options: options29, Special: "declare"},
+	{Name: "df", Operands: Names, Options: options30, Safe: true},
+	{Name: "dir", Operands: Names, Options: options31, Safe: true},
+	{Name: "vdir", Operands: Names, Options: options31, Safe: true},
+	{Name: "dircolors", Operands: Reads, Options: options32, Safe: true},
+	{Name: "direnv", Operands: Unread, Subs: subs34},
+	{Name: "dirname", Operands: Names, Options: options35, Safe: true},
+	{Name: "dirs", Style: POSIX, Options: options36, Safe: true},
+	{Name: "disown", Style: POSIX, Options: options37},
+	{Name: "doas", Style: POSIX, Operands: RunsArgs, Options: options38, Ends: true},
+	{Name: "dotenv", Style: POSIX, Operands: RunsArgs, Options: options39, Ends: true},
+	{Name: "du", Operands: Names, Options: options40, Safe: true},
 	{Name: "echo", Style: NoOpts, Safe: true},
-	{Name: "emulate", Style: POSIX, Operands: Unread, Options: options20},
-	{Name: "enable", Style: POSIX, Operands: Unread, Options: options21, Special: "enable"},
-	{Name: "entr", Style: POSIX, Operands: RunsArgs, Options: options22, Ends: true},
-	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options23, Ends: true, Assigns: true, Special: "env"},
+	{Name: "emulate", Style: POSIX, Operands: Unread, Options: options41},
+	{Name: "enable", Style: POSIX, Operands: Unread, Options: options42, Special: "enable"},
+	{Name: "entr", Style: POSIX, Operands: RunsArgs, Options: options43, Ends: true},
+	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options44, Ends: true, Assigns: true, Special: "env"},
 	{Name: "eval", Style: NoOpts, Operands: RunsText, Ends: true, Special: "eval"},
-	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options24, Ends: true, Special: "exec"},
+	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options45, Ends: true, Special: "exec"},
 	{Name: "exit", Style: NoOpts, Safe: true, Special: "exit"},
 	{Name: "return", Style: NoOpts, Safe: true, Special: "exit"},
 	{Name: "bye", Style: NoOpts, Safe: true, Special: "exit"},
-	{Name: "expect", Style: POSIX, Operands: Script, Options: options25, Ends: true, Stdin: true},
-	{Name: "export", Style: POSIX, Operands: Assigns, Options: options26, Special: "declare"},
-	{Name: "faketime", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options27, Ends: true},
-	{Name: "fc", Style: POSIX, Operands: RunsText, Options: options28, Ends: true, Special: "fc"},
-	{Name: "r", Style: POSIX, Operands: RunsText, Options: options28, Ends: true, Special: "fc"},
+	{Name: "expand", Operands: Reads, Options: options46, Safe: true},
+	{Name: "unexpand", Operands: Reads, Options: options46, Safe: true},
+	{Name: "expect", Style: POSIX, Operands: Script, Options: options47, Ends: true, Stdin: true},
+	{Name: "export", Style: POSIX, Operands: Assigns, Options: options48, Special: "declare"},
+	{Name: "expr", Style: NoOpts, Safe: true},
+	{Name: "faketime", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options49, Ends: true},
+	{Name: "fc", Style: POSIX, Operands: RunsText, Options: options50, Ends: true, Special: "fc"},
+	{Name: "r", Style: POSIX, Operands: RunsText, Options: options50, Ends: true, Special: "fc"},
 	{Name: "firejail", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options29},
+	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options51},
+	{Name: "fmt", Operands: Reads, Options: options52, Safe: true},
+	{Name: "fold", Operands: Reads, Options: options53, Safe: true},
+	{Name: "getconf", Options: options54, Safe: true},
 	{Name: "getopts", Style: POSIX, Operands: Assigns, Special: "getopts"},
 	{Name: "gosu", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
 	{Name: "su-exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
 	{Name: "setuidgid", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
-	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Options: options30, Ends: true, Plain: true},
-	{Name: "hash", Style: POSIX, Operands: Names, Options: options31, Special: "hash"},
-	{Name: "help", Style: POSIX, Options: options32, Safe: true},
-	{Name: "history", Style: POSIX, Operands: Unread, Options: options33, Special: "history"},
-	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options34},
-	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options35, Ends: true},
-	{Name: "jobs", Style: POSIX, Options: options36, Special: "jobs"},
-	{Name: "kill", Style: Dash, Options: options37, Safe: true, Special: "kill"},
-	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options38, Ends: true},
-	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options38, Ends: true},
-	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options38, Ends: true},
-	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options38, Ends: true},
-	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options38, Ends: true},
-	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options38, Ends: true},
+	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Options: options55, Ends: true, Plain: true},
+	{Name: "hash", Style: POSIX, Operands: Names, Options: options56, Special: "hash"},
+	{Name: "head", Operands: Reads, Options: options57, Safe: true},
+	{Name: "help", Style: POSIX, Options: options58, Safe: true},
+	{Name: "history", Style: POSIX, Operands: Unread, Options: options59, Special: "history"},
+	{Name: "hostid", Options: options28, Safe: true},
+	{Name: "hostname", Operands: Unread, Options: options60},
+	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options61},
+	{Name: "id", Options: options62, Safe: true},
+	{Name: "install", Operands: Copy, Options: options63},
+	{Name: "ginstall", Operands: Copy, Options: options63},
+	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options64, Ends: true},
+	{Name: "jobs", Style: POSIX, Options: options65, Special: "jobs"},
+	{Name: "join", Operands: Reads, Options: options66, Safe: true},
+	{Name: "kill", Style: Dash, Options: options67, Safe: true, Special: "kill"},
+	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options68, Ends: true},
+	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options68, Ends: true},
+	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options68, Ends: true},
+	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options68, Ends: true},
+	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options68, Ends: true},
+	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options68, Ends: true},
 	{Name: "let", Style: NoOpts, Special: "let"},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Options: options39, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Options: options39, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Options: options39, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Options: options39, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Options: options39, Ends: true},
-	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options40, Ends: true},
-	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options41, Special: "mapfile"},
-	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options41, Special: "mapfile"},
-	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options42, Ends: true, Plain: true},
-	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options43, Ends: true, Plain: true},
-	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options44, Ends: true, Stdin: true},
-	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options45, Ends: true},
-	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options46, Ends: true, Stdin: true},
-	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs52},
-	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options53, Ends: true},
-	{Name: "popd", Style: POSIX, Operands: Names, Options: options54, Safe: true, Special: "popd"},
-	{Name: "print", Style: POSIX, Options: options55},
-	{Name: "printf", Style: POSIX, Options: options56, Special: "printf"},
-	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options57, Ends: true},
+	{Name: "link", Operands: Copy, Options: options28},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Options: options69, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Options: options69, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Options: options69, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Options: options69, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Options: options69, Ends: true},
+	{Name: "ln", Operands: Copy, Options: options70},
+	{Name: "ls", Operands: Names, Options: options71, Safe: true},
+	{Name: "gls", Operands: Names, Options: options71, Safe: true},
+	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options72, Ends: true},
+	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options73, Special: "mapfile"},
+	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options73, Special: "mapfile"},
+	{Name: "mkdir", Operands: Writes, Options: options74},
+	{Name: "mkfifo", Operands: Outputs, Options: options75},
+	{Name: "mknod", Operands: Outputs, Options: options75},
+	{Name: "mktemp", Operands: Outputs, Options: options76},
+	{Name: "mv", Operands: Move, Options: options77},
+	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options78, Ends: true, Plain: true},
+	{Name: "nl", Operands: Reads, Options: options79, Safe: true},
+	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options28, Ends: true, Plain: true},
+	{Name: "nproc", Options: options80, Safe: true},
+	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options81, Ends: true, Stdin: true},
+	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options82, Ends: true},
+	{Name: "numfmt", Options: options83, Safe: true},
+	{Name: "od", Operands: Reads, Options: options84, Safe: true},
+	{Name: "god", Operands: Reads, Options: options84, Safe: true},
+	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options85, Ends: true, Stdin: true},
+	{Name: "paste", Operands: Reads, Options: options86, Safe: true},
+	{Name: "pathchk", Operands: Names, Options: options87, Safe: true},
+	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs93},
+	{Name: "pinky", Options: options94, Safe: true},
+	{Name: "finger", Options: options94, Safe: true},
+	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options95, Ends: true},
+	{Name: "popd", Style: POSIX, Operands: Names, Options: options96, Safe: true, Special: "popd"},
+	{Name: "pr", Operands: Reads, Options: options97, Safe: true},
+	{Name: "print", Style: POSIX, Options: options98},
+	{Name: "printenv", Options: options99, Safe: true},
+	{Name: "printf", Style: POSIX, Options: options100, Special: "printf"},
+	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options101, Ends: true},
 	{Name: "proot", Style: POSIX, Operands: Unread},
 	{Name: "bwrap", Style: POSIX, Operands: Unread},
-	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options58, Ends: true},
-	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options58, Ends: true},
-	{Name: "pushd", Style: POSIX, Operands: Names, Options: options54, Safe: true, Special: "pushd"},
-	{Name: "pwd", Style: POSIX, Options: options59, Safe: true},
-	{Name: "read", Style: POSIX, Operands: Assigns, Options: options60, Special: "read"},
-	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options61, Ends: true},
-	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options62, Ends: true, Stdin: true},
-	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options63, Stdin: true},
-	{Name: "script", Operands: Outputs, Options: options64, Here: true},
-	{Name: "scriptreplay", Operands: Reads, Options: options65},
-	{Name: "set", Style: POSIX, Options: options66, Special: "set"},
-	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Options: options39, Subs: subs67, Ends: true},
-	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options68},
-	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options68},
-	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options69, Ends: true},
-	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options70, Ends: true},
-	{Name: "sg", Operands: RunsText, Skip: 1, Options: options71, Ends: true},
-	{Name: "shopt", Style: POSIX, Options: options72, Special: "shopt"},
-	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options73, Ends: true},
+	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options102, Ends: true},
+	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options102, Ends: true},
+	{Name: "ptx", Operands: InOut, Options: options103},
+	{Name: "pushd", Style: POSIX, Operands: Names, Options: options96, Safe: true, Special: "pushd"},
+	{Name: "pwd", Style: POSIX, Options: options104, Safe: true},
+	{Name: "read", Style: POSIX, Operands: Assigns, Options: options105, Special: "read"},
+	{Name: "readlink", Operands: Names, Options: options106, Safe: true},
+	{Name: "realpath", Operands: Names, Options: options107, Safe: true},
+	{Name: "grealpath", Operands: Names, Options: options107, Safe: true},
+	{Name: "rev", Operands: Reads, Options: options108, Safe: true},
+	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options109, Ends: true},
+	{Name: "rm", Operands: Writes, Options: options110},
+	{Name: "grm", Operands: Writes, Options: options110},
+	{Name: "rmdir", Operands: Writes, Options: options111},
+	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options112, Ends: true, Stdin: true},
+	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options113, Ends: true},
+	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options114, Stdin: true},
+	{Name: "script", Operands: Outputs, Options: options115, Here: true},
+	{Name: "scriptreplay", Operands: Reads, Options: options116},
+	{Name: "seq", Options: options117, Safe: true},
+	{Name: "set", Style: POSIX, Options: options118, Special: "set"},
+	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Options: options69, Subs: subs119, Ends: true},
+	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options120},
+	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options120},
+	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options121, Ends: true},
+	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options122, Ends: true},
+	{Name: "sg", Operands: RunsText, Skip: 1, Options: options123, Ends: true},
+	{Name: "shopt", Style: POSIX, Options: options124, Special: "shopt"},
+	{Name: "shred", Operands: Outputs, Options: options125},
+	{Name: "shuf", Operands: Reads, Options: options126},
+	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options127, Ends: true},
+	{Name: "sort", Operands: Reads, Options: options128},
+	{Name: "gsort", Operands: Reads, Options: options128},
 	{Name: "source", Style: POSIX, Operands: Script, Ends: true, Special: "source"},
 	{Name: ".", Style: POSIX, Operands: Script, Ends: true, Special: "source"},
-	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options74, Ends: true},
-	{Name: "start-stop-daemon", Operands: Unread, Options: options75},
-	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options76, Ends: true, Plain: true},
-	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options77, Ends: true},
-	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options78, Stdin: true},
-	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options79, Ends: true, Assigns: true},
-	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options80},
-	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options81, Ends: true},
+	{Name: "split", Operands: InOut, Options: options129, Here: true},
+	{Name: "gsplit", Operands: InOut, Options: options129, Here: true},
+	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options130, Ends: true},
+	{Name: "start-stop-daemon", Operands: Unread, Options: options131},
+	{Name: "stat", Operands: Names, Options: options132, Safe: true},
+	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options133, Ends: true, Plain: true},
+	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options134, Ends: true},
+	{Name: "strings", Operands: Reads, Options: options135, Safe: true},
+	{Name: "stty", Options: options136},
+	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options137, Stdin: true},
+	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options138, Ends: true, Assigns: true},
+	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options139},
+	{Name: "sync", Operands: Names, Options: options140, Safe: true},
+	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options141, Ends: true},
 	{Name: "systemd-nspawn", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options82, Ends: true},
-	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options83, Ends: true},
+	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options142, Ends: true},
+	{Name: "tac", Operands: Reads, Options: options143, Safe: true},
+	{Name: "tail", Operands: Reads, Options: options144, Safe: true},
+	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options145, Ends: true},
+	{Name: "tee", Operands: Outputs, Options: options146},
+	{Name: "sponge", Operands: Outputs, Options: options146},
 	{Name: "test", Style: NoOpts, Operands: Names, Special: "test"},
 	{Name: "[", Style: NoOpts, Operands: Names, Special: "test"},
-	{Name: "time", Style: POSIX, Operands: RunsArgs, Options: options30, Ends: true, Plain: true},
-	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options84, Ends: true, Plain: true},
-	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options84, Ends: true, Plain: true},
-	{Name: "trap", Style: POSIX, Operands: Unread, Options: options85, Special: "trap"},
-	{Name: "type", Style: POSIX, Operands: Names, Options: options86, Safe: true},
-	{Name: "whence", Style: POSIX, Operands: Names, Options: options86, Safe: true},
-	{Name: "where", Style: POSIX, Operands: Names, Options: options86, Safe: true},
-	{Name: "ulimit", Style: POSIX, Options: options87},
-	{Name: "umask", Style: POSIX, Options: options88},
-	{Name: "unalias", Style: POSIX, Options: options89},
-	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options90, Special: "unset"},
-	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options91, Ends: true, Stdin: true},
-	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options92, Ends: true},
-	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options93, Special: "wait"},
-	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options94, Ends: true},
-	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options95, Ends: true},
-	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options96, Ends: true, Special: "xargs"},
-	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options97, Ends: true},
-	{Name: "zmodload", Operands: Unread, Options: options98},
+	{Name: "time", Style: POSIX, Operands: RunsArgs, Options: options55, Ends: true, Plain: true},
+	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options147, Ends: true, Plain: true},
+	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options147, Ends: true, Plain: true},
+	{Name: "touch", Operands: Writes, Options: options148},
+	{Name: "tr", Options: options149, Safe: true},
+	{Name: "trap", Style: POSIX, Operands: Unread, Options: options150, Special: "trap"},
+	{Name: "truncate", Operands: Outputs, Options: options151},
+	{Name: "tsort", Operands: Reads, Options: options28, Safe: true},
+	{Name: "tty", Options: options152, Safe: true},
+	{Name: "type", Style: POSIX, Operands: Names, Options: options153, Safe: true},
+	{Name: "whence", Style: POSIX, Operands: Names, Options: options153, Safe: true},
+	{Name: "where", Style: POSIX, Operands: Names, Options: options153, Safe: true},
+	{Name: "ulimit", Style: POSIX, Options: options154},
+	{Name: "umask", Style: POSIX, Options: options155},
+	{Name: "unalias", Style: POSIX, Options: options156},
+	{Name: "uname", Options: options157, Safe: true},
+	{Name: "uniq", Operands: InOut, Options: options158},
+	{Name: "guniq", Operands: InOut, Options: options158},
+	{Name: "unlink", Operands: Writes, Options: options28},
+	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options159, Special: "unset"},
+	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options160, Ends: true, Stdin: true},
+	{Name: "uptime", Options: options161, Safe: true},
+	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options162, Ends: true},
+	{Name: "w", Options: options163, Safe: true},
+	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options164, Special: "wait"},
+	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options165, Ends: true},
+	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options166, Ends: true},
+	{Name: "wc", Operands: Reads, Options: options167, Safe: true},
+	{Name: "gwc", Operands: Reads, Options: options167, Safe: true},
+	{Name: "who", Operands: Reads, Options: options168, Safe: true},
+	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options169, Ends: true, Special: "xargs"},
+	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options170, Ends: true},
+	{Name: "zmodload", Operands: Unread, Options: options171},
 }
 
 var options0 = []Option{
-	{names{"-p"}, NoValue, EffNone},
+	{Names: names{"-p"}},
 }
 
 var options1 = []Option{
-	{names{"-U"}, NoValue, EffNone},
-	{names{"-z"}, NoValue, EffNone},
-	{names{"-k"}, NoValue, EffUnproven},
-	{names{"-X"}, NoValue, EffUnproven},
-	{names{"+X"}, NoValue, EffUnproven},
+	{Names: names{"-h", "--exponents"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
 }
 
 var options2 = []Option{
-	{names{"-l"}, NoValue, EffNone},
-	{names{"-p"}, NoValue, EffNone},
-	{names{"-P"}, NoValue, EffNone},
-	{names{"-s"}, NoValue, EffNone},
-	{names{"-S"}, NoValue, EffNone},
-	{names{"-v"}, NoValue, EffNone},
-	{names{"-V"}, NoValue, EffNone},
-	{names{"-X"}, NoValue, EffNone},
-	{names{"-m"}, Required, EffNone},
-	{names{"-q"}, Required, EffNone},
-	{names{"-u"}, Required, EffNone},
-	{names{"-r"}, Required, EffNone},
-	{names{"-f"}, Required, EffProgram},
-	{names{"-x"}, Required, EffRun},
+	{Names: names{"-U"}},
+	{Names: names{"-z"}},
+	{Names: names{"-k"}, Effect: EffUnproven},
+	{Names: names{"-X"}, Effect: EffUnproven},
+	{Names: names{"+X"}, Effect: EffUnproven},
 }
 
 var options3 = []Option{
-	{names{"-d"}, NoValue, EffNone},
-	{names{"-i"}, NoValue, EffNone},
-	{names{"-m"}, NoValue, EffNone},
-	{names{"-s"}, NoValue, EffNone},
-	{names{"-u"}, NoValue, EffNone},
-	{names{"-t"}, Required, EffNone},
-	{names{"-w"}, Required, EffNone},
+	{Names: names{"-a", "--algorithm"}, Value: Required},
+	{Names: names{"-l", "--length"}, Value: Required},
+	{Names: names{"-0", "--01"}},
+	{Names: names{"-U", "--UNIVERSAL"}},
+	{Names: names{"-q"}},
+	{Names: names{"-r"}},
+	{Names: names{"-b", "--binary"}},
+	{Names: names{"-c", "--check"}},
+	{Names: names{"--tag"}},
+	{Names: names{"-t", "--text"}},
+	{Names: names{"-z", "--zero"}},
+	{Names: names{"--ignore-missing"}},
+	{Names: names{"--quiet"}},
+	{Names: names{"--status"}},
+	{Names: names{"--strict"}},
+	{Names: names{"-w", "--warn"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
 }
 
 var options4 = []Option{
-	{names{"--print"}, NoValue, EffNone},
-	{names{"--current"}, NoValue, EffNone},
-	{names{"--chroot"}, Required, EffNone},
-	{names{"--caps"}, Required, EffNone},
-	{names{"--drop"}, Required, EffNone},
-	{names{"--inh"}, Required, EffNone},
-	{names{"--user"}, Required, EffNone},
-	{names{"--mode"}, Required, EffNone},
-	{names{"--modes"}, NoValue, EffNone},
-	{names{"--inmode"}, Required, EffNone},
-	{names{"--uid"}, Required, EffNone},
-	{names{"--cap-uid"}, Required, EffNone},
-	{names{"--is-uid"}, Required, EffNone},
-	{names{"--gid"}, Required, EffNone},
-	{names{"--is-gid"}, Required, EffNone},
-	{names{"--groups"}, Required, EffNone},
-	{names{"--keep"}, Required, EffNone},
-	{names{"--secbits"}, Required, EffNone},
-	{names{"--forkfor"}, Required, EffNone},
-	{names{"--killit"}, Required, EffNone},
-	{names{"--explain"}, Required, EffNone},
-	{names{"--shell"}, Required, EffProgram},
-	{names{"--strict"}, NoValue, EffNone},
-	{names{"--suggest"}, Required, EffNone},
-	{names{"--decode"}, Required, EffNone},
-	{names{"--supports"}, Required, EffNone},
-	{names{"--has-p"}, Required, EffNone},
-	{names{"--has-ambient"}, NoValue, EffNone},
-	{names{"--has-a"}, Required, EffNone},
-	{names{"--has-b"}, Required, EffNone},
-	{names{"--has-i"}, Required, EffNone},
-	{names{"--has-no-new-privs"}, NoValue, EffNone},
-	{names{"--iab"}, Required, EffNone},
-	{names{"--addamb"}, Required, EffNone},
-	{names{"--delamb"}, Required, EffNone},
-	{names{"--noamb"}, NoValue, EffNone},
-	{names{"--noenv"}, NoValue, EffNone},
-	{names{"--quiet"}, NoValue, EffNone},
-	{names{"-+"}, NoValue, EffOpaque},
-	{names{"-h", "--help"}, NoValue, EffNone},
-	{names{"-V", "--version"}, NoValue, EffNone},
+	{Names: names{"-d", "-D", "--decode"}},
+	{Names: names{"--base64"}},
+	{Names: names{"--base64url"}},
+	{Names: names{"--base32"}},
+	{Names: names{"--base32hex"}},
+	{Names: names{"--base16"}},
+	{Names: names{"--base2msbf"}},
+	{Names: names{"--base2lsbf"}},
+	{Names: names{"--z85"}},
+	{Names: names{"-b", "--break"}, Value: Required},
+	{Names: names{"-i", "--ignore-garbage"}},
+	{Names: names{"-w", "--wrap"}, Value: Required},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
 }
 
 var options5 = []Option{
-	{names{"-L"}, NoValue, EffNone},
-	{names{"-P"}, NoValue, EffNone},
-	{names{"-e"}, NoValue, EffNone},
-	{names{"-@"}, NoValue, EffNone},
+	{Names: names{"-a", "--multiple"}},
+	{Names: names{"-s", "--suffix"}, Value: Required},
+	{Names: names{"-z", "--zero"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
 }
 
 var options6 = []Option{
-	{names{"-u"}, Required, EffNone},
-	{names{"-U"}, Required, EffNone},
-	{names{"-b"}, Required, EffNone},
-	{names{"-e"}, Required, EffProgram},
-	{names{"-/"}, Required, EffNone},
-	{names{"-n"}, Required, EffNone},
-	{names{"-l"}, Required, EffWrite},
-	{names{"-L"}, Required, EffWrite},
-	{names{"-m"}, Required, EffNone},
-	{names{"-d"}, Required, EffNone},
-	{names{"-o"}, Required, EffNone},
-	{names{"-p"}, Required, EffNone},
-	{names{"-f"}, Required, EffNone},
-	{names{"-c"}, Required, EffNone},
-	{names{"-r"}, Required, EffNone},
-	{names{"-t"}, Required, EffNone},
-	{names{"-v"}, NoValue, EffNone},
-	{names{"-P"}, NoValue, EffNone},
-	{names{"-0"}, NoValue, EffNone},
-	{names{"-1"}, NoValue, EffNone},
-	{names{"-2"}, NoValue, EffNone},
+	{Names: names{"-l"}},
+	{Names: names{"-p"}},
+	{Names: names{"-P"}},
+	{Names: names{"-s"}},
+	{Names: names{"-S"}},
+	{Names: names{"-v"}},
+	{Names: names{"-V"}},
+	{Names: names{"-X"}},
+	{Names: names{"-m"}, Value: Required},
+	{Names: names{"-q"}, Value: Required},
+	{Names: names{"-u"}, Value: Required},
+	{Names: names{"-r"}, Value: Required},
+	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-x"}, Value: Required, Effect: EffRun},
 }
 
 var options7 = []Option{
-	{names{"--groups"}, Required, EffNone},
-	{names{"--userspec"}, Required, EffNone},
-	{names{"--skip-chdir"}, NoValue, EffNone},
-	{names{"--help"}, NoValue, EffNone},
-	{names{"--version"}, NoValue, EffNone},
+	{Names: names{"-d"}},
+	{Names: names{"-i"}},
+	{Names: names{"-m"}},
+	{Names: names{"-s"}},
+	{Names: names{"-u"}},
+	{Names: names{"-t"}, Value: Required},
+	{Names: names{"-w"}, Value: Required},
 }
 
 var options8 = []Option{
-	{names{"-o", "--other"}, NoValue, EffNone},
-	{names{"-f", "--fifo"}, NoValue, EffNone},
-	{names{"-r", "--rr"}, NoValue, EffNone},
-	{names{"-b", "--batch"}, NoValue, EffNone},
-	{names{"-i", "--idle"}, NoValue, EffNone},
-	{names{"-d", "--deadline"}, NoValue, EffNone},
-	{names{"-T", "--sched-runtime"}, Required, EffNone},
-	{names{"-P", "--sched-period"}, Required, EffNone},
-	{names{"-D", "--sched-deadline"}, Required, EffNone},
-	{names{"-R", "--reset-on-fork"}, NoValue, EffNone},
-	{names{"-a", "--all-tasks"}, NoValue, EffNone},
-	{names{"-m", "--max"}, NoValue, EffNone},
-	{names{"-p", "--pid"}, NoValue, EffNone},
-	{names{"-v", "--verbose"}, NoValue, EffNone},
-	{names{"-h", "--help"}, NoValue, EffNone},
-	{names{"-V", "--version"}, NoValue, EffNone},
+	{Names: names{"--print"}},
+	{Names: names{"--current"}},
+	{Names: names{"--chroot"}, Value: Required},
+	{Names: names{"--caps"}, Value: Required},
+	{Names: names{"--drop"}, Value: Required},
+	{Names: names{"--inh"}, Value: Required},
+	{Names: names{"--user"}, Value: Required},
+	{Names: names{"--mode"}, Value: Required},
+	{Names: names{"--modes"}},
+	{Names: names{"--inmode"}, Value: Required},
+	{Names: names{"--uid"}, Value: Required},
+	{Names: names{"--cap-uid"}, Value: Required},
+	{Names: names{"--is-uid"}, Value: Required},
+	{Names: names{"--gid"}, Value: Required},
+	{Names: names{"--is-gid"}, Value: Required},
+	{Names: names{"--groups"}, Value: Required},
+	{Names: names{"--keep"}, Value: Required},
+	{Names: names{"--secbits"}, Value: Required},
+	{Names: names{"--forkfor"}, Value: Required},
+	{Names: names{"--killit"}, Value: Required},
+	{Names: names{"--explain"}, Value: Required},
+	{Names: names{"--shell"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--strict"}},
+	{Names: names{"--suggest"}, Value: Required},
+	{Names: names{"--decode"}, Value: Required},
+	{Names: names{"--supports"}, Value: Required},
+	{Names: names{"--has-p"}, Value: Required},
+	{Names: names{"--has-ambient"}},
+	{Names: names{"--has-a"}, Value: Required},
+	{Names: names{"--has-b"}, Value: Required},
+	{Names: names{"--has-i"}, Value: Required},
+	{Names: names{"--has-no-new-privs"}},
+	{Names: names{"--iab"}, Value: Required},
+	{Names: names{"--addamb"}, Value: Required},
+	{Names: names{"--delamb"}, Value: Required},
+	{Names: names{"--noamb"}},
+	{Names: names{"--noenv"}},
+	{Names: names{"--quiet"}},
+	{Names: names{"-+"}, Effect: EffOpaque},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-V", "--version"}},
 }
 
 var options9 = []Option{
-	{names{"-p"}, NoValue, EffNone},
-	{names{"-v"}, NoValue, EffNone},
-	{names{"-V"}, NoValue, EffNone},
+	{Names: names{"-l"}},
+	{Names: names{"-A", "--show-all"}},
+	{Names: names{"-b", "--number-nonblank"}},
+	{Names: names{"-e"}},
+	{Names: names{"-E", "--show-ends"}},
+	{Names: names{"-n", "--number"}},
+	{Names: names{"-s", "--squeeze-blank"}},
+	{Names: names{"-t"}},
+	{Names: names{"-T", "--show-tabs"}},
+	{Names: names{"-u"}},
+	{Names: names{"-v", "--show-nonprinting"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
 }
 
 var options10 = []Option{
-	{names{"-a"}, NoValue, EffNone},
-	{names{"-b"}, NoValue, EffNone},
-	{names{"-c"}, NoValue, EffNone},
-	{names{"-d"}, NoValue, EffNone},
-	{names{"-e"}, NoValue, EffNone},
-	{names{"-f"}, NoValue, EffNone},
-	{names{"-g"}, NoValue, EffNone},
-	{names{"-j"}, NoValue, EffNone},
-	{names{"-k"}, NoValue, EffNone},
-	{names{"-s"}, NoValue, EffNone},
-	{names{"-u"}, NoValue, EffNone},
-	{names{"-v"}, NoValue, EffNone},
-	{names{"-V"}, Required, EffNone},
-	{names{"-o"}, Required, EffNone},
-	{names{"-A"}, Required, EffNone},
-	{names{"-G"}, Required, EffNone},
-	{names{"-W"}, Required, EffOpaque},
-	{names{"-F"}, Required, EffOpaque},
-	{names{"-C"}, Required, EffRun},
-	{names{"-X"}, Required, EffNone},
-	{names{"-P"}, Required, EffNone},
-	{names{"-S"}, Required, EffNone},
+	{Names: names{"-L"}},
+	{Names: names{"-P"}},
+	{Names: names{"-e"}},
+	{Names: names{"-@"}},
 }
 
 var options11 = []Option{
-	{names{"-p"}, NoValue, EffNone},
-	{names{"-r"}, NoValue, EffNone},
-	{names{"-D"}, NoValue, EffNone},
-	{names{"-E"}, NoValue, EffNone},
-	{names{"-I"}, NoValue, EffNone},
-	{names{"-a"}, NoValue, EffNone},
-	{names{"-b"}, NoValue, EffNone},
-	{names{"-c"}, NoValue, EffNone},
-	{names{"-d"}, NoValue, EffNone},
-	{names{"-e"}, NoValue, EffNone},
-	{names{"-f"}, NoValue, EffNone},
-	{names{"-g"}, NoValue, EffNone},
-	{names{"-j"}, NoValue, EffNone},
-	{names{"-k"}, NoValue, EffNone},
-	{names{"-s"}, NoValue, EffNone},
-	{names{"-u"}, NoValue, EffNone},
-	{names{"-v"}, NoValue, EffNone},
-	{names{"-V"}, Required, EffNone},
-	{names{"-o"}, Required, EffNone},
-	{names{"-A"}, Required, EffNone},
-	{names{"-G"}, Required, EffNone},
-	{names{"-W"}, Required, EffOpaque},
-	{names{"-F"}, Required, EffOpaque},
-	{names{"-C"}, Required, EffRun},
-	{names{"-X"}, Required, EffNone},
-	{names{"-P"}, Required, EffNone},
-	{names{"-S"}, Required, EffNone},
+	{Names: names{"--dereference"}},
+	{Names: names{"-h", "--no-dereference"}},
+	{Names: names{"-u", "--user"}, Value: Required, Effect: EffPattern},
+	{Names: names{"-r", "--role"}, Value: Required, Effect: EffPattern},
+	{Names: names{"-t", "--type"}, Value: Required, Effect: EffPattern},
+	{Names: names{"-l", "--range"}, Value: Required, Effect: EffPattern},
+	{Names: names{"--no-preserve-root"}},
+	{Names: names{"--preserve-root"}},
+	{Names: names{"--reference"}, Value: Required, Effect: EffRead, Pattern: true},
+	{Names: names{"-R", "--recursive"}, Effect: EffRecursive},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-H"}},
+	{Names: names{"-L"}},
+	{Names: names{"-P"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
 }
 
 var options12 = []Option{
-	{names{"-o"}, Required, EffNone},
-	{names{"-D"}, NoValue, EffNone},
-	{names{"-E"}, NoValue, EffNone},
-	{names{"-I"}, NoValue, EffNone},
-	{names{"+o"}, Required, EffNone},
+	{Names: names{"-c", "--changes"}},
+	{Names: names{"-f", "--silent", "--quiet"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--dereference"}},
+	{Names: names{"-h", "--no-dereference"}},
+	{Names: names{"--no-preserve-root"}},
+	{Names: names{"--preserve-root"}},
+	{Names: names{"--reference"}, Value: Required, Effect: EffRead, Pattern: true},
+	{Names: names{"-R", "--recursive"}, Effect: EffRecursive},
+	{Names: names{"-H"}},
+	{Names: names{"-L"}},
+	{Names: names{"-P"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
 }
 
 var options13 = []Option{
-	{names{"-a"}, NoValue, EffNone},
-	{names{"-A"}, NoValue, EffNone},
-	{names{"-f"}, NoValue, EffNone},
-	{names{"-F"}, NoValue, EffNone},
-	{names{"-g"}, NoValue, EffNone},
-	{names{"-i"}, NoValue, EffNone},
-	{names{"-I"}, NoValue, EffNone},
-	{names{"-l"}, NoValue, EffNone},
-	{names{"-n"}, NoValue, EffNone},
-	{names{"-p"}, NoValue, EffNone},
-	{names{"-r"}, NoValue, EffNone},
-	{names{"-t"}, NoValue, EffNone},
-	{names{"-u"}, NoValue, EffNone},
-	{names{"-x"}, NoValue, EffNone},
-	{names{"+"}, NoValue, EffNone},
+	{Names: names{"-r"}, Effect: EffPattern},
+	{Names: names{"-w"}, Effect: EffPattern},
+	{Names: names{"-x"}, Effect: EffPattern},
+	{Names: names{"-X"}, Effect: EffPattern},
+	{Names: names{"-s"}, Effect: EffPattern},
+	{Names: names{"-t"}, Effect: EffPattern},
+	{Names: names{"-u"}, Effect: EffPattern},
+	{Names: names{"-g"}, Effect: EffPattern},
+	{Names: names{"-o"}, Effect: EffPattern},
+	{Names: names{"-h"}},
+	{Names: names{"-c", "--changes"}},
+	{Names: names{"-f", "--silent", "--quiet"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--no-preserve-root"}},
+	{Names: names{"--preserve-root"}},
+	{Names: names{"--reference"}, Value: Required, Effect: EffRead, Pattern: true},
+	{Names: names{"-R", "--recursive"}, Effect: EffRecursive},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
 }
 
 var options14 = []Option{
-	{names{"--json"}, NoValue, EffNone},
+	{Names: names{"-c", "--changes"}},
+	{Names: names{"-f", "--silent", "--quiet"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--dereference"}},
+	{Names: names{"-h", "--no-dereference"}},
+	{Names: names{"--from"}, Value: Required},
+	{Names: names{"--no-preserve-root"}},
+	{Names: names{"--preserve-root"}},
+	{Names: names{"--reference"}, Value: Required, Effect: EffRead, Pattern: true},
+	{Names: names{"-R", "--recursive"}, Effect: EffRecursive},
+	{Names: names{"-H"}},
+	{Names: names{"-L"}},
+	{Names: names{"-P"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
 }
 
-var subs15 = []Program{
+var options15 = []Option{
+	{Names: names{"-u"}, Value: Required},
+	{Names: names{"-U"}, Value: Required},
+	{Names: names{"-b"}, Value: Required},
+	{Names: names{"-e"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-/"}, Value: Required},
+	{Names: names{"-n"}, Value: Required},
+	{Names: names{"-l"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-L"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-m"}, Value: Required},
+	{Names: names{"-d"}, Value: Required},
+	{Names: names{"-o"}, Value: Required},
+	{Names: names{"-p"}, Value: Required},
+	{Names: names{"-f"}, Value: Required},
+	{Names: names{"-c"}, Value: Required},
+	{Names: names{"-r"}, Value: Required},
+	{Names: names{"-t"}, Value: Required},
+	{Names: names{"-v"}},
+	{Names: names{"-P"}},
+	{Names: names{"-0"}},
+	{Names: names{"-1"}},
+	{Names: names{"-2"}},
+}
+
+var options16 = []Option{
+	{Names: names{"--groups"}, Value: Required},
+	{Names: names{"--userspec"}, Value: Required},
+	{Names: names{"--skip-chdir"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options17 = []Option{
+	{Names: names{"-o", "--other"}},
+	{Names: names{"-f", "--fifo"}},
+	{Names: names{"-r", "--rr"}},
+	{Names: names{"-b", "--batch"}},
+	{Names: names{"-i", "--idle"}},
+	{Names: names{"-d", "--deadline"}},
+	{Names: names{"-T", "--sched-runtime"}, Value: Required},
+	{Names: names{"-P", "--sched-period"}, Value: Required},
+	{Names: names{"-D", "--sched-deadline"}, Value: Required},
+	{Names: names{"-R", "--reset-on-fork"}},
+	{Names: names{"-a", "--all-tasks"}},
+	{Names: names{"-m", "--max"}},
+	{Names: names{"-p", "--pid"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-V", "--version"}},
+}
+
+var options18 = []Option{
+	{Names: names{"-r"}},
+	{Names: names{"-s", "--sysv"}},
+	{Names: names{"-a", "--algorithm"}, Value: Required},
+	{Names: names{"-c", "--check"}},
+	{Names: names{"-l", "--length"}, Value: Required},
+	{Names: names{"--tag"}},
+	{Names: names{"--untagged"}},
+	{Names: names{"-z", "--zero"}},
+	{Names: names{"--ignore-missing"}},
+	{Names: names{"--quiet"}},
+	{Names: names{"--status"}},
+	{Names: names{"--strict"}},
+	{Names: names{"-w", "--warn"}},
+	{Names: names{"--debug"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options19 = []Option{
+	{Names: names{"-1"}},
+	{Names: names{"-2"}},
+	{Names: names{"-3"}},
+	{Names: names{"--check-order"}},
+	{Names: names{"--nocheck-order"}},
+	{Names: names{"--output-delimiter"}, Value: Required},
+	{Names: names{"--total"}},
+	{Names: names{"-z", "--zero-terminated"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options20 = []Option{
+	{Names: names{"-p"}},
+	{Names: names{"-v"}},
+	{Names: names{"-V"}},
+}
+
+var options21 = []Option{
+	{Names: names{"-a"}},
+	{Names: names{"-b"}},
+	{Names: names{"-c"}},
+	{Names: names{"-d"}},
+	{Names: names{"-e"}},
+	{Names: names{"-f"}},
+	{Names: names{"-g"}},
+	{Names: names{"-j"}},
+	{Names: names{"-k"}},
+	{Names: names{"-s"}},
+	{Names: names{"-u"}},
+	{Names: names{"-v"}},
+	{Names: names{"-V"}, Value: Required},
+	{Names: names{"-o"}, Value: Required},
+	{Names: names{"-A"}, Value: Required},
+	{Names: names{"-G"}, Value: Required},
+	{Names: names{"-W"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"-F"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"-C"}, Value: Required, Effect: EffRun},
+	{Names: names{"-X"}, Value: Required},
+	{Names: names{"-P"}, Value: Required},
+	{Names: names{"-S"}, Value: Required},
+}
+
+var options22 = []Option{
+	{Names: names{"-p"}},
+	{Names: names{"-r"}},
+	{Names: names{"-D"}},
+	{Names: names{"-E"}},
+	{Names: names{"-I"}},
+	{Names: names{"-a"}},
+	{Names: names{"-b"}},
+	{Names: names{"-c"}},
+	{Names: names{"-d"}},
+	{Names: names{"-e"}},
+	{Names: names{"-f"}},
+	{Names: names{"-g"}},
+	{Names: names{"-j"}},
+	{Names: names{"-k"}},
+	{Names: names{"-s"}},
+	{Names: names{"-u"}},
+	{Names: names{"-v"}},
+	{Names: names{"-V"}, Value: Required},
+	{Names: names{"-o"}, Value: Required},
+	{Names: names{"-A"}, Value: Required},
+	{Names: names{"-G"}, Value: Required},
+	{Names: names{"-W"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"-F"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"-C"}, Value: Required, Effect: EffRun},
+	{Names: names{"-X"}, Value: Required},
+	{Names: names{"-P"}, Value: Required},
+	{Names: names{"-S"}, Value: Required},
+}
+
+var options23 = []Option{
+	{Names: names{"-o"}, Value: Required},
+	{Names: names{"-D"}},
+	{Names: names{"-E"}},
+	{Names: names{"-I"}},
+	{Names: names{"+o"}, Value: Required},
+}
+
+var options24 = []Option{
+	{Names: names{"-u", "--update"}, Value: Optional},
+	{Names: names{"--debug"}},
+	{Names: names{"--keep-directory-symlink"}},
+	{Names: names{"-X"}},
+	{Names: names{"-c"}},
+	{Names: names{"-a", "--archive"}, Effect: EffRecursive},
+	{Names: names{"--attributes-only"}},
+	{Names: names{"--backup"}, Value: Optional},
+	{Names: names{"-b"}},
+	{Names: names{"--copy-contents"}},
+	{Names: names{"-d"}},
+	{Names: names{"-f", "--force"}},
+	{Names: names{"-i", "--interactive"}},
+	{Names: names{"-H"}},
+	{Names: names{"-l", "--link"}},
+	{Names: names{"-L", "--dereference"}},
+	{Names: names{"-n", "--no-clobber"}},
+	{Names: names{"-P", "--no-dereference"}},
+	{Names: names{"-p"}},
+	{Names: names{"--preserve"}, Value: Optional},
+	{Names: names{"--no-preserve"}, Value: Required},
+	{Names: names{"--parents"}},
+	{Names: names{"-R", "-r", "--recursive"}, Effect: EffRecursive},
+	{Names: names{"--reflink"}, Value: Optional},
+	{Names: names{"--remove-destination"}},
+	{Names: names{"--sparse"}, Value: Required},
+	{Names: names{"--strip-trailing-slashes"}},
+	{Names: names{"-s", "--symbolic-link"}},
+	{Names: names{"-S", "--suffix"}, Value: Required},
+	{Names: names{"-t", "--target-directory"}, Value: Required, Effect: EffTarget},
+	{Names: names{"-T", "--no-target-directory"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-x", "--one-file-system"}},
+	{Names: names{"-Z"}},
+	{Names: names{"--context"}, Value: Optional},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options25 = []Option{
+	{Names: names{"--suppress-matched"}},
+	{Names: names{"-b", "--suffix-format"}, Value: Required},
+	{Names: names{"-f", "--prefix"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-k", "--keep-files"}},
+	{Names: names{"-n", "--digits"}, Value: Required},
+	{Names: names{"-s", "--quiet", "--silent"}},
+	{Names: names{"-z", "--elide-empty-files"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options26 = []Option{
+	{Names: names{"-b", "--bytes"}, Value: Required},
+	{Names: names{"-c", "--characters"}, Value: Required},
+	{Names: names{"-d", "--delimiter"}, Value: Required},
+	{Names: names{"-f", "--fields"}, Value: Required},
+	{Names: names{"-n"}},
+	{Names: names{"--complement"}},
+	{Names: names{"-s", "--only-delimited"}},
+	{Names: names{"--output-delimiter"}, Value: Required},
+	{Names: names{"-z", "--zero-terminated"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options27 = []Option{
+	{Names: names{"-j"}},
+	{Names: names{"-v"}, Value: Required},
+	{Names: names{"-n"}},
+	{Names: names{"-d", "--date"}, Value: Required},
+	{Names: names{"--debug"}},
+	{Names: names{"-f", "--file"}, Value: Required, Effect: EffRead},
+	{Names: names{"-I", "--iso-8601"}, Value: Optional},
+	{Names: names{"--resolution"}},
+	{Names: names{"-R", "--rfc-email"}},
+	{Names: names{"--rfc-3339"}, Value: Required},
+	{Names: names{"-r", "--reference"}, Value: Required, Effect: EffRead},
+	{Names: names{"-s", "--set"}, Value: Required, Effect: EffSystem},
+	{Names: names{"-u", "--utc", "--universal"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options28 = []Option{
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options29 = []Option{
+	{Names: names{"-a"}},
+	{Names: names{"-A"}},
+	{Names: names{"-f"}},
+	{Names: names{"-F"}},
+	{Names: names{"-g"}},
+	{Names: names{"-i"}},
+	{Names: names{"-I"}},
+	{Names: names{"-l"}},
+	{Names: names{"-n"}},
+	{Names: names{"-p"}},
+	{Names: names{"-r"}},
+	{Names: names{"-t"}},
+	{Names: names{"-u"}},
+	{Names: names{"-x"}},
+	{Names: names{"+"}},
+}
+
+var options30 = []Option{
+	{Names: names{"--sync"}},
+	{Names: names{"-g"}},
+	{Names: names{"-I"}},
+	{Names: names{"-P", "--portability"}},
+	{Names: names{"-a", "--all"}},
+	{Names: names{"-B", "--block-size"}, Value: Required},
+	{Names: names{"-h", "--human-readable"}},
+	{Names: names{"-H", "--si"}},
+	{Names: names{"-i", "--inodes"}},
+	{Names: names{"-k"}},
+	{Names: names{"-l", "--local"}},
+	{Names: names{"--no-sync"}},
+	{Names: names{"--output"}, Value: Optional},
+	{Names: names{"--total"}},
+	{Names: names{"-t", "--type"}, Value: Required},
+	{Names: names{"-T", "--print-type"}},
+	{Names: names{"-x", "--exclude-type"}, Value: Required},
+	{Names: names{"-v"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options31 = []Option{
+	{Names: names{"-a", "--all"}},
+	{Names: names{"-A", "--almost-all"}},
+	{Names: names{"--author"}},
+	{Names: names{"-b", "--escape"}},
+	{Names: names{"--block-size"}, Value: Required},
+	{Names: names{"-B", "--ignore-backups"}},
+	{Names: names{"-c"}},
+	{Names: names{"-C"}},
+	{Names: names{"--color"}, Value: Optional},
+	{Names: names{"-d", "--directory"}},
+	{Names: names{"-D", "--dired"}},
+	{Names: names{"-f"}},
+	{Names: names{"-F", "--classify"}, Value: Optional},
+	{Names: names{"--file-type"}},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"--full-time"}},
+	{Names: names{"-g"}},
+	{Names: names{"--group-directories-first"}},
+	{Names: names{"-G", "--no-group"}},
+	{Names: names{"-h", "--human-readable"}},
+	{Names: names{"--si"}},
+	{Names: names{"-H", "--dereference-command-line"}},
+	{Names: names{"--dereference-command-line-symlink-to-dir"}},
+	{Names: names{"--hide"}, Value: Required},
+	{Names: names{"--hyperlink"}, Value: Optional},
+	{Names: names{"-p", "--indicator-style"}, Value: Required},
+	{Names: names{"-i", "--inode"}},
+	{Names: names{"-I", "--ignore"}, Value: Required},
+	{Names: names{"-k", "--kibibytes"}},
+	{Names: names{"-l"}},
+	{Names: names{"-L", "--dereference"}},
+	{Names: names{"-m"}},
+	{Names: names{"-n", "--numeric-uid-gid"}},
+	{Names: names{"-N", "--literal"}},
+	{Names: names{"-o"}},
+	{Names: names{"-q", "--hide-control-chars"}},
+	{Names: names{"--show-control-chars"}},
+	{Names: names{"-Q", "--quote-name"}},
+	{Names: names{"--quoting-style"}, Value: Required},
+	{Names: names{"-r", "--reverse"}},
+	{Names: names{"-R", "--recursive"}},
+	{Names: names{"-s", "--size"}},
+	{Names: names{"-S"}},
+	{Names: names{"--sort"}, Value: Required},
+	{Names: names{"--time"}, Value: Required},
+	{Names: names{"--time-style"}, Value: Required},
+	{Names: names{"-t"}},
+	{Names: names{"-T", "--tabsize"}, Value: Required},
+	{Names: names{"-u"}},
+	{Names: names{"-U"}},
+	{Names: names{"-v"}},
+	{Names: names{"-w", "--width"}, Value: Required},
+	{Names: names{"-x"}},
+	{Names: names{"-X"}},
+	{Names: names{"-Z", "--context"}},
+	{Names: names{"-1"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options32 = []Option{
+	{Names: names{"-b", "--sh", "--bourne-shell"}},
+	{Names: names{"-c", "--csh", "--c-shell"}},
+	{Names: names{"-p", "--print-database"}},
+	{Names: names{"--print-ls-colors"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options33 = []Option{
+	{Names: names{"--json"}},
+}
+
+var subs34 = []Program{
 	{Name: "allow", Operands: Unread, Path: names{"allow"}},
 	{Name: "block", Operands: Unread, Path: names{"allow"}},
 	{Name: "deny", Operands: Unread, Path: names{"allow"}},
@@ -759,685 +1450,1062 @@ var subs15 = []Program{
 	{Name: "prune", Operands: Unread, Path: names{"allow"}},
 	{Name: "reload", Operands: Unread, Path: names{"allow"}},
 	{Name: "revoke", Operands: Unread, Path: names{"allow"}},
-	{Name: "status", Path: names{"status"}, Options: options14},
+	{Name: "status", Path: names{"status"}, Options: options33},
 	{Name: "version", Path: names{"export"}},
 }
 
-var options16 = []Option{
-	{names{"-c"}, NoValue, EffNone},
-	{names{"-l"}, NoValue, EffNone},
-	{names{"-p"}, NoValue, EffNone},
-	{names{"-v"}, NoValue, EffNone},
-	{names{"-#"}, NoValue, EffNone},
-	{names{"+"}, NoValue, EffNone},
-}
-
-var options17 = []Option{
-	{names{"-a"}, NoValue, EffNone},
-	{names{"-h"}, NoValue, EffNone},
-	{names{"-r"}, NoValue, EffNone},
-}
-
-var options18 = []Option{
-	{names{"-C"}, Required, EffProgram},
-	{names{"-L"}, NoValue, EffNone},
-	{names{"-n"}, NoValue, EffNone},
-	{names{"-s"}, NoValue, EffNone},
-	{names{"-u"}, Required, EffNone},
-	{names{"-a"}, Required, EffNone},
-}
-
-var options19 = []Option{
-	{names{"-e"}, Required, EffProgram},
-	{names{"-f", "--file"}, Required, EffProgram},
-	{names{"-c"}, NoValue, EffNone},
-	{names{"-p"}, Required, EffNone},
-	{names{"-v"}, Required, EffNone},
-	{names{"-o"}, NoValue, EffNone},
-	{names{"--quiet"}, NoValue, EffNone},
-	{names{"-q"}, Required, EffNone},
-}
-
-var options20 = []Option{
-	{names{"-l"}, NoValue, EffNone},
-	{names{"-L"}, NoValue, EffNone},
-	{names{"-R"}, NoValue, EffNone},
-	{names{"-c"}, Required, EffRun},
-}
-
-var options21 = []Option{
-	{names{"-a"}, NoValue, EffNone},
-	{names{"-d"}, NoValue, EffNone},
-	{names{"-n"}, NoValue, EffNone},
-	{names{"-p"}, NoValue, EffNone},
-	{names{"-s"}, NoValue, EffNone},
-	{names{"-f"}, Required, EffProgram},
-}
-
-var options22 = []Option{
-	{names{"-a"}, NoValue, EffNone},
-	{names{"-c"}, NoValue, EffNone},
-	{names{"-d"}, NoValue, EffNone},
-	{names{"-n"}, NoValue, EffNone},
-	{names{"-p"}, NoValue, EffNone},
-	{names{"-r"}, NoValue, EffNone},
-	{names{"-x"}, NoValue, EffNone},
-	{names{"-z"}, NoValue, EffNone},
-	{names{"-s"}, Required, EffRun},
-}
-
-var options23 = []Option{
-	{names{"-i", "--ignore-environment"}, NoValue, EffNone},
-	{names{"-0", "--null"}, NoValue, EffNone},
-	{names{"-u", "--unset"}, Required, EffNone},
-	{names{"-C", "--chdir"}, Required, EffDir},
-	{names{"-S", "--split-string"}, Required, EffRun},
-	{names{"--block-signal"}, Optional, EffNone},
-	{names{"--default-signal"}, Optional, EffNone},
-	{names{"--ignore-signal"}, Optional, EffNone},
-	{names{"--list-signal-handling"}, NoValue, EffNone},
-	{names{"-v", "--debug"}, NoValue, EffNone},
-	{names{"-P"}, Required, EffProgram},
-	{names{"-L"}, Required, EffNone},
-	{names{"-U"}, Required, EffNone},
-	{names{"--help"}, NoValue, EffNone},
-	{names{"--version"}, NoValue, EffNone},
-}
-
-var options24 = []Option{
-	{names{"-c"}, NoValue, EffNone},
-	{names{"-l"}, NoValue, EffNone},
-	{names{"-a"}, Required, EffNone},
-}
-
-var options25 = []Option{
-	{names{"-b"}, NoValue, EffNone},
-	{names{"-c"}, Required, EffCode},
-	{names{"-d"}, NoValue, EffNone},
-	{names{"-D"}, Required, EffNone},
-	{names{"-f"}, Required, EffProgram},
-	{names{"-i"}, NoValue, EffNone},
-	{names{"-n"}, NoValue, EffNone},
-	{names{"-N"}, NoValue, EffNone},
-	{names{"-v"}, NoValue, EffNone},
-}
-
-var options26 = []Option{
-	{names{"-f"}, NoValue, EffNone},
-	{names{"-n"}, NoValue, EffNone},
-	{names{"-p"}, NoValue, EffNone},
-}
-
-var options27 = []Option{
-	{names{"-m"}, NoValue, EffNone},
-	{names{"-f"}, NoValue, EffNone},
-	{names{"--exclude-monotonic"}, NoValue, EffNone},
-	{names{"-p"}, Required, EffNone},
-	{names{"--date-prog"}, Required, EffProgram},
-}
-
-var options28 = []Option{
-	{names{"-e"}, Required, EffRun},
-	{names{"-l"}, NoValue, EffNone},
-	{names{"-n"}, NoValue, EffNone},
-	{names{"-r"}, NoValue, EffNone},
-	{names{"-s"}, NoValue, EffOpaque},
-	{names{"-#"}, NoValue, EffNone},
-}
-
-var options29 = []Option{
-	{names{"-c", "--command"}, Required, EffRun},
-	{names{"-E", "--conflict-exit-code"}, Required, EffNone},
-	{names{"-F", "--no-fork"}, NoValue, EffNone},
-	{names{"-e", "-x", "--exclusive"}, NoValue, EffNone},
-	{names{"-n", "--nb", "--nonblock"}, NoValue, EffNone},
-	{names{"-o", "--close"}, NoValue, EffNone},
-	{names{"-s", "--shared"}, NoValue, EffNone},
-	{names{"-u", "--unlock"}, NoValue, EffNone},
-	{names{"-w", "--wait", "--timeout"}, Required, EffNone},
-	{names{"--verbose"}, NoValue, EffNone},
-	{names{"-h", "--help"}, NoValue, EffNone},
-	{names{"-V", "--version"}, NoValue, EffNone},
-}
-
-var options30 = []Option{
-	{names{"-a", "--append"}, NoValue, EffNone},
-	{names{"-f", "--format"}, Required, EffNone},
-	{names{"-h", "--help"}, NoValue, EffNone},
-	{names{"-l"}, NoValue, EffNone},
-	{names{"-o", "--output"}, Required, EffWrite},
-	{names{"-p", "--portability"}, NoValue, EffNone},
-	{names{"-q", "--quiet"}, NoValue, EffNone},
-	{names{"-v", "--verbose"}, NoValue, EffNone},
-	{names{"-V", "--version"}, NoValue, EffNone},
-}
-
-var options31 = []Option{
-	{names{"-l"}, NoValue, EffNone},
-	{names{"-r"}, NoValue, EffNone},
-	{names{"-p"}, Required, EffProgram},
-	{names{"-d"}, NoValue, EffNone},
-	{names{"-t"}, NoValue, EffNone},
-}
-
-var options32 = []Option{
-	{names{"-d"}, NoValue, EffNone},
-	{names{"-m"}, NoValue, EffNone},
-	{names{"-s"}, NoValue, EffNone},
-}
-
-var options33 = []Option{
-	{names{"-c"}, NoValue, EffUnproven},
-	{names{"-d"}, Required, EffUnproven},
-	{names{"-a"}, NoValue, EffUnproven},
-	{names{"-n"}, NoValue, EffUnproven},
-	{names{"-r"}, NoValue, EffUnproven},
-	{names{"-w"}, NoValue, EffUnproven},
-	{names{"-p"}, NoValue, EffOpaque},
-	{names{"-s"}, NoValue, EffNone},
-}
-
-var options34 = []Option{
-	{names{"-w", "--warmup"}, Required, EffNone},
-	{names{"-m", "--min-runs"}, Required, EffNone},
-	{names{"-M", "--max-runs"}, Required, EffNone},
-	{names{"-r", "--runs"}, Required, EffNone},
-	{names{"-s", "--setup"}, Required, EffRun},
-	{names{"-p", "--prepare"}, Required, EffRun},
-	{names{"-c", "--cleanup"}, Required, EffRun},
-	{names{"-P", "--parameter-scan"}, Required, EffNone},
-	{names{"-D", "--parameter-step-size"}, Required, EffNone},
-	{names{"-L", "--parameter-list"}, Pair, EffNone},
-	{names{"-S", "--shell"}, Required, EffProgram},
-	{names{"-N"}, NoValue, EffNone},
-	{names{"-i", "--ignore-failure"}, NoValue, EffNone},
-	{names{"--style"}, Required, EffNone},
-	{names{"--sort"}, Required, EffNone},
-	{names{"-u", "--time-unit"}, Required, EffNone},
-	{names{"--export-asciidoc"}, Required, EffWrite},
-	{names{"--export-csv"}, Required, EffWrite},
-	{names{"--export-json"}, Required, EffWrite},
-	{names{"--export-markdown"}, Required, EffWrite},
-	{names{"--export-orgmode"}, Required, EffWrite},
-	{names{"--show-output"}, NoValue, EffNone},
-	{names{"--output"}, Required, EffWrite},
-	{names{"--input"}, Required, EffInput},
-	{names{"-n", "--command-name"}, Required, EffNone},
-	{names{"--reference"}, Required, EffRun},
-	{names{"-C", "--conclude"}, Required, EffRun},
-	{names{"-h", "--help"}, NoValue, EffNone},
-	{names{"-V", "--version"}, NoValue, EffNone},
-}
-
 var options35 = []Option{
-	{names{"-c", "--class"}, Required, EffNone},
-	{names{"-n", "--classdata"}, Required, EffNone},
-	{names{"-p", "--pid"}, Required, EffNone},
-	{names{"-P", "--pgid"}, Required, EffNone},
-	{names{"-t", "--ignore"}, NoValue, EffNone},
-	{names{"-u", "--uid"}, Required, EffNone},
-	{names{"-h", "--help"}, NoValue, EffNone},
-	{names{"-V", "--version"}, NoValue, EffNone},
+	{Names: names{"-z", "--zero"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
 }
 
 var options36 = []Option{
-	{names{"-l"}, NoValue, EffNone},
-	{names{"-n"}, NoValue, EffNone},
-	{names{"-p"}, NoValue, EffNone},
-	{names{"-r"}, NoValue, EffNone},
-	{names{"-s"}, NoValue, EffNone},
-	{names{"-x"}, NoValue, EffUnproven},
+	{Names: names{"-c"}},
+	{Names: names{"-l"}},
+	{Names: names{"-p"}},
+	{Names: names{"-v"}},
+	{Names: names{"-#"}},
+	{Names: names{"+"}},
 }
 
 var options37 = []Option{
-	{names{"-s", "--signal"}, Required, EffNone},
-	{names{"-n"}, Required, EffNone},
-	{names{"-l", "--list"}, Optional, EffNone},
-	{names{"-L", "--table"}, NoValue, EffNone},
-	{names{"-q", "--queue"}, Required, EffNone},
-	{names{"-a", "--all"}, NoValue, EffNone},
-	{names{"-p", "--pid"}, NoValue, EffNone},
-	{names{"-r"}, NoValue, EffNone},
-	{names{"--verbose"}, NoValue, EffNone},
-	{names{"--timeout"}, Pair, EffNone},
-	{names{"-HUP", "-SIGHUP"}, NoValue, EffNone},
-	{names{"-INT", "-SIGINT"}, NoValue, EffNone},
-	{names{"-QUIT", "-SIGQUIT"}, NoValue, EffNone},
-	{names{"-ILL", "-SIGILL"}, NoValue, EffNone},
-	{names{"-TRAP", "-SIGTRAP"}, NoValue, EffNone},
-	{names{"-ABRT", "-SIGABRT"}, NoValue, EffNone},
-	{names{"-BUS", "-SIGBUS"}, NoValue, EffNone},
-	{names{"-FPE", "-SIGFPE"}, NoValue, EffNone},
-	{names{"-KILL", "-SIGKILL"}, NoValue, EffNone},
-	{names{"-USR1", "-SIGUSR1"}, NoValue, EffNone},
-	{names{"-SEGV", "-SIGSEGV"}, NoValue, EffNone},
-	{names{"-USR2", "-SIGUSR2"}, NoValue, EffNone},
-	{names{"-PIPE", "-SIGPIPE"}, NoValue, EffNone},
-	{names{"-ALRM", "-SIGALRM"}, NoValue, EffNone},
-	{names{"-TERM", "-SIGTERM"}, NoValue, EffNone},
-	{names{"-CHLD", "-SIGCHLD"}, NoValue, EffNone},
-	{names{"-CONT", "-SIGCONT"}, NoValue, EffNone},
-	{names{"-STOP", "-SIGSTOP"}, NoValue, EffNone},
-	{names{"-TSTP", "-SIGTSTP"}, NoValue, EffNone},
-	{names{"-TTIN", "-SIGTTIN"}, NoValue, EffNone},
-	{names{"-TTOU", "-SIGTTOU"}, NoValue, EffNone},
-	{names{"-URG", "-SIGURG"}, NoValue, EffNone},
-	{names{"-WINCH", "-SIGWINCH"}, NoValue, EffNone},
-	{names{"-PROF", "-SIGPROF"}, NoValue, EffNone},
-	{names{"-IO", "-SIGIO"}, NoValue, EffNone},
-	{names{"-PWR", "-SIGPWR"}, NoValue, EffNone},
-	{names{"-SYS", "-SIGSYS"}, NoValue, EffNone},
-	{names{"-XCPU", "-SIGXCPU"}, NoValue, EffNone},
-	{names{"-XFSZ", "-SIGXFSZ"}, NoValue, EffNone},
-	{names{"-VTALRM", "-SIGVTALRM"}, NoValue, EffNone},
-	{names{"-#"}, NoValue, EffNone},
+	{Names: names{"-a"}},
+	{Names: names{"-h"}},
+	{Names: names{"-r"}},
 }
 
 var options38 = []Option{
-	{names{"--list"}, NoValue, EffNone},
-	{names{"--verify"}, NoValue, EffNone},
-	{names{"--inhibit-cache"}, NoValue, EffNone},
-	{names{"--library-path"}, Required, EffProgram},
-	{names{"--glibc-hwcaps-prepend"}, Required, EffNone},
-	{names{"--glibc-hwcaps-mask"}, Required, EffNone},
-	{names{"--inhibit-rpath"}, Required, EffNone},
-	{names{"--audit"}, Required, EffProgram},
-	{names{"--preload"}, Required, EffProgram},
-	{names{"--argv0"}, Required, EffNone},
-	{names{"--list-tunables"}, NoValue, EffNone},
-	{names{"--list-diagnostics"}, NoValue, EffNone},
-	{names{"--help"}, NoValue, EffNone},
-	{names{"--version"}, NoValue, EffNone},
+	{Names: names{"-C"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-L"}},
+	{Names: names{"-n"}},
+	{Names: names{"-s"}},
+	{Names: names{"-u"}, Value: Required},
+	{Names: names{"-a"}, Value: Required},
 }
 
 var options39 = []Option{
-	{names{"--list"}, NoValue, EffNone},
-	{names{"--uname-2.6"}, NoValue, EffNone},
-	{names{"-v", "--verbose"}, NoValue, EffNone},
-	{names{"-3", "--3gb"}, NoValue, EffNone},
-	{names{"--4gb"}, NoValue, EffNone},
-	{names{"-B", "--32bit"}, NoValue, EffNone},
-	{names{"-F", "--fdpic-funcptrs"}, NoValue, EffNone},
-	{names{"-I", "--short-inode"}, NoValue, EffNone},
-	{names{"-L", "--addr-compat-layout"}, NoValue, EffNone},
-	{names{"-R", "--addr-no-randomize"}, NoValue, EffNone},
-	{names{"-S", "--whole-seconds"}, NoValue, EffNone},
-	{names{"-T", "--sticky-timeouts"}, NoValue, EffNone},
-	{names{"-X", "--read-implies-exec"}, NoValue, EffNone},
-	{names{"-Z", "--mmap-page-zero"}, NoValue, EffNone},
-	{names{"-p", "--pid"}, Required, EffNone},
-	{names{"--show"}, Optional, EffNone},
-	{names{"-h", "--help"}, NoValue, EffNone},
-	{names{"-V", "--version"}, NoValue, EffNone},
+	{Names: names{"-e"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-c"}},
+	{Names: names{"-p"}, Value: Required},
+	{Names: names{"-v"}, Value: Required},
+	{Names: names{"-o"}},
+	{Names: names{"--quiet"}},
+	{Names: names{"-q"}, Value: Required},
 }
 
 var options40 = []Option{
-	{names{"-a", "--align"}, Required, EffNone},
-	{names{"-A"}, Required, EffNone},
-	{names{"-b", "--no-signals"}, NoValue, EffNone},
-	{names{"-c"}, NoValue, EffNone},
-	{names{"-C", "--demangle"}, NoValue, EffNone},
-	{names{"-D", "--debug"}, Required, EffNone},
-	{names{"-e"}, Required, EffNone},
-	{names{"-f"}, NoValue, EffNone},
-	{names{"-F"}, Required, EffProgram},
-	{names{"-h", "--help"}, NoValue, EffNone},
-	{names{"-i"}, NoValue, EffNone},
-	{names{"-l", "--library"}, Required, EffNone},
-	{names{"-L"}, NoValue, EffNone},
-	{names{"-n", "--indent"}, Required, EffNone},
-	{names{"-o", "--output"}, Required, EffWrite},
-	{names{"-p"}, Required, EffNone},
-	{names{"-r"}, NoValue, EffNone},
-	{names{"-s"}, Required, EffNone},
-	{names{"-S"}, NoValue, EffNone},
-	{names{"-t"}, NoValue, EffNone},
-	{names{"-tt"}, NoValue, EffNone},
-	{names{"-ttt"}, NoValue, EffNone},
-	{names{"-T"}, NoValue, EffNone},
-	{names{"-u"}, Required, EffNone},
-	{names{"-w", "--where"}, Required, EffNone},
-	{names{"-x"}, Required, EffNone},
-	{names{"-V", "--version"}, NoValue, EffNone},
+	{Names: names{"--time"}, Value: Optional},
+	{Names: names{"-0", "--null"}},
+	{Names: names{"-a", "--all"}},
+	{Names: names{"--apparent-size"}},
+	{Names: names{"-B", "--block-size"}, Value: Required},
+	{Names: names{"-b", "--bytes"}},
+	{Names: names{"-c", "--total"}},
+	{Names: names{"-D", "--dereference-args"}},
+	{Names: names{"-d", "--max-depth"}, Value: Required},
+	{Names: names{"--files0-from"}, Value: Required, Effect: EffRead},
+	{Names: names{"-H"}},
+	{Names: names{"-h", "--human-readable"}},
+	{Names: names{"--inodes"}},
+	{Names: names{"-k"}},
+	{Names: names{"-L", "--dereference"}},
+	{Names: names{"-l", "--count-links"}},
+	{Names: names{"-m"}},
+	{Names: names{"-P", "--no-dereference"}},
+	{Names: names{"-S", "--separate-dirs"}},
+	{Names: names{"--si"}},
+	{Names: names{"-s", "--summarize"}},
+	{Names: names{"-t", "--threshold"}, Value: Required},
+	{Names: names{"--time-style"}, Value: Required},
+	{Names: names{"-X", "--exclude-from"}, Value: Required, Effect: EffInput},
+	{Names: names{"--exclude"}, Value: Required},
+	{Names: names{"-x", "--one-file-system"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
 }
 
 var options41 = []Option{
-	{names{"-d"}, Required, EffNone},
-	{names{"-n"}, Required, EffNone},
-	{names{"-O"}, Required, EffNone},
-	{names{"-s"}, Required, EffNone},
-	{names{"-t"}, NoValue, EffNone},
-	{names{"-u"}, Required, EffNone},
-	{names{"-C"}, Required, EffRun},
-	{names{"-c"}, Required, EffNone},
+	{Names: names{"-l"}},
+	{Names: names{"-L"}},
+	{Names: names{"-R"}},
+	{Names: names{"-c"}, Value: Required, Effect: EffRun},
 }
 
 var options42 = []Option{
-	{names{"-n", "--adjustment"}, Required, EffNone},
-	{names{"-#"}, NoValue, EffNone},
-	{names{"--help"}, NoValue, EffNone},
-	{names{"--version"}, NoValue, EffNone},
+	{Names: names{"-a"}},
+	{Names: names{"-d"}},
+	{Names: names{"-n"}},
+	{Names: names{"-p"}},
+	{Names: names{"-s"}},
+	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 }
 
 var options43 = []Option{
-	{names{"--help"}, NoValue, EffNone},
-	{names{"--version"}, NoValue, EffNone},
+	{Names: names{"-a"}},
+	{Names: names{"-c"}},
+	{Names: names{"-d"}},
+	{Names: names{"-n"}},
+	{Names: names{"-p"}},
+	{Names: names{"-r"}},
+	{Names: names{"-x"}},
+	{Names: names{"-z"}},
+	{Names: names{"-s"}, Value: Required, Effect: EffRun},
 }
 
 var options44 = []Option{
-	{names{"-a", "--all"}, NoValue, EffNone},
-	{names{"-m", "--mount"}, Optional, EffNone},
-	{names{"-t", "--target"}, Required, EffNone},
-	{names{"-u", "--uts"}, Optional, EffNone},
-	{names{"-i", "--ipc"}, Optional, EffNone},
-	{names{"-n", "--net"}, Optional, EffNone},
-	{names{"-p", "--pid"}, Optional, EffNone},
-	{names{"-U", "--user"}, Optional, EffNone},
-	{names{"-C", "--cgroup"}, Optional, EffNone},
-	{names{"-T", "--time"}, Optional, EffNone},
-	{names{"-G", "--setgid"}, Required, EffNone},
-	{names{"-S", "--setuid"}, Required, EffNone},
-	{names{"--preserve-credentials"}, NoValue, EffNone},
-	{names{"-r", "--root"}, Optional, EffNone},
-	{names{"-w", "--wd"}, Optional, EffNone},
-	{names{"-W", "--wdns"}, Optional, EffNone},
-	{names{"-F", "--no-fork"}, NoValue, EffNone},
-	{names{"-Z", "--follow-context"}, NoValue, EffNone},
-	{names{"-h", "--help"}, NoValue, EffNone},
-	{names{"-V", "--version"}, NoValue, EffNone},
+	{Names: names{"-i", "--ignore-environment"}},
+	{Names: names{"-0", "--null"}},
+	{Names: names{"-u", "--unset"}, Value: Required},
+	{Names: names{"-C", "--chdir"}, Value: Required, Effect: EffDir},
+	{Names: names{"-S", "--split-string"}, Value: Required, Effect: EffRun},
+	{Names: names{"--block-signal"}, Value: Optional},
+	{Names: names{"--default-signal"}, Value: Optional},
+	{Names: names{"--ignore-signal"}, Value: Optional},
+	{Names: names{"--list-signal-handling"}},
+	{Names: names{"-v", "--debug"}},
+	{Names: names{"-P"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-L"}, Value: Required},
+	{Names: names{"-U"}, Value: Required},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
 }
 
 var options45 = []Option{
-	{names{"-i", "--interleave"}, Required, EffNone},
-	{names{"-p", "--preferred"}, Required, EffNone},
-	{names{"-P", "--preferred-many"}, Required, EffNone},
-	{names{"-m", "--membind"}, Required, EffNone},
-	{names{"-N", "--cpunodebind"}, Required, EffNone},
-	{names{"-C", "--physcpubind"}, Required, EffNone},
-	{names{"-l", "--localalloc"}, NoValue, EffNone},
-	{names{"-b", "--balancing"}, NoValue, EffNone},
-	{names{"-s", "--show"}, NoValue, EffNone},
-	{names{"-H", "--hardware"}, NoValue, EffNone},
-	{names{"-a", "--all"}, NoValue, EffNone},
-	{names{"-S", "--shm"}, Required, EffUnproven},
-	{names{"-f", "--file"}, Required, EffUnproven},
+	{Names: names{"-c"}},
+	{Names: names{"-l"}},
+	{Names: names{"-a"}, Value: Required},
 }
 
 var options46 = []Option{
-	{names{"-0", "--null"}, NoValue, EffNone},
-	{names{"-a", "--arg-file"}, Required, EffRead},
-	{names{"--arg-file-sep"}, Required, EffNone},
-	{names{"--arg-sep"}, Required, EffNone},
-	{names{"--basefile", "--bf"}, Required, EffSend},
-	{names{"--basenamereplace", "--bnr"}, Required, EffNone},
-	{names{"--basenameextensionreplace", "--bner"}, Required, EffNone},
-	{names{"--bin"}, Required, EffNone},
-	{names{"--bg"}, NoValue, EffNone},
-	{names{"--block", "--block-size"}, Required, EffNone},
-	{names{"--block-timeout", "--bt"}, Required, EffNone},
-	{names{"--cat"}, NoValue, EffNone},
-	{names{"--cleanup"}, NoValue, EffNone},
-	{names{"--transferfile", "--tf"}, Required, EffSend},
-	{names{"--transfer"}, NoValue, EffNone},
-	{names{"--return"}, Required, EffNone},
-	{names{"-C", "--colsep"}, Required, EffNone},
-	{names{"--compress"}, NoValue, EffNone},
-	{names{"--compress-program"}, Required, EffRun},
-	{names{"--decompress-program"}, Required, EffRun},
-	{names{"--delay"}, Required, EffNone},
-	{names{"-d", "--delimiter"}, Required, EffNone},
-	{names{"--dirnamereplace", "--dnr"}, Required, EffNone},
-	{names{"--dry-run", "--dryrun"}, NoValue, EffNone},
-	{names{"-E"}, Required, EffNone},
-	{names{"-e", "--eof"}, Optional, EffNone},
-	{names{"--embed"}, NoValue, EffNone},
-	{names{"--env"}, Required, EffNone},
-	{names{"--eta"}, NoValue, EffNone},
-	{names{"--fg"}, NoValue, EffNone},
-	{names{"--fifo"}, NoValue, EffNone},
-	{names{"--filter"}, Required, EffCode},
-	{names{"--gnu"}, NoValue, EffNone},
-	{names{"--group"}, NoValue, EffNone},
-	{names{"--group-by"}, Required, EffNone},
-	{names{"-h", "--help"}, NoValue, EffNone},
-	{names{"--halt-on-error", "--halt"}, Required, EffNone},
-	{names{"--header"}, Required, EffNone},
-	{names{"--hostgroups", "--hgrp"}, NoValue, EffNone},
-	{names{"-I"}, Required, EffNone},
-	{names{"-i", "--replace"}, Optional, EffNone},
-	{names{"--joblog", "--jl"}, Required, EffWrite},
-	{names{"-j", "--jobs", "-P", "--max-procs"}, Required, EffNone},
-	{names{"-k", "--keep-order"}, NoValue, EffNone},
-	{names{"-L"}, Required, EffNone},
-	{names{"-l", "--max-lines"}, Optional, EffNone},
-	{names{"--limit"}, Required, EffRun},
-	{names{"--link", "--xapply"}, NoValue, EffNone},
-	{names{"--load"}, Required, EffNone},
-	{names{"-M", "--controlmaster"}, NoValue, EffNone},
-	{names{"-m"}, NoValue, EffNone},
-	{names{"--memfree"}, Required, EffNone},
-	{names{"--memsuspend"}, Required, EffNone},
-	{names{"--minversion"}, Required, EffNone},
-	{names{"-n", "-N", "--max-args"}, Required, EffNone},
-	{names{"--max-replace-args"}, Required, EffNone},
-	{names{"--nonall"}, NoValue, EffNone},
-	{names{"--onall"}, NoValue, EffNone},
-	{names{"-o", "--open-tty"}, NoValue, EffNone},
-	{names{"--output-as-files", "--outputasfiles", "--files"}, NoValue, EffNone},
-	{names{"--pipe", "--spreadstdin"}, NoValue, EffNone},
-	{names{"--pipe-part", "--pipepart"}, NoValue, EffNone},
-	{names{"--plain"}, NoValue, EffNone},
-	{names{"--plus"}, NoValue, EffNone},
-	{names{"--process-slot-var"}, Required, EffNone},
-	{names{"--progress"}, NoValue, EffNone},
-	{names{"--number-of-cores"}, NoValue, EffNone},
-	{names{"--number-of-sockets"}, NoValue, EffNone},
-	{names{"--number-of-threads"}, NoValue, EffNone},
-	{names{"--no-keep-order"}, NoValue, EffNone},
-	{names{"--nice"}, Required, EffNone},
-	{names{"-p", "--interactive"}, NoValue, EffNone},
-	{names{"--parens"}, Required, EffNone},
-	{names{"-J", "--profile"}, Required, EffProgram},
-	{names{"-q", "--quote"}, NoValue, EffNone},
-	{names{"-r", "--no-run-if-empty"}, NoValue, EffNone},
-	{names{"--noswap"}, NoValue, EffNone},
-	{names{"--record-env"}, NoValue, EffNone},
-	{names{"--recstart"}, Required, EffNone},
-	{names{"--recend"}, Required, EffNone},
-	{names{"--regexp"}, NoValue, EffNone},
-	{names{"--remove-rec-sep", "--removerecsep", "--rrs"}, NoValue, EffNone},
-	{names{"--results", "--res"}, Required, EffWrite},
-	{names{"--resume"}, NoValue, EffNone},
-	{names{"--resume-failed"}, NoValue, EffNone},
-	{names{"--retry-failed"}, NoValue, EffNone},
-	{names{"--retries"}, Required, EffNone},
-	{names{"--round-robin", "--round"}, NoValue, EffNone},
-	{names{"--rpl"}, Required, EffCode},
-	{names{"--rsync-opts"}, Required, EffOpaque},
-	{names{"-s", "--max-chars"}, Required, EffNone},
-	{names{"--show-limits"}, NoValue, EffNone},
-	{names{"--semaphore"}, NoValue, EffNone},
-	{names{"--semaphore-name", "--id"}, Required, EffNone},
-	{names{"--semaphore-timeout", "--st"}, Required, EffNone},
-	{names{"--seqreplace"}, Required, EffNone},
-	{names{"--session"}, NoValue, EffNone},
-	{names{"--shard"}, Required, EffCode},
-	{names{"--shebang", "--hashbang"}, NoValue, EffNone},
-	{names{"--shebang-wrap"}, NoValue, EffNone},
-	{names{"--shell-completion"}, Required, EffNone},
-	{names{"--shell-quote"}, NoValue, EffNone},
-	{names{"--shuf"}, NoValue, EffNone},
-	{names{"--skip-first-line"}, NoValue, EffNone},
-	{names{"--sql"}, Required, EffOpaque},
-	{names{"--sqlmaster", "--sql-master"}, Required, EffOpaque},
-	{names{"--sqlandworker", "--sql-and-worker"}, Required, EffOpaque},
-	{names{"--sqlworker", "--sql-worker"}, Required, EffOpaque},
-	{names{"--ssh"}, Required, EffRun},
-	{names{"--sshdelay", "--ssh-delay"}, Required, EffNone},
-	{names{"-S", "--sshlogin"}, Required, EffUnproven},
-	{names{"--sshloginfile", "--slf"}, Required, EffProgram},
-	{names{"--slotreplace"}, Required, EffNone},
-	{names{"--silent"}, NoValue, EffNone},
-	{names{"--template", "--tmpl"}, Required, EffProgram},
-	{names{"--tty"}, NoValue, EffNone},
-	{names{"--tee"}, NoValue, EffNone},
-	{names{"--term-seq", "--termseq"}, Required, EffNone},
-	{names{"--tmpdir"}, Required, EffWrite},
-	{names{"--timeout"}, Required, EffNone},
-	{names{"-t", "--verbose"}, NoValue, EffNone},
-	{names{"--tollef"}, NoValue, EffNone},
-	{names{"--trc"}, Required, EffSend},
-	{names{"--trim"}, Required, EffNone},
-	{names{"-u", "--ungroup"}, NoValue, EffNone},
-	{names{"--extensionreplace", "--er"}, Required, EffNone},
-	{names{"--use-sockets-instead-of-threads"}, NoValue, EffNone},
-	{names{"--use-cores-instead-of-threads"}, NoValue, EffNone},
-	{names{"--use-cpus-instead-of-cores"}, NoValue, EffNone},
-	{names{"-v"}, NoValue, EffNone},
-	{names{"-V", "--version"}, NoValue, EffNone},
-	{names{"--workdir", "--wd"}, Required, EffDir},
-	{names{"--wait"}, NoValue, EffNone},
-	{names{"-X"}, NoValue, EffNone},
-	{names{"-x", "--exit"}, NoValue, EffNone},
-	{names{"--xargs"}, NoValue, EffNone},
-	{names{"-D"}, Required, EffNone},
-	{names{"--bar"}, NoValue, EffNone},
-	{names{"--bibtex"}, NoValue, EffNone},
-	{names{"--citation"}, NoValue, EffNone},
-	{names{"--will-cite"}, NoValue, EffNone},
-	{names{"--csv"}, NoValue, EffNone},
-	{names{"--ctrlc"}, NoValue, EffNone},
-	{names{"--combineexec", "--combine-exec"}, Required, EffWrite},
-	{names{"--line-buffer", "--lb"}, NoValue, EffNone},
-	{names{"--linebuffer"}, NoValue, EffNone},
-	{names{"--latest-line", "--ll"}, NoValue, EffNone},
-	{names{"--color"}, NoValue, EffNone},
-	{names{"--color-failed", "--cf"}, NoValue, EffNone},
-	{names{"--tag"}, NoValue, EffNone},
-	{names{"--tagstring"}, Required, EffNone},
-	{names{"--tag-string"}, Required, EffNone},
-	{names{"--total-jobs", "--total"}, Required, EffNone},
-	{names{"--unsafe"}, NoValue, EffNone},
+	{Names: names{"-#"}},
+	{Names: names{"-i", "--initial"}},
+	{Names: names{"-t", "--tabs"}, Value: Required},
+	{Names: names{"-a", "--all"}},
+	{Names: names{"--first-only"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
 }
 
 var options47 = []Option{
-	{names{"-d", "--desc"}, NoValue, EffNone},
-	{names{"-v", "--long-desc"}, NoValue, EffNone},
-	{names{"--no-desc"}, NoValue, EffNone},
-	{names{"--details"}, NoValue, EffNone},
-	{names{"--deprecated"}, NoValue, EffNone},
-	{names{"-j", "--json"}, NoValue, EffNone},
+	{Names: names{"-b"}},
+	{Names: names{"-c"}, Value: Required, Effect: EffCode},
+	{Names: names{"-d"}},
+	{Names: names{"-D"}, Value: Required},
+	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-i"}},
+	{Names: names{"-n"}},
+	{Names: names{"-N"}},
+	{Names: names{"-v"}},
 }
 
 var options48 = []Option{
-	{names{"-e", "--event"}, Required, EffNone},
-	{names{"-a", "--all-cpus"}, NoValue, EffNone},
-	{names{"-p", "--pid"}, Required, EffNone},
-	{names{"-t", "--tid"}, Required, EffNone},
-	{names{"-g"}, NoValue, EffNone},
-	{names{"--call-graph"}, Required, EffNone},
-	{names{"-F", "--freq"}, Required, EffNone},
-	{names{"-o", "--output"}, Required, EffWrite},
-	{names{"-c", "--count"}, Required, EffNone},
-	{names{"-C", "--cpu"}, Required, EffNone},
-	{names{"-v", "--verbose"}, NoValue, EffNone},
-	{names{"-q", "--quiet"}, NoValue, EffNone},
-	{names{"-s", "--stat"}, NoValue, EffNone},
-	{names{"-d", "--data"}, NoValue, EffNone},
-	{names{"-T", "--timestamp"}, NoValue, EffNone},
-	{names{"-n", "--no-samples"}, NoValue, EffNone},
-	{names{"-R", "--raw-samples"}, NoValue, EffNone},
-	{names{"-r", "--realtime"}, Required, EffNone},
-	{names{"-m", "--mmap-pages"}, Required, EffNone},
-	{names{"-N", "--no-buildid-cache"}, NoValue, EffNone},
-	{names{"-B", "--no-buildid"}, NoValue, EffNone},
-	{names{"-G", "--cgroup"}, Required, EffNone},
-	{names{"-b", "--branch-any"}, NoValue, EffNone},
-	{names{"-j", "--branch-filter"}, Required, EffNone},
-	{names{"-W", "--weight"}, NoValue, EffNone},
-	{names{"-D", "--delay"}, Required, EffNone},
-	{names{"-k", "--clockid"}, Required, EffNone},
-	{names{"-S", "--snapshot"}, Optional, EffNone},
-	{names{"--switch-output"}, Optional, EffNone},
-	{names{"--clang-path"}, Required, EffProgram},
-	{names{"--vmlinux"}, Required, EffInput},
+	{Names: names{"-f"}},
+	{Names: names{"-n"}},
+	{Names: names{"-p"}},
 }
 
 var options49 = []Option{
-	{names{"-i", "--input"}, Required, EffInput},
-	{names{"-v", "--verbose"}, NoValue, EffNone},
-	{names{"-n", "--show-nr-samples"}, NoValue, EffNone},
-	{names{"--stdio"}, NoValue, EffNone},
-	{names{"--tui"}, NoValue, EffNone},
-	{names{"-s", "--sort"}, Required, EffNone},
-	{names{"-F", "--fields"}, Required, EffNone},
-	{names{"-p", "--parent"}, Required, EffNone},
-	{names{"-g", "--call-graph"}, Optional, EffNone},
-	{names{"-G", "--inverted"}, NoValue, EffNone},
-	{names{"-c", "--comms"}, Required, EffNone},
-	{names{"-d", "--dsos"}, Required, EffNone},
-	{names{"-S", "--symbols"}, Required, EffNone},
-	{names{"-U", "--hide-unresolved"}, NoValue, EffNone},
-	{names{"--no-children"}, NoValue, EffNone},
-	{names{"--children"}, NoValue, EffNone},
-	{names{"-k", "--vmlinux"}, Required, EffInput},
-	{names{"--kallsyms"}, Required, EffInput},
-	{names{"-m", "--modules"}, NoValue, EffNone},
-	{names{"-f", "--force"}, NoValue, EffNone},
-	{names{"--objdump"}, Required, EffProgram},
-	{names{"--addr2line"}, Required, EffProgram},
-	{names{"-D", "--dump-raw-trace"}, NoValue, EffNone},
-	{names{"--percent-limit"}, Required, EffNone},
-	{names{"--percentage"}, Required, EffNone},
-	{names{"--header"}, NoValue, EffNone},
+	{Names: names{"-m"}},
+	{Names: names{"-f"}},
+	{Names: names{"--exclude-monotonic"}},
+	{Names: names{"-p"}, Value: Required},
+	{Names: names{"--date-prog"}, Value: Required, Effect: EffProgram},
 }
 
 var options50 = []Option{
-	{names{"-e", "--event"}, Required, EffNone},
-	{names{"-a", "--all-cpus"}, NoValue, EffNone},
-	{names{"-p", "--pid"}, Required, EffNone},
-	{names{"-t", "--tid"}, Required, EffNone},
-	{names{"-d", "--detailed"}, NoValue, EffNone},
-	{names{"-r", "--repeat"}, Required, EffNone},
-	{names{"-o", "--output"}, Required, EffWrite},
-	{names{"-x", "--field-separator"}, Required, EffNone},
-	{names{"-C", "--cpu"}, Required, EffNone},
-	{names{"-v", "--verbose"}, NoValue, EffNone},
-	{names{"-n", "--null"}, NoValue, EffNone},
-	{names{"-B", "--big-num"}, NoValue, EffNone},
-	{names{"-A", "--no-aggr"}, NoValue, EffNone},
-	{names{"-G", "--cgroup"}, Required, EffNone},
-	{names{"-I", "--interval-print"}, Required, EffNone},
-	{names{"-S", "--sync"}, NoValue, EffNone},
-	{names{"-i", "--no-inherit"}, NoValue, EffNone},
-	{names{"--append"}, NoValue, EffNone},
-	{names{"--pre"}, Required, EffRun},
-	{names{"--post"}, Required, EffRun},
-	{names{"--per-core"}, NoValue, EffNone},
-	{names{"--per-socket"}, NoValue, EffNone},
-	{names{"--topdown"}, NoValue, EffNone},
-	{names{"-j", "--json-output"}, NoValue, EffNone},
+	{Names: names{"-e"}, Value: Required, Effect: EffRun},
+	{Names: names{"-l"}},
+	{Names: names{"-n"}},
+	{Names: names{"-r"}},
+	{Names: names{"-s"}, Effect: EffOpaque},
+	{Names: names{"-#"}},
 }
 
 var options51 = []Option{
-	{names{"-e", "--event"}, Required, EffNone},
-	{names{"-a", "--all-cpus"}, NoValue, EffNone},
-	{names{"-p", "--pid"}, Required, EffNone},
-	{names{"-t", "--tid"}, Required, EffNone},
-	{names{"-o", "--output"}, Required, EffWrite},
-	{names{"-s", "--summary"}, NoValue, EffNone},
-	{names{"-S", "--with-summary"}, NoValue, EffNone},
-	{names{"-v", "--verbose"}, NoValue, EffNone},
-	{names{"-T", "--time"}, NoValue, EffNone},
-	{names{"-i", "--input"}, Required, EffInput},
-	{names{"-m", "--mmap-pages"}, Required, EffNone},
-	{names{"-u", "--uid"}, Required, EffNone},
-	{names{"-F", "--pf"}, Required, EffNone},
-	{names{"--duration"}, Required, EffNone},
-	{names{"-D", "--delay"}, Required, EffNone},
+	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
+	{Names: names{"-E", "--conflict-exit-code"}, Value: Required},
+	{Names: names{"-F", "--no-fork"}},
+	{Names: names{"-e", "-x", "--exclusive"}},
+	{Names: names{"-n", "--nb", "--nonblock"}},
+	{Names: names{"-o", "--close"}},
+	{Names: names{"-s", "--shared"}},
+	{Names: names{"-u", "--unlock"}},
+	{Names: names{"-w", "--wait", "--timeout"}, Value: Required},
+	{Names: names{"--verbose"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-V", "--version"}},
 }
 
-var subs52 = []Program{
+var options52 = []Option{
+	{Names: names{"-#"}},
+	{Names: names{"-c", "--crown-margin"}},
+	{Names: names{"-p", "--prefix"}, Value: Required},
+	{Names: names{"-s", "--split-only"}},
+	{Names: names{"-t", "--tagged-paragraph"}},
+	{Names: names{"-u", "--uniform-spacing"}},
+	{Names: names{"-w", "--width"}, Value: Required},
+	{Names: names{"-g", "--goal"}, Value: Required},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options53 = []Option{
+	{Names: names{"-c", "--characters"}},
+	{Names: names{"-#"}},
+	{Names: names{"-b", "--bytes"}},
+	{Names: names{"-s", "--spaces"}},
+	{Names: names{"-w", "--width"}, Value: Required},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options54 = []Option{
+	{Names: names{"-a"}},
+	{Names: names{"-v"}, Value: Required},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options55 = []Option{
+	{Names: names{"-a", "--append"}},
+	{Names: names{"-f", "--format"}, Value: Required},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-l"}},
+	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-p", "--portability"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-V", "--version"}},
+}
+
+var options56 = []Option{
+	{Names: names{"-l"}},
+	{Names: names{"-r"}},
+	{Names: names{"-p"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-d"}},
+	{Names: names{"-t"}},
+}
+
+var options57 = []Option{
+	{Names: names{"-#"}},
+	{Names: names{"-n", "--lines"}, Value: Required},
+	{Names: names{"-c", "--bytes"}, Value: Required},
+	{Names: names{"-q", "--quiet", "--silent"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-z", "--zero-terminated"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options58 = []Option{
+	{Names: names{"-d"}},
+	{Names: names{"-m"}},
+	{Names: names{"-s"}},
+}
+
+var options59 = []Option{
+	{Names: names{"-c"}, Effect: EffUnproven},
+	{Names: names{"-d"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-a"}, Effect: EffUnproven},
+	{Names: names{"-n"}, Effect: EffUnproven},
+	{Names: names{"-r"}, Effect: EffUnproven},
+	{Names: names{"-w"}, Effect: EffUnproven},
+	{Names: names{"-p"}, Effect: EffOpaque},
+	{Names: names{"-s"}},
+}
+
+var options60 = []Option{
+	{Names: names{"-a", "--alias"}},
+	{Names: names{"-A", "--all-fqdns"}},
+	{Names: names{"-b", "--boot"}, Effect: EffSystem},
+	{Names: names{"-d", "--domain"}},
+	{Names: names{"-f", "--fqdn", "--long"}},
+	{Names: names{"-F", "--file"}, Value: Required, Effect: EffSystem},
+	{Names: names{"-i", "--ip-address"}},
+	{Names: names{"-I", "--all-ip-addresses"}},
+	{Names: names{"-s", "--short"}},
+	{Names: names{"-V"}},
+	{Names: names{"-y", "--yp", "--nis"}},
+	{Names: names{"-h"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options61 = []Option{
+	{Names: names{"-w", "--warmup"}, Value: Required},
+	{Names: names{"-m", "--min-runs"}, Value: Required},
+	{Names: names{"-M", "--max-runs"}, Value: Required},
+	{Names: names{"-r", "--runs"}, Value: Required},
+	{Names: names{"-s", "--setup"}, Value: Required, Effect: EffRun},
+	{Names: names{"-p", "--prepare"}, Value: Required, Effect: EffRun},
+	{Names: names{"-c", "--cleanup"}, Value: Required, Effect: EffRun},
+	{Names: names{"-P", "--parameter-scan"}, Value: Required},
+	{Names: names{"-D", "--parameter-step-size"}, Value: Required},
+	{Names: names{"-L", "--parameter-list"}, Value: Pair},
+	{Names: names{"-S", "--shell"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-N"}},
+	{Names: names{"-i", "--ignore-failure"}},
+	{Names: names{"--style"}, Value: Required},
+	{Names: names{"--sort"}, Value: Required},
+	{Names: names{"-u", "--time-unit"}, Value: Required},
+	{Names: names{"--export-asciidoc"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--export-csv"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--export-json"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--export-markdown"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--export-orgmode"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--show-output"}},
+	{Names: names{"--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--input"}, Value: Required, Effect: EffInput},
+	{Names: names{"-n", "--command-name"}, Value: Required},
+	{Names: names{"--reference"}, Value: Required, Effect: EffRun},
+	{Names: names{"-C", "--conclude"}, Value: Required, Effect: EffRun},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-V", "--version"}},
+}
+
+var options62 = []Option{
+	{Names: names{"-a"}},
+	{Names: names{"-Z", "--context"}},
+	{Names: names{"-g", "--group"}},
+	{Names: names{"-G", "--groups"}},
+	{Names: names{"-n", "--name"}},
+	{Names: names{"-r", "--real"}},
+	{Names: names{"-u", "--user"}},
+	{Names: names{"-z", "--zero"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options63 = []Option{
+	{Names: names{"--backup"}, Value: Optional},
+	{Names: names{"-b"}},
+	{Names: names{"-c"}},
+	{Names: names{"-C", "--compare"}},
+	{Names: names{"-d", "--directory"}},
+	{Names: names{"-D"}},
+	{Names: names{"-g", "--group"}, Value: Required},
+	{Names: names{"-m", "--mode"}, Value: Required},
+	{Names: names{"-o", "--owner"}, Value: Required},
+	{Names: names{"-p", "--preserve-timestamps"}},
+	{Names: names{"-s", "--strip"}},
+	{Names: names{"--strip-program"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-S", "--suffix"}, Value: Required},
+	{Names: names{"-t", "--target-directory"}, Value: Required, Effect: EffTarget},
+	{Names: names{"-T", "--no-target-directory"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--preserve-context"}},
+	{Names: names{"-Z"}},
+	{Names: names{"--context"}, Value: Optional},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options64 = []Option{
+	{Names: names{"-c", "--class"}, Value: Required},
+	{Names: names{"-n", "--classdata"}, Value: Required},
+	{Names: names{"-p", "--pid"}, Value: Required},
+	{Names: names{"-P", "--pgid"}, Value: Required},
+	{Names: names{"-t", "--ignore"}},
+	{Names: names{"-u", "--uid"}, Value: Required},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-V", "--version"}},
+}
+
+var options65 = []Option{
+	{Names: names{"-l"}},
+	{Names: names{"-n"}},
+	{Names: names{"-p"}},
+	{Names: names{"-r"}},
+	{Names: names{"-s"}},
+	{Names: names{"-x"}, Effect: EffUnproven},
+}
+
+var options66 = []Option{
+	{Names: names{"-a"}, Value: Required},
+	{Names: names{"-e"}, Value: Required},
+	{Names: names{"-i", "--ignore-case"}},
+	{Names: names{"-j"}, Value: Required},
+	{Names: names{"-o"}, Value: Required},
+	{Names: names{"-t"}, Value: Required},
+	{Names: names{"-v"}, Value: Required},
+	{Names: names{"-1"}, Value: Required},
+	{Names: names{"-2"}, Value: Required},
+	{Names: names{"--check-order"}},
+	{Names: names{"--nocheck-order"}},
+	{Names: names{"--header"}},
+	{Names: names{"-z", "--zero-terminated"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options67 = []Option{
+	{Names: names{"-s", "--signal"}, Value: Required},
+	{Names: names{"-n"}, Value: Required},
+	{Names: names{"-l", "--list"}, Value: Optional},
+	{Names: names{"-L", "--table"}},
+	{Names: names{"-q", "--queue"}, Value: Required},
+	{Names: names{"-a", "--all"}},
+	{Names: names{"-p", "--pid"}},
+	{Names: names{"-r"}},
+	{Names: names{"--verbose"}},
+	{Names: names{"--timeout"}, Value: Pair},
+	{Names: names{"-HUP", "-SIGHUP"}},
+	{Names: names{"-INT", "-SIGINT"}},
+	{Names: names{"-QUIT", "-SIGQUIT"}},
+	{Names: names{"-ILL", "-SIGILL"}},
+	{Names: names{"-TRAP", "-SIGTRAP"}},
+	{Names: names{"-ABRT", "-SIGABRT"}},
+	{Names: names{"-BUS", "-SIGBUS"}},
+	{Names: names{"-FPE", "-SIGFPE"}},
+	{Names: names{"-KILL", "-SIGKILL"}},
+	{Names: names{"-USR1", "-SIGUSR1"}},
+	{Names: names{"-SEGV", "-SIGSEGV"}},
+	{Names: names{"-USR2", "-SIGUSR2"}},
+	{Names: names{"-PIPE", "-SIGPIPE"}},
+	{Names: names{"-ALRM", "-SIGALRM"}},
+	{Names: names{"-TERM", "-SIGTERM"}},
+	{Names: names{"-CHLD", "-SIGCHLD"}},
+	{Names: names{"-CONT", "-SIGCONT"}},
+	{Names: names{"-STOP", "-SIGSTOP"}},
+	{Names: names{"-TSTP", "-SIGTSTP"}},
+	{Names: names{"-TTIN", "-SIGTTIN"}},
+	{Names: names{"-TTOU", "-SIGTTOU"}},
+	{Names: names{"-URG", "-SIGURG"}},
+	{Names: names{"-WINCH", "-SIGWINCH"}},
+	{Names: names{"-PROF", "-SIGPROF"}},
+	{Names: names{"-IO", "-SIGIO"}},
+	{Names: names{"-PWR", "-SIGPWR"}},
+	{Names: names{"-SYS", "-SIGSYS"}},
+	{Names: names{"-XCPU", "-SIGXCPU"}},
+	{Names: names{"-XFSZ", "-SIGXFSZ"}},
+	{Names: names{"-VTALRM", "-SIGVTALRM"}},
+	{Names: names{"-#"}},
+}
+
+var options68 = []Option{
+	{Names: names{"--list"}},
+	{Names: names{"--verify"}},
+	{Names: names{"--inhibit-cache"}},
+	{Names: names{"--library-path"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--glibc-hwcaps-prepend"}, Value: Required},
+	{Names: names{"--glibc-hwcaps-mask"}, Value: Required},
+	{Names: names{"--inhibit-rpath"}, Value: Required},
+	{Names: names{"--audit"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--preload"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--argv0"}, Value: Required},
+	{Names: names{"--list-tunables"}},
+	{Names: names{"--list-diagnostics"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options69 = []Option{
+	{Names: names{"--list"}},
+	{Names: names{"--uname-2.6"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-3", "--3gb"}},
+	{Names: names{"--4gb"}},
+	{Names: names{"-B", "--32bit"}},
+	{Names: names{"-F", "--fdpic-funcptrs"}},
+	{Names: names{"-I", "--short-inode"}},
+	{Names: names{"-L", "--addr-compat-layout"}},
+	{Names: names{"-R", "--addr-no-randomize"}},
+	{Names: names{"-S", "--whole-seconds"}},
+	{Names: names{"-T", "--sticky-timeouts"}},
+	{Names: names{"-X", "--read-implies-exec"}},
+	{Names: names{"-Z", "--mmap-page-zero"}},
+	{Names: names{"-p", "--pid"}, Value: Required},
+	{Names: names{"--show"}, Value: Optional},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-V", "--version"}},
+}
+
+var options70 = []Option{
+	{Names: names{"-h"}},
+	{Names: names{"--backup"}, Value: Optional},
+	{Names: names{"-b"}},
+	{Names: names{"-d", "-F", "--directory"}},
+	{Names: names{"-f", "--force"}},
+	{Names: names{"-i", "--interactive"}},
+	{Names: names{"-L", "--logical"}},
+	{Names: names{"-n", "--no-dereference"}},
+	{Names: names{"-P", "--physical"}},
+	{Names: names{"-r", "--relative"}},
+	{Names: names{"-s", "--symbolic"}},
+	{Names: names{"-S", "--suffix"}, Value: Required},
+	{Names: names{"-t", "--target-directory"}, Value: Required, Effect: EffTarget},
+	{Names: names{"-T", "--no-target-directory"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options71 = []Option{
+	{Names: names{"-G", "--no-group"}},
+	{Names: names{"--zero"}},
+	{Names: names{"-O"}},
+	{Names: names{"-@"}},
+	{Names: names{"-e"}},
+	{Names: names{"-%"}},
+	{Names: names{"-W"}},
+	{Names: names{"-y"}},
+	{Names: names{"-a", "--all"}},
+	{Names: names{"-A", "--almost-all"}},
+	{Names: names{"--author"}},
+	{Names: names{"-b", "--escape"}},
+	{Names: names{"--block-size"}, Value: Required},
+	{Names: names{"-B", "--ignore-backups"}},
+	{Names: names{"-c"}},
+	{Names: names{"-C"}},
+	{Names: names{"--color"}, Value: Optional},
+	{Names: names{"-d", "--directory"}},
+	{Names: names{"-D", "--dired"}},
+	{Names: names{"-f"}},
+	{Names: names{"-F", "--classify"}, Value: Optional},
+	{Names: names{"--file-type"}},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"--full-time"}},
+	{Names: names{"-g"}},
+	{Names: names{"--group-directories-first"}},
+	{Names: names{"-h", "--human-readable"}},
+	{Names: names{"--si"}},
+	{Names: names{"-H", "--dereference-command-line"}},
+	{Names: names{"--dereference-command-line-symlink-to-dir"}},
+	{Names: names{"--hide"}, Value: Required},
+	{Names: names{"--hyperlink"}, Value: Optional},
+	{Names: names{"-p", "--indicator-style"}, Value: Required},
+	{Names: names{"-i", "--inode"}},
+	{Names: names{"-I", "--ignore"}, Value: Required},
+	{Names: names{"-k", "--kibibytes"}},
+	{Names: names{"-l"}},
+	{Names: names{"-L", "--dereference"}},
+	{Names: names{"-m"}},
+	{Names: names{"-n", "--numeric-uid-gid"}},
+	{Names: names{"-N", "--literal"}},
+	{Names: names{"-o"}},
+	{Names: names{"-q", "--hide-control-chars"}},
+	{Names: names{"--show-control-chars"}},
+	{Names: names{"-Q", "--quote-name"}},
+	{Names: names{"--quoting-style"}, Value: Required},
+	{Names: names{"-r", "--reverse"}},
+	{Names: names{"-R", "--recursive"}},
+	{Names: names{"-s", "--size"}},
+	{Names: names{"-S"}},
+	{Names: names{"--sort"}, Value: Required},
+	{Names: names{"--time"}, Value: Required},
+	{Names: names{"--time-style"}, Value: Required},
+	{Names: names{"-t"}},
+	{Names: names{"-T", "--tabsize"}, Value: Required},
+	{Names: names{"-u"}},
+	{Names: names{"-U"}},
+	{Names: names{"-v"}},
+	{Names: names{"-w", "--width"}, Value: Required},
+	{Names: names{"-x"}},
+	{Names: names{"-X"}},
+	{Names: names{"-Z", "--context"}},
+	{Names: names{"-1"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options72 = []Option{
+	{Names: names{"-a", "--align"}, Value: Required},
+	{Names: names{"-A"}, Value: Required},
+	{Names: names{"-b", "--no-signals"}},
+	{Names: names{"-c"}},
+	{Names: names{"-C", "--demangle"}},
+	{Names: names{"-D", "--debug"}, Value: Required},
+	{Names: names{"-e"}, Value: Required},
+	{Names: names{"-f"}},
+	{Names: names{"-F"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-i"}},
+	{Names: names{"-l", "--library"}, Value: Required},
+	{Names: names{"-L"}},
+	{Names: names{"-n", "--indent"}, Value: Required},
+	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-p"}, Value: Required},
+	{Names: names{"-r"}},
+	{Names: names{"-s"}, Value: Required},
+	{Names: names{"-S"}},
+	{Names: names{"-t"}},
+	{Names: names{"-tt"}},
+	{Names: names{"-ttt"}},
+	{Names: names{"-T"}},
+	{Names: names{"-u"}, Value: Required},
+	{Names: names{"-w", "--where"}, Value: Required},
+	{Names: names{"-x"}, Value: Required},
+	{Names: names{"-V", "--version"}},
+}
+
+var options73 = []Option{
+	{Names: names{"-d"}, Value: Required},
+	{Names: names{"-n"}, Value: Required},
+	{Names: names{"-O"}, Value: Required},
+	{Names: names{"-s"}, Value: Required},
+	{Names: names{"-t"}},
+	{Names: names{"-u"}, Value: Required},
+	{Names: names{"-C"}, Value: Required, Effect: EffRun},
+	{Names: names{"-c"}, Value: Required},
+}
+
+var options74 = []Option{
+	{Names: names{"-m", "--mode"}, Value: Required},
+	{Names: names{"-p", "--parents"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-Z"}},
+	{Names: names{"--context"}, Value: Optional},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options75 = []Option{
+	{Names: names{"-m", "--mode"}, Value: Required},
+	{Names: names{"-Z"}},
+	{Names: names{"--context"}, Value: Optional},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options76 = []Option{
+	{Names: names{"-p"}, Value: Required},
+	{Names: names{"--tmpdir"}, Value: Optional},
+	{Names: names{"-V"}},
+	{Names: names{"-d", "--directory"}},
+	{Names: names{"-u", "--dry-run"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--suffix"}, Value: Required},
+	{Names: names{"-t"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options77 = []Option{
+	{Names: names{"--debug"}},
+	{Names: names{"--exchange"}},
+	{Names: names{"--no-copy"}},
+	{Names: names{"-u", "--update"}, Value: Optional},
+	{Names: names{"--backup"}, Value: Optional},
+	{Names: names{"-b"}},
+	{Names: names{"-f", "--force"}},
+	{Names: names{"-i", "--interactive"}},
+	{Names: names{"-n", "--no-clobber"}},
+	{Names: names{"--strip-trailing-slashes"}},
+	{Names: names{"-S", "--suffix"}, Value: Required},
+	{Names: names{"-t", "--target-directory"}, Value: Required, Effect: EffTarget},
+	{Names: names{"-T", "--no-target-directory"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-Z", "--context"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options78 = []Option{
+	{Names: names{"-n", "--adjustment"}, Value: Required},
+	{Names: names{"-#"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options79 = []Option{
+	{Names: names{"-b", "--body-numbering"}, Value: Required},
+	{Names: names{"-d", "--section-delimiter"}, Value: Required},
+	{Names: names{"-f", "--footer-numbering"}, Value: Required},
+	{Names: names{"-h", "--header-numbering"}, Value: Required},
+	{Names: names{"-i", "--line-increment"}, Value: Required},
+	{Names: names{"-l", "--join-blank-lines"}, Value: Required},
+	{Names: names{"-n", "--number-format"}, Value: Required},
+	{Names: names{"-p", "--no-renumber"}},
+	{Names: names{"-s", "--number-separator"}, Value: Required},
+	{Names: names{"-v", "--starting-line-number"}, Value: Required},
+	{Names: names{"-w", "--number-width"}, Value: Required},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options80 = []Option{
+	{Names: names{"--all"}},
+	{Names: names{"--ignore"}, Value: Required},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options81 = []Option{
+	{Names: names{"-a", "--all"}},
+	{Names: names{"-m", "--mount"}, Value: Optional},
+	{Names: names{"-t", "--target"}, Value: Required},
+	{Names: names{"-u", "--uts"}, Value: Optional},
+	{Names: names{"-i", "--ipc"}, Value: Optional},
+	{Names: names{"-n", "--net"}, Value: Optional},
+	{Names: names{"-p", "--pid"}, Value: Optional},
+	{Names: names{"-U", "--user"}, Value: Optional},
+	{Names: names{"-C", "--cgroup"}, Value: Optional},
+	{Names: names{"-T", "--time"}, Value: Optional},
+	{Names: names{"-G", "--setgid"}, Value: Required},
+	{Names: names{"-S", "--setuid"}, Value: Required},
+	{Names: names{"--preserve-credentials"}},
+	{Names: names{"-r", "--root"}, Value: Optional},
+	{Names: names{"-w", "--wd"}, Value: Optional},
+	{Names: names{"-W", "--wdns"}, Value: Optional},
+	{Names: names{"-F", "--no-fork"}},
+	{Names: names{"-Z", "--follow-context"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-V", "--version"}},
+}
+
+var options82 = []Option{
+	{Names: names{"-i", "--interleave"}, Value: Required},
+	{Names: names{"-p", "--preferred"}, Value: Required},
+	{Names: names{"-P", "--preferred-many"}, Value: Required},
+	{Names: names{"-m", "--membind"}, Value: Required},
+	{Names: names{"-N", "--cpunodebind"}, Value: Required},
+	{Names: names{"-C", "--physcpubind"}, Value: Required},
+	{Names: names{"-l", "--localalloc"}},
+	{Names: names{"-b", "--balancing"}},
+	{Names: names{"-s", "--show"}},
+	{Names: names{"-H", "--hardware"}},
+	{Names: names{"-a", "--all"}},
+	{Names: names{"-S", "--shm"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-f", "--file"}, Value: Required, Effect: EffUnproven},
+}
+
+var options83 = []Option{
+	{Names: names{"-z", "--zero-terminated"}},
+	{Names: names{"--debug"}},
+	{Names: names{"-d", "--delimiter"}, Value: Required},
+	{Names: names{"--field"}, Value: Required},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"--from"}, Value: Required},
+	{Names: names{"--from-unit"}, Value: Required},
+	{Names: names{"--grouping"}},
+	{Names: names{"--header"}, Value: Optional},
+	{Names: names{"--invalid"}, Value: Required},
+	{Names: names{"--padding"}, Value: Required},
+	{Names: names{"--round"}, Value: Required},
+	{Names: names{"--suffix"}, Value: Required},
+	{Names: names{"--to"}, Value: Required},
+	{Names: names{"--to-unit"}, Value: Required},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options84 = []Option{
+	{Names: names{"-A", "--address-radix"}, Value: Required},
+	{Names: names{"--endian"}, Value: Required},
+	{Names: names{"-j", "--skip-bytes"}, Value: Required},
+	{Names: names{"-N", "--read-bytes"}, Value: Required},
+	{Names: names{"-S", "--strings"}, Value: Required},
+	{Names: names{"-t", "--format"}, Value: Required},
+	{Names: names{"-v", "--output-duplicates"}},
+	{Names: names{"-w", "--width"}, Value: Optional},
+	{Names: names{"--traditional"}},
+	{Names: names{"-a"}},
+	{Names: names{"-b"}},
+	{Names: names{"-c"}},
+	{Names: names{"-d"}},
+	{Names: names{"-f"}},
+	{Names: names{"-i"}},
+	{Names: names{"-l"}},
+	{Names: names{"-o"}},
+	{Names: names{"-s"}},
+	{Names: names{"-x"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options85 = []Option{
+	{Names: names{"-0", "--null"}},
+	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
+	{Names: names{"--arg-file-sep"}, Value: Required},
+	{Names: names{"--arg-sep"}, Value: Required},
+	{Names: names{"--basefile", "--bf"}, Value: Required, Effect: EffSend},
+	{Names: names{"--basenamereplace", "--bnr"}, Value: Required},
+	{Names: names{"--basenameextensionreplace", "--bner"}, Value: Required},
+	{Names: names{"--bin"}, Value: Required},
+	{Names: names{"--bg"}},
+	{Names: names{"--block", "--block-size"}, Value: Required},
+	{Names: names{"--block-timeout", "--bt"}, Value: Required},
+	{Names: names{"--cat"}},
+	{Names: names{"--cleanup"}},
+	{Names: names{"--transferfile", "--tf"}, Value: Required, Effect: EffSend},
+	{Names: names{"--transfer"}},
+	{Names: names{"--return"}, Value: Required},
+	{Names: names{"-C", "--colsep"}, Value: Required},
+	{Names: names{"--compress"}},
+	{Names: names{"--compress-program"}, Value: Required, Effect: EffRun},
+	{Names: names{"--decompress-program"}, Value: Required, Effect: EffRun},
+	{Names: names{"--delay"}, Value: Required},
+	{Names: names{"-d", "--delimiter"}, Value: Required},
+	{Names: names{"--dirnamereplace", "--dnr"}, Value: Required},
+	{Names: names{"--dry-run", "--dryrun"}},
+	{Names: names{"-E"}, Value: Required},
+	{Names: names{"-e", "--eof"}, Value: Optional},
+	{Names: names{"--embed"}},
+	{Names: names{"--env"}, Value: Required},
+	{Names: names{"--eta"}},
+	{Names: names{"--fg"}},
+	{Names: names{"--fifo"}},
+	{Names: names{"--filter"}, Value: Required, Effect: EffCode},
+	{Names: names{"--gnu"}},
+	{Names: names{"--group"}},
+	{Names: names{"--group-by"}, Value: Required},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"--halt-on-error", "--halt"}, Value: Required},
+	{Names: names{"--header"}, Value: Required},
+	{Names: names{"--hostgroups", "--hgrp"}},
+	{Names: names{"-I"}, Value: Required},
+	{Names: names{"-i", "--replace"}, Value: Optional},
+	{Names: names{"--joblog", "--jl"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-j", "--jobs", "-P", "--max-procs"}, Value: Required},
+	{Names: names{"-k", "--keep-order"}},
+	{Names: names{"-L"}, Value: Required},
+	{Names: names{"-l", "--max-lines"}, Value: Optional},
+	{Names: names{"--limit"}, Value: Required, Effect: EffRun},
+	{Names: names{"--link", "--xapply"}},
+	{Names: names{"--load"}, Value: Required},
+	{Names: names{"-M", "--controlmaster"}},
+	{Names: names{"-m"}},
+	{Names: names{"--memfree"}, Value: Required},
+	{Names: names{"--memsuspend"}, Value: Required},
+	{Names: names{"--minversion"}, Value: Required},
+	{Names: names{"-n", "-N", "--max-args"}, Value: Required},
+	{Names: names{"--max-replace-args"}, Value: Required},
+	{Names: names{"--nonall"}},
+	{Names: names{"--onall"}},
+	{Names: names{"-o", "--open-tty"}},
+	{Names: names{"--output-as-files", "--outputasfiles", "--files"}},
+	{Names: names{"--pipe", "--spreadstdin"}},
+	{Names: names{"--pipe-part", "--pipepart"}},
+	{Names: names{"--plain"}},
+	{Names: names{"--plus"}},
+	{Names: names{"--process-slot-var"}, Value: Required},
+	{Names: names{"--progress"}},
+	{Names: names{"--number-of-cores"}},
+	{Names: names{"--number-of-sockets"}},
+	{Names: names{"--number-of-threads"}},
+	{Names: names{"--no-keep-order"}},
+	{Names: names{"--nice"}, Value: Required},
+	{Names: names{"-p", "--interactive"}},
+	{Names: names{"--parens"}, Value: Required},
+	{Names: names{"-J", "--profile"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-q", "--quote"}},
+	{Names: names{"-r", "--no-run-if-empty"}},
+	{Names: names{"--noswap"}},
+	{Names: names{"--record-env"}},
+	{Names: names{"--recstart"}, Value: Required},
+	{Names: names{"--recend"}, Value: Required},
+	{Names: names{"--regexp"}},
+	{Names: names{"--remove-rec-sep", "--removerecsep", "--rrs"}},
+	{Names: names{"--results", "--res"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--resume"}},
+	{Names: names{"--resume-failed"}},
+	{Names: names{"--retry-failed"}},
+	{Names: names{"--retries"}, Value: Required},
+	{Names: names{"--round-robin", "--round"}},
+	{Names: names{"--rpl"}, Value: Required, Effect: EffCode},
+	{Names: names{"--rsync-opts"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"-s", "--max-chars"}, Value: Required},
+	{Names: names{"--show-limits"}},
+	{Names: names{"--semaphore"}},
+	{Names: names{"--semaphore-name", "--id"}, Value: Required},
+	{Names: names{"--semaphore-timeout", "--st"}, Value: Required},
+	{Names: names{"--seqreplace"}, Value: Required},
+	{Names: names{"--session"}},
+	{Names: names{"--shard"}, Value: Required, Effect: EffCode},
+	{Names: names{"--shebang", "--hashbang"}},
+	{Names: names{"--shebang-wrap"}},
+	{Names: names{"--shell-completion"}, Value: Required},
+	{Names: names{"--shell-quote"}},
+	{Names: names{"--shuf"}},
+	{Names: names{"--skip-first-line"}},
+	{Names: names{"--sql"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"--sqlmaster", "--sql-master"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"--sqlandworker", "--sql-and-worker"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"--sqlworker", "--sql-worker"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"--ssh"}, Value: Required, Effect: EffRun},
+	{Names: names{"--sshdelay", "--ssh-delay"}, Value: Required},
+	{Names: names{"-S", "--sshlogin"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--sshloginfile", "--slf"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--slotreplace"}, Value: Required},
+	{Names: names{"--silent"}},
+	{Names: names{"--template", "--tmpl"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--tty"}},
+	{Names: names{"--tee"}},
+	{Names: names{"--term-seq", "--termseq"}, Value: Required},
+	{Names: names{"--tmpdir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--timeout"}, Value: Required},
+	{Names: names{"-t", "--verbose"}},
+	{Names: names{"--tollef"}},
+	{Names: names{"--trc"}, Value: Required, Effect: EffSend},
+	{Names: names{"--trim"}, Value: Required},
+	{Names: names{"-u", "--ungroup"}},
+	{Names: names{"--extensionreplace", "--er"}, Value: Required},
+	{Names: names{"--use-sockets-instead-of-threads"}},
+	{Names: names{"--use-cores-instead-of-threads"}},
+	{Names: names{"--use-cpus-instead-of-cores"}},
+	{Names: names{"-v"}},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"--workdir", "--wd"}, Value: Required, Effect: EffDir},
+	{Names: names{"--wait"}},
+	{Names: names{"-X"}},
+	{Names: names{"-x", "--exit"}},
+	{Names: names{"--xargs"}},
+	{Names: names{"-D"}, Value: Required},
+	{Names: names{"--bar"}},
+	{Names: names{"--bibtex"}},
+	{Names: names{"--citation"}},
+	{Names: names{"--will-cite"}},
+	{Names: names{"--csv"}},
+	{Names: names{"--ctrlc"}},
+	{Names: names{"--combineexec", "--combine-exec"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--line-buffer", "--lb"}},
+	{Names: names{"--linebuffer"}},
+	{Names: names{"--latest-line", "--ll"}},
+	{Names: names{"--color"}},
+	{Names: names{"--color-failed", "--cf"}},
+	{Names: names{"--tag"}},
+	{Names: names{"--tagstring"}, Value: Required},
+	{Names: names{"--tag-string"}, Value: Required},
+	{Names: names{"--total-jobs", "--total"}, Value: Required},
+	{Names: names{"--unsafe"}},
+}
+
+var options86 = []Option{
+	{Names: names{"-d", "--delimiters"}, Value: Required},
+	{Names: names{"-s", "--serial"}},
+	{Names: names{"-z", "--zero-terminated"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options87 = []Option{
+	{Names: names{"-p"}},
+	{Names: names{"-P"}},
+	{Names: names{"--portability"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options88 = []Option{
+	{Names: names{"-d", "--desc"}},
+	{Names: names{"-v", "--long-desc"}},
+	{Names: names{"--no-desc"}},
+	{Names: names{"--details"}},
+	{Names: names{"--deprecated"}},
+	{Names: names{"-j", "--json"}},
+}
+
+var options89 = []Option{
+	{Names: names{"-e", "--event"}, Value: Required},
+	{Names: names{"-a", "--all-cpus"}},
+	{Names: names{"-p", "--pid"}, Value: Required},
+	{Names: names{"-t", "--tid"}, Value: Required},
+	{Names: names{"-g"}},
+	{Names: names{"--call-graph"}, Value: Required},
+	{Names: names{"-F", "--freq"}, Value: Required},
+	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-c", "--count"}, Value: Required},
+	{Names: names{"-C", "--cpu"}, Value: Required},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-s", "--stat"}},
+	{Names: names{"-d", "--data"}},
+	{Names: names{"-T", "--timestamp"}},
+	{Names: names{"-n", "--no-samples"}},
+	{Names: names{"-R", "--raw-samples"}},
+	{Names: names{"-r", "--realtime"}, Value: Required},
+	{Names: names{"-m", "--mmap-pages"}, Value: Required},
+	{Names: names{"-N", "--no-buildid-cache"}},
+	{Names: names{"-B", "--no-buildid"}},
+	{Names: names{"-G", "--cgroup"}, Value: Required},
+	{Names: names{"-b", "--branch-any"}},
+	{Names: names{"-j", "--branch-filter"}, Value: Required},
+	{Names: names{"-W", "--weight"}},
+	{Names: names{"-D", "--delay"}, Value: Required},
+	{Names: names{"-k", "--clockid"}, Value: Required},
+	{Names: names{"-S", "--snapshot"}, Value: Optional},
+	{Names: names{"--switch-output"}, Value: Optional},
+	{Names: names{"--clang-path"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--vmlinux"}, Value: Required, Effect: EffInput},
+}
+
+var options90 = []Option{
+	{Names: names{"-i", "--input"}, Value: Required, Effect: EffInput},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-n", "--show-nr-samples"}},
+	{Names: names{"--stdio"}},
+	{Names: names{"--tui"}},
+	{Names: names{"-s", "--sort"}, Value: Required},
+	{Names: names{"-F", "--fields"}, Value: Required},
+	{Names: names{"-p", "--parent"}, Value: Required},
+	{Names: names{"-g", "--call-graph"}, Value: Optional},
+	{Names: names{"-G", "--inverted"}},
+	{Names: names{"-c", "--comms"}, Value: Required},
+	{Names: names{"-d", "--dsos"}, Value: Required},
+	{Names: names{"-S", "--symbols"}, Value: Required},
+	{Names: names{"-U", "--hide-unresolved"}},
+	{Names: names{"--no-children"}},
+	{Names: names{"--children"}},
+	{Names: names{"-k", "--vmlinux"}, Value: Required, Effect: EffInput},
+	{Names: names{"--kallsyms"}, Value: Required, Effect: EffInput},
+	{Names: names{"-m", "--modules"}},
+	{Names: names{"-f", "--force"}},
+	{Names: names{"--objdump"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--addr2line"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-D", "--dump-raw-trace"}},
+	{Names: names{"--percent-limit"}, Value: Required},
+	{Names: names{"--percentage"}, Value: Required},
+	{Names: names{"--header"}},
+}
+
+var options91 = []Option{
+	{Names: names{"-e", "--event"}, Value: Required},
+	{Names: names{"-a", "--all-cpus"}},
+	{Names: names{"-p", "--pid"}, Value: Required},
+	{Names: names{"-t", "--tid"}, Value: Required},
+	{Names: names{"-d", "--detailed"}},
+	{Names: names{"-r", "--repeat"}, Value: Required},
+	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-x", "--field-separator"}, Value: Required},
+	{Names: names{"-C", "--cpu"}, Value: Required},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-n", "--null"}},
+	{Names: names{"-B", "--big-num"}},
+	{Names: names{"-A", "--no-aggr"}},
+	{Names: names{"-G", "--cgroup"}, Value: Required},
+	{Names: names{"-I", "--interval-print"}, Value: Required},
+	{Names: names{"-S", "--sync"}},
+	{Names: names{"-i", "--no-inherit"}},
+	{Names: names{"--append"}},
+	{Names: names{"--pre"}, Value: Required, Effect: EffRun},
+	{Names: names{"--post"}, Value: Required, Effect: EffRun},
+	{Names: names{"--per-core"}},
+	{Names: names{"--per-socket"}},
+	{Names: names{"--topdown"}},
+	{Names: names{"-j", "--json-output"}},
+}
+
+var options92 = []Option{
+	{Names: names{"-e", "--event"}, Value: Required},
+	{Names: names{"-a", "--all-cpus"}},
+	{Names: names{"-p", "--pid"}, Value: Required},
+	{Names: names{"-t", "--tid"}, Value: Required},
+	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-s", "--summary"}},
+	{Names: names{"-S", "--with-summary"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-T", "--time"}},
+	{Names: names{"-i", "--input"}, Value: Required, Effect: EffInput},
+	{Names: names{"-m", "--mmap-pages"}, Value: Required},
+	{Names: names{"-u", "--uid"}, Value: Required},
+	{Names: names{"-F", "--pf"}, Value: Required},
+	{Names: names{"--duration"}, Value: Required},
+	{Names: names{"-D", "--delay"}, Value: Required},
+}
+
+var subs93 = []Program{
 	{Name: "annotate", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "archive", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "bench", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
@@ -1456,876 +2524,1328 @@ var subs52 = []Program{
 	{Name: "kmem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kvm", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kwork", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options47},
+	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options88},
 	{Name: "lock", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "mem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "probe", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options48, Ends: true, Here: true},
-	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options49},
+	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options89, Ends: true, Here: true},
+	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options90},
 	{Name: "sched", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "script", Style: POSIX, Operands: Unread, Path: names{"script"}},
-	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options50, Ends: true},
+	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options91, Ends: true},
 	{Name: "test", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "timechart", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "top", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options51, Ends: true},
+	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options92, Ends: true},
 	{Name: "version", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 }
 
-var options53 = []Option{
-	{names{"--user"}, Required, EffNone},
-	{names{"--disable-internal-agent"}, NoValue, EffNone},
-	{names{"--keep-cwd"}, NoValue, EffNone},
-	{names{"--help"}, NoValue, EffNone},
-	{names{"--version"}, NoValue, EffNone},
-}
-
-var options54 = []Option{
-	{names{"-n"}, NoValue, EffNone},
-	{names{"-#"}, NoValue, EffNone},
-	{names{"+"}, NoValue, EffNone},
-}
-
-var options55 = []Option{
-	{names{"-a"}, NoValue, EffNone},
-	{names{"-b"}, NoValue, EffNone},
-	{names{"-c"}, NoValue, EffNone},
-	{names{"-C"}, Required, EffNone},
-	{names{"-D"}, NoValue, EffNone},
-	{names{"-f"}, Required, EffNone},
-	{names{"-i"}, NoValue, EffNone},
-	{names{"-l"}, NoValue, EffNone},
-	{names{"-m"}, NoValue, EffNone},
-	{names{"-n"}, NoValue, EffNone},
-	{names{"-N"}, NoValue, EffNone},
-	{names{"-o"}, NoValue, EffNone},
-	{names{"-O"}, NoValue, EffNone},
-	{names{"-p"}, NoValue, EffUnproven},
-	{names{"-P"}, NoValue, EffOpaque},
-	{names{"-r"}, NoValue, EffNone},
-	{names{"-R"}, NoValue, EffNone},
-	{names{"-s"}, NoValue, EffUnproven},
-	{names{"-S"}, NoValue, EffUnproven},
-	{names{"-u"}, Required, EffNone},
-	{names{"-v"}, Required, EffUnproven},
-	{names{"-x"}, Required, EffNone},
-	{names{"-X"}, Required, EffNone},
-	{names{"-z"}, NoValue, EffOpaque},
-}
-
-var options56 = []Option{
-	{names{"-v"}, Required, EffNone},
-}
-
-var options57 = []Option{
-	{names{"--noheadings"}, NoValue, EffNone},
-	{names{"-o", "--output"}, Required, EffNone},
-	{names{"-p", "--pid"}, Required, EffNone},
-	{names{"--raw"}, NoValue, EffNone},
-	{names{"--verbose"}, NoValue, EffNone},
-	{names{"-h", "--help"}, NoValue, EffNone},
-	{names{"-V", "--version"}, NoValue, EffNone},
-	{names{"-c", "--core"}, Optional, EffNone},
-	{names{"-d", "--data"}, Optional, EffNone},
-	{names{"-e", "--nice"}, Optional, EffNone},
-	{names{"-f", "--fsize"}, Optional, EffNone},
-	{names{"-i", "--sigpending"}, Optional, EffNone},
-	{names{"-l", "--memlock"}, Optional, EffNone},
-	{names{"-m", "--rss"}, Optional, EffNone},
-	{names{"-n", "--nofile"}, Optional, EffNone},
-	{names{"-q", "--msgqueue"}, Optional, EffNone},
-	{names{"-r", "--rtprio"}, Optional, EffNone},
-	{names{"-s", "--stack"}, Optional, EffNone},
-	{names{"-t", "--cpu"}, Optional, EffNone},
-	{names{"-u", "--nproc"}, Optional, EffNone},
-	{names{"-v", "--as"}, Optional, EffNone},
-	{names{"-x", "--locks"}, Optional, EffNone},
-	{names{"-y", "--rttime"}, Optional, EffNone},
-}
-
-var options58 = []Option{
-	{names{"-q"}, NoValue, EffNone},
-	{names{"-f"}, Required, EffProgram},
-}
-
-var options59 = []Option{
-	{names{"-L", "--logical"}, NoValue, EffNone},
-	{names{"-P", "--physical"}, NoValue, EffNone},
-	{names{"-W"}, NoValue, EffNone},
-}
-
-var options60 = []Option{
-	{names{"-a"}, Required, EffNone},
-	{names{"-d"}, Required, EffNone},
-	{names{"-e"}, NoValue, EffNone},
-	{names{"-E"}, NoValue, EffNone},
-	{names{"-i"}, Required, EffNone},
-	{names{"-n"}, Required, EffNone},
-	{names{"-N"}, Required, EffNone},
-	{names{"-p"}, Required, EffNone},
-	{names{"-r"}, NoValue, EffNone},
-	{names{"-s"}, NoValue, EffNone},
-	{names{"-t"}, Required, EffNone},
-	{names{"-u"}, Required, EffNone},
-}
-
-var options61 = []Option{
-	{names{"-a", "--always-readline"}, Optional, EffNone},
-	{names{"-A", "--ansi-colour-aware"}, Optional, EffNone},
-	{names{"-b", "--break-chars"}, Required, EffNone},
-	{names{"-c", "--complete-filenames"}, NoValue, EffNone},
-	{names{"-C", "--command-name"}, Required, EffNone},
-	{names{"-D", "--history-no-dupes"}, Required, EffNone},
-	{names{"-e", "--extra-char-after-completion"}, Required, EffNone},
-	{names{"-E", "--tests"}, NoValue, EffNone},
-	{names{"-f", "--file"}, Required, EffRead},
-	{names{"-g", "--forget-matching"}, Required, EffNone},
-	{names{"-h", "--help"}, NoValue, EffNone},
-	{names{"-H", "--history-filename"}, Required, EffWrite},
-	{names{"-i", "--case-insensitive"}, NoValue, EffNone},
-	{names{"-I", "--pass-sigint-as-sigterm"}, NoValue, EffNone},
-	{names{"-l", "--logfile"}, Required, EffWrite},
-	{names{"-m", "--multi-line"}, Optional, EffNone},
-	{names{"-M", "--multi-line-ext"}, Required, EffNone},
-	{names{"-n", "--no-warnings"}, NoValue, EffNone},
-	{names{"-N", "--no-children"}, NoValue, EffNone},
-	{names{"-o", "--one-shot"}, NoValue, EffNone},
-	{names{"-O", "--only-cook"}, Required, EffNone},
-	{names{"-p", "--prompt-colour"}, Optional, EffNone},
-	{names{"-P", "--pre-given"}, Required, EffNone},
-	{names{"-q", "--quote-characters"}, Required, EffNone},
-	{names{"-r", "--remember"}, NoValue, EffNone},
-	{names{"-R", "--renice"}, NoValue, EffNone},
-	{names{"-s", "--histsize"}, Required, EffNone},
-	{names{"-S", "--substitute-prompt"}, Required, EffNone},
-	{names{"-t", "--set-term-name"}, Required, EffNone},
-	{names{"-U", "--mirror-arguments"}, NoValue, EffNone},
-	{names{"-v", "--version"}, NoValue, EffNone},
-	{names{"-w", "--wait-before-prompt"}, Required, EffNone},
-	{names{"-W", "--polling"}, Optional, EffNone},
-	{names{"-X", "--skip-setctty"}, NoValue, EffNone},
-	{names{"-z", "--filter"}, Required, EffRun},
-}
-
-var options62 = []Option{
-	{names{"--no-ask-password"}, NoValue, EffNone},
-	{names{"--machine"}, Required, EffNone},
-	{names{"--unit"}, Required, EffNone},
-	{names{"--property"}, Required, EffNone},
-	{names{"--description"}, Required, EffNone},
-	{names{"--slice"}, Required, EffNone},
-	{names{"--slice-inherit"}, NoValue, EffNone},
-	{names{"-u", "--user"}, Required, EffNone},
-	{names{"-g", "--group"}, Required, EffNone},
-	{names{"--nice"}, Required, EffNone},
-	{names{"-D", "--chdir"}, Required, EffDir},
-	{names{"--setenv"}, Required, EffNone},
-	{names{"--background"}, Required, EffNone},
-	{names{"--pty"}, NoValue, EffNone},
-	{names{"--pipe"}, NoValue, EffNone},
-	{names{"--shell-prompt-prefix"}, Required, EffNone},
-	{names{"-h", "--help"}, NoValue, EffNone},
-	{names{"-V", "--version"}, NoValue, EffNone},
-}
-
-var options63 = []Option{
-	{names{"-c", "--command"}, Required, EffRun},
-	{names{"-f", "--fast"}, NoValue, EffNone},
-	{names{"-g", "--group"}, Required, EffNone},
-	{names{"-G", "--supp-group"}, Required, EffNone},
-	{names{"-l", "--login"}, NoValue, EffNone},
-	{names{"-P", "--pty"}, NoValue, EffNone},
-	{names{"-m", "-p", "--preserve-environment"}, NoValue, EffNone},
-	{names{"-s", "--shell"}, Required, EffProgram},
-	{names{"--session-command"}, Required, EffRun},
-	{names{"-w", "--whitelist-environment"}, Required, EffNone},
-	{names{"-u", "--user"}, Required, EffNone},
-	{names{"-h", "--help"}, NoValue, EffNone},
-	{names{"-V", "--version"}, NoValue, EffNone},
-}
-
-var options64 = []Option{
-	{names{"-a", "--append"}, NoValue, EffNone},
-	{names{"-c", "--command"}, Required, EffRun},
-	{names{"-E", "--echo"}, Required, EffNone},
-	{names{"-e", "--return"}, NoValue, EffNone},
-	{names{"-f", "--flush"}, NoValue, EffNone},
-	{names{"--force"}, NoValue, EffNone},
-	{names{"-B", "--log-io"}, Required, EffWrite},
-	{names{"-I", "--log-in"}, Required, EffWrite},
-	{names{"-O", "--log-out"}, Required, EffWrite},
-	{names{"-T", "--log-timing"}, Required, EffWrite},
-	{names{"-m", "--logging-format"}, Required, EffNone},
-	{names{"-o", "--output-limit"}, Required, EffNone},
-	{names{"-q", "--quiet"}, NoValue, EffNone},
-	{names{"-t", "--timing"}, Optional, EffWrite},
-	{names{"-h", "--help"}, NoValue, EffNone},
-	{names{"-V", "--version"}, NoValue, EffNone},
-}
-
-var options65 = []Option{
-	{names{"-t", "--timing"}, Required, EffInput},
-	{names{"-T", "--log-timing"}, Required, EffInput},
-	{names{"-I", "--log-in"}, Required, EffInput},
-	{names{"-O", "--log-out"}, Required, EffInput},
-	{names{"-B", "--log-io"}, Required, EffInput},
-	{names{"-s", "--typescript"}, Required, EffInput},
-	{names{"-d", "--divisor"}, Required, EffNone},
-	{names{"-m", "--maxdelay"}, Required, EffNone},
-	{names{"-x", "--stream"}, Required, EffNone},
-	{names{"-c", "--cr-mode"}, Required, EffNone},
-	{names{"--summary"}, NoValue, EffNone},
-	{names{"-h", "--help"}, NoValue, EffNone},
-	{names{"-V", "--version"}, NoValue, EffNone},
-}
-
-var options66 = []Option{
-	{names{"-a"}, NoValue, EffNone},
-	{names{"-b"}, NoValue, EffNone},
-	{names{"-e"}, NoValue, EffNone},
-	{names{"-f"}, NoValue, EffNone},
-	{names{"-h"}, NoValue, EffNone},
-	{names{"-k"}, NoValue, EffNone},
-	{names{"-m"}, NoValue, EffNone},
-	{names{"-n"}, NoValue, EffNone},
-	{names{"-o"}, Required, EffNone},
-	{names{"-p"}, NoValue, EffNone},
-	{names{"-r"}, NoValue, EffNone},
-	{names{"-t"}, NoValue, EffNone},
-	{names{"-u"}, NoValue, EffNone},
-	{names{"-v"}, NoValue, EffNone},
-	{names{"-x"}, NoValue, EffNone},
-	{names{"-B"}, NoValue, EffNone},
-	{names{"-C"}, NoValue, EffNone},
-	{names{"-E"}, NoValue, EffNone},
-	{names{"-H"}, NoValue, EffNone},
-	{names{"-P"}, NoValue, EffNone},
-	{names{"-T"}, NoValue, EffNone},
-	{names{"+o"}, Required, EffNone},
-	{names{"+"}, NoValue, EffNone},
-}
-
-var subs67 = []Program{
-	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
-	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
-	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
-	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
-	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
-	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
-	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
-	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
-	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
-	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
-	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
-	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
-	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
-	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
-	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
-	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
-	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
-	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
-	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
-	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
-	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options39, Ends: true},
-}
-
-var options68 = []Option{
-	{names{"-m"}, NoValue, EffNone},
-	{names{"-o"}, Required, EffNone},
-	{names{"+o"}, Required, EffNone},
-}
-
-var options69 = []Option{
-	{names{"--clear-groups"}, NoValue, EffNone},
-	{names{"-d", "--dump"}, NoValue, EffNone},
-	{names{"--groups"}, Required, EffNone},
-	{names{"--keep-groups"}, NoValue, EffNone},
-	{names{"--init-groups"}, NoValue, EffNone},
-	{names{"--inh-caps"}, Required, EffNone},
-	{names{"--ambient-caps"}, Required, EffNone},
-	{names{"--bounding-set"}, Required, EffNone},
-	{names{"--list-caps"}, NoValue, EffNone},
-	{names{"--no-new-privs"}, NoValue, EffNone},
-	{names{"--rgid"}, Required, EffNone},
-	{names{"--egid"}, Required, EffNone},
-	{names{"--regid"}, Required, EffNone},
-	{names{"--ruid"}, Required, EffNone},
-	{names{"--euid"}, Required, EffNone},
-	{names{"--reuid"}, Required, EffNone},
-	{names{"--securebits"}, Required, EffNone},
-	{names{"--pdeathsig"}, Required, EffNone},
-	{names{"--ptracer"}, Required, EffNone},
-	{names{"--selinux-label"}, Required, EffNone},
-	{names{"--apparmor-profile"}, Required, EffNone},
-	{names{"--landlock-access"}, Required, EffNone},
-	{names{"--landlock-rule"}, Required, EffNone},
-	{names{"--seccomp-filter"}, Required, EffNone},
-	{names{"--reset-env"}, NoValue, EffNone},
-	{names{"-h", "--help"}, NoValue, EffNone},
-	{names{"-V", "--version"}, NoValue, EffNone},
-}
-
-var options70 = []Option{
-	{names{"-c", "--ctty"}, NoValue, EffNone},
-	{names{"-f", "--fork"}, NoValue, EffNone},
-	{names{"-w", "--wait"}, NoValue, EffNone},
-	{names{"-V", "--version"}, NoValue, EffNone},
-	{names{"-h", "--help"}, NoValue, EffNone},
-}
-
-var options71 = []Option{
-	{names{"-c"}, Required, EffRun},
-}
-
-var options72 = []Option{
-	{names{"-s"}, NoValue, EffNone},
-	{names{"-u"}, NoValue, EffNone},
-	{names{"-p"}, NoValue, EffNone},
-	{names{"-q"}, NoValue, EffNone},
-	{names{"-o"}, NoValue, EffNone},
-}
-
-var options73 = []Option{
-	{names{"-a"}, Required, EffNone},
-	{names{"-c"}, Required, EffNone},
-	{names{"-d"}, Required, EffNone},
-	{names{"-f"}, Required, EffNone},
-	{names{"-l"}, Required, EffNone},
-	{names{"-m"}, Required, EffNone},
-	{names{"-o"}, Required, EffNone},
-	{names{"-p"}, Required, EffNone},
-	{names{"-r"}, Required, EffNone},
-	{names{"-s"}, Required, EffNone},
-	{names{"-t"}, Required, EffNone},
-}
-
-var options74 = []Option{
-	{names{"-a"}, Required, EffWrite},
-	{names{"-c"}, NoValue, EffNone},
-	{names{"-D"}, NoValue, EffNone},
-	{names{"-d"}, NoValue, EffNone},
-	{names{"-E"}, Required, EffNone},
-	{names{"-k"}, NoValue, EffNone},
-	{names{"-O"}, Required, EffNone},
-	{names{"-P"}, Required, EffUnproven},
-	{names{"-s"}, NoValue, EffNone},
-	{names{"-t"}, Required, EffNone},
-}
-
-var options75 = []Option{
-	{names{"-S", "--start"}, NoValue, EffNone},
-	{names{"-K", "--stop"}, NoValue, EffNone},
-	{names{"-T", "--status"}, NoValue, EffNone},
-	{names{"-H", "--help"}, NoValue, EffNone},
-	{names{"-V", "--version"}, NoValue, EffNone},
-	{names{"--pid"}, Required, EffNone},
-	{names{"--ppid"}, Required, EffNone},
-	{names{"-p", "--pidfile"}, Required, EffWrite},
-	{names{"-x", "--exec"}, Required, EffProgram},
-	{names{"-n", "--name"}, Required, EffNone},
-	{names{"-u", "--user"}, Required, EffNone},
-	{names{"-g", "--group"}, Required, EffNone},
-	{names{"-s", "--signal"}, Required, EffNone},
-	{names{"-R", "--retry"}, Required, EffNone},
-	{names{"-a", "--startas"}, Required, EffProgram},
-	{names{"-t", "--test"}, NoValue, EffNone},
-	{names{"-o", "--oknodo"}, NoValue, EffNone},
-	{names{"-q", "--quiet"}, NoValue, EffNone},
-	{names{"-c", "--chuid"}, Required, EffNone},
-	{names{"-r", "--chroot"}, Required, EffOpaque},
-	{names{"-d", "--chdir"}, Required, EffDir},
-	{names{"-b", "--background"}, NoValue, EffNone},
-	{names{"--notify-await"}, NoValue, EffNone},
-	{names{"--notify-timeout"}, Required, EffNone},
-	{names{"-C", "--no-close"}, NoValue, EffNone},
-	{names{"-O", "--output"}, Required, EffWrite},
-	{names{"-N", "--nicelevel"}, Required, EffNone},
-	{names{"-P", "--procsched"}, Required, EffNone},
-	{names{"-I", "--iosched"}, Required, EffNone},
-	{names{"-k", "--umask"}, Required, EffNone},
-	{names{"-m", "--make-pidfile"}, NoValue, EffNone},
-	{names{"--remove-pidfile"}, NoValue, EffNone},
-	{names{"-v", "--verbose"}, NoValue, EffNone},
-}
-
-var options76 = []Option{
-	{names{"-i", "--input"}, Required, EffNone},
-	{names{"-o", "--output"}, Required, EffNone},
-	{names{"-e", "--error"}, Required, EffNone},
-	{names{"--help"}, NoValue, EffNone},
-	{names{"--version"}, NoValue, EffNone},
-}
-
-var options77 = []Option{
-	{names{"-e", "--trace"}, Required, EffNone},
-	{names{"-E", "--env"}, Required, EffOpaque},
-	{names{"-p", "--attach"}, Required, EffNone},
-	{names{"-u", "--user"}, Required, EffNone},
-	{names{"-b", "--detach-on"}, Required, EffNone},
-	{names{"-D", "--daemonize"}, Optional, EffNone},
-	{names{"-DD"}, NoValue, EffNone},
-	{names{"-DDD"}, NoValue, EffNone},
-	{names{"-f", "--follow-forks"}, NoValue, EffNone},
-	{names{"--output-separately"}, NoValue, EffNone},
-	{names{"-ff"}, NoValue, EffNone},
-	{names{"-I", "--interruptible"}, Required, EffNone},
-	{names{"--signal"}, Required, EffNone},
-	{names{"--status"}, Required, EffNone},
-	{names{"-P", "--trace-path"}, Required, EffNone},
-	{names{"-z", "--successful-only"}, NoValue, EffNone},
-	{names{"-Z", "--failed-only"}, NoValue, EffNone},
-	{names{"-a", "--columns"}, Required, EffNone},
-	{names{"--abbrev"}, Required, EffNone},
-	{names{"--verbose"}, Required, EffNone},
-	{names{"--raw"}, Required, EffNone},
-	{names{"--read"}, Required, EffNone},
-	{names{"--write"}, Required, EffNone},
-	{names{"--quiet", "--silent", "--silence"}, Optional, EffNone},
-	{names{"--decode-fds"}, Optional, EffNone},
-	{names{"--decode-pids"}, Required, EffNone},
-	{names{"--kvm"}, Required, EffNone},
-	{names{"-i", "--instruction-pointer"}, NoValue, EffNone},
-	{names{"-n", "--syscall-number"}, NoValue, EffNone},
-	{names{"-k", "--stack-traces"}, NoValue, EffNone},
-	{names{"-o", "--output"}, Required, EffOpaque},
-	{names{"-A", "--output-append-mode"}, NoValue, EffNone},
-	{names{"-q"}, NoValue, EffNone},
-	{names{"-qq"}, NoValue, EffNone},
-	{names{"-qqq"}, NoValue, EffNone},
-	{names{"-r", "--relative-timestamps"}, Optional, EffNone},
-	{names{"-s", "--string-limit"}, Required, EffNone},
-	{names{"--absolute-timestamps", "--timestamps"}, Optional, EffNone},
-	{names{"-t"}, NoValue, EffNone},
-	{names{"-tt"}, NoValue, EffNone},
-	{names{"-ttt"}, NoValue, EffNone},
-	{names{"-T", "--syscall-times"}, Optional, EffNone},
-	{names{"-v", "--no-abbrev"}, NoValue, EffNone},
-	{names{"--strings-in-hex"}, Optional, EffNone},
-	{names{"-x"}, NoValue, EffNone},
-	{names{"-xx"}, NoValue, EffNone},
-	{names{"-X", "--const-print-style"}, Required, EffNone},
-	{names{"-y"}, NoValue, EffNone},
-	{names{"-yy"}, NoValue, EffNone},
-	{names{"--pidns-translation"}, NoValue, EffNone},
-	{names{"-Y"}, NoValue, EffNone},
-	{names{"-c", "--summary-only"}, NoValue, EffNone},
-	{names{"-C", "--summary"}, NoValue, EffNone},
-	{names{"-O", "--summary-syscall-overhead"}, Required, EffNone},
-	{names{"-S", "--summary-sort-by"}, Required, EffNone},
-	{names{"-U", "--summary-columns"}, Required, EffNone},
-	{names{"-w", "--summary-wall-clock"}, NoValue, EffNone},
-	{names{"--inject"}, Required, EffUnproven},
-	{names{"--fault"}, Required, EffUnproven},
-	{names{"-d", "--debug"}, NoValue, EffNone},
-	{names{"-F"}, NoValue, EffNone},
-	{names{"-h", "--help"}, NoValue, EffNone},
-	{names{"--seccomp-bpf"}, NoValue, EffNone},
-	{names{"--secontext"}, Optional, EffNone},
-	{names{"--tips"}, Optional, EffNone},
-	{names{"-V", "--version"}, NoValue, EffNone},
-}
-
-var options78 = []Option{
-	{names{"-c", "--command"}, Required, EffRun},
-	{names{"-f", "--fast"}, NoValue, EffNone},
-	{names{"-g", "--group"}, Required, EffNone},
-	{names{"-G", "--supp-group"}, Required, EffNone},
-	{names{"-l", "--login"}, NoValue, EffNone},
-	{names{"-m", "-p", "--preserve-environment"}, NoValue, EffNone},
-	{names{"-P", "--pty"}, NoValue, EffNone},
-	{names{"-s", "--shell"}, Required, EffProgram},
-	{names{"--session-command"}, Required, EffRun},
-	{names{"-w", "--whitelist-environment"}, Required, EffNone},
-	{names{"-h", "--help"}, NoValue, EffNone},
-	{names{"-V", "--version"}, NoValue, EffNone},
-}
-
-var options79 = []Option{
-	{names{"-A", "--askpass"}, NoValue, EffNone},
-	{names{"-B", "--bell"}, NoValue, EffNone},
-	{names{"-b", "--background"}, NoValue, EffNone},
-	{names{"-C", "--close-from"}, Required, EffNone},
-	{names{"-D", "--chdir"}, Required, EffDir},
-	{names{"-E", "--preserve-env"}, Optional, EffNone},
-	{names{"-e", "--edit"}, NoValue, EffOpaque},
-	{names{"-g", "--group"}, Required, EffNone},
-	{names{"-H", "--set-home"}, NoValue, EffNone},
-	{names{"--host"}, Required, EffUnproven},
-	{names{"-i", "--login"}, NoValue, EffNone},
-	{names{"-K", "--remove-timestamp"}, NoValue, EffNone},
-	{names{"-k", "--reset-timestamp"}, NoValue, EffNone},
-	{names{"-l", "--list"}, NoValue, EffNone},
-	{names{"-N", "--no-update"}, NoValue, EffNone},
-	{names{"-n", "--non-interactive"}, NoValue, EffNone},
-	{names{"-P", "--preserve-groups"}, NoValue, EffNone},
-	{names{"-p", "--prompt"}, Required, EffNone},
-	{names{"-R", "--chroot"}, Required, EffOpaque},
-	{names{"-r", "--role"}, Required, EffNone},
-	{names{"-S", "--stdin"}, NoValue, EffNone},
-	{names{"-s", "--shell"}, NoValue, EffNone},
-	{names{"-t", "--type"}, Required, EffNone},
-	{names{"-U", "--other-user"}, Required, EffNone},
-	{names{"-T", "--command-timeout"}, Required, EffNone},
-	{names{"-u", "--user"}, Required, EffNone},
-	{names{"-V", "--version"}, NoValue, EffNone},
-	{names{"-v", "--validate"}, NoValue, EffNone},
-	{names{"-h", "--help"}, NoValue, EffNone},
-}
-
-var options80 = []Option{
-	{names{"-u", "--user"}, Required, EffNone},
-	{names{"-g", "--group"}, Required, EffNone},
-	{names{"-A"}, NoValue, EffNone},
-	{names{"-n"}, NoValue, EffNone},
-	{names{"-k"}, NoValue, EffNone},
-	{names{"-S"}, NoValue, EffNone},
-	{names{"-p"}, Required, EffNone},
-}
-
-var options81 = []Option{
-	{names{"--no-pager"}, NoValue, EffNone},
-	{names{"--no-legend"}, NoValue, EffNone},
-	{names{"--what"}, Required, EffNone},
-	{names{"--who"}, Required, EffNone},
-	{names{"--why"}, Required, EffNone},
-	{names{"--mode"}, Required, EffNone},
-	{names{"--list"}, NoValue, EffNone},
-	{names{"-h", "--help"}, NoValue, EffNone},
-	{names{"--version"}, NoValue, EffNone},
-}
-
-var options82 = []Option{
-	{names{"--no-ask-password"}, NoValue, EffNone},
-	{names{"--scope"}, NoValue, EffNone},
-	{names{"-u", "--unit"}, Required, EffNone},
-	{names{"-p", "--property"}, Required, EffOpaque},
-	{names{"--description"}, Required, EffNone},
-	{names{"--slice"}, Required, EffNone},
-	{names{"--slice-inherit"}, NoValue, EffNone},
-	{names{"-r", "--remain-after-exit"}, NoValue, EffNone},
-	{names{"--send-sighup"}, NoValue, EffNone},
-	{names{"--service-type"}, Required, EffNone},
-	{names{"--uid"}, Required, EffNone},
-	{names{"--gid"}, Required, EffNone},
-	{names{"--nice"}, Required, EffNone},
-	{names{"--working-directory"}, Required, EffDir},
-	{names{"-d", "--same-dir"}, NoValue, EffNone},
-	{names{"-E", "--setenv"}, Required, EffUnproven},
-	{names{"-t", "--pty"}, NoValue, EffNone},
-	{names{"--timer-property"}, Required, EffNone},
-	{names{"--path-property"}, Required, EffNone},
-	{names{"--socket-property"}, Required, EffOpaque},
-	{names{"-P", "--pipe"}, NoValue, EffNone},
-	{names{"-S", "--shell"}, NoValue, EffOpaque},
-	{names{"-q", "--quiet"}, NoValue, EffNone},
-	{names{"--on-active"}, Required, EffNone},
-	{names{"--on-boot"}, Required, EffNone},
-	{names{"--on-startup"}, Required, EffNone},
-	{names{"--on-unit-active"}, Required, EffNone},
-	{names{"--on-unit-inactive"}, Required, EffNone},
-	{names{"--on-calendar"}, Required, EffNone},
-	{names{"--on-clock-change"}, NoValue, EffNone},
-	{names{"--on-timezone-change"}, NoValue, EffNone},
-	{names{"--no-block"}, NoValue, EffNone},
-	{names{"--wait"}, NoValue, EffNone},
-	{names{"-G", "--collect"}, NoValue, EffNone},
-	{names{"--user"}, NoValue, EffNone},
-	{names{"--system"}, NoValue, EffNone},
-	{names{"-H", "--host"}, Required, EffUnproven},
-	{names{"-M", "--machine"}, Required, EffUnproven},
-	{names{"-h", "--help"}, NoValue, EffNone},
-	{names{"--version"}, NoValue, EffNone},
-}
-
-var options83 = []Option{
-	{names{"-a", "--all-tasks"}, NoValue, EffNone},
-	{names{"-c", "--cpu-list"}, NoValue, EffNone},
-	{names{"-p", "--pid"}, NoValue, EffNone},
-	{names{"-h", "--help"}, NoValue, EffNone},
-	{names{"-V", "--version"}, NoValue, EffNone},
-}
-
-var options84 = []Option{
-	{names{"--preserve-status"}, NoValue, EffNone},
-	{names{"--foreground"}, NoValue, EffNone},
-	{names{"-k", "--kill-after"}, Required, EffNone},
-	{names{"-s", "--signal"}, Required, EffNone},
-	{names{"-v", "--verbose"}, NoValue, EffNone},
-	{names{"--help"}, NoValue, EffNone},
-	{names{"--version"}, NoValue, EffNone},
-}
-
-var options85 = []Option{
-	{names{"-l"}, NoValue, EffNone},
-	{names{"-p"}, NoValue, EffNone},
-	{names{"-P"}, NoValue, EffNone},
-}
-
-var options86 = []Option{
-	{names{"-a"}, NoValue, EffNone},
-	{names{"-f"}, NoValue, EffNone},
-	{names{"-p"}, NoValue, EffNone},
-	{names{"-P"}, NoValue, EffNone},
-	{names{"-t"}, NoValue, EffNone},
-	{names{"-c"}, NoValue, EffNone},
-	{names{"-m"}, NoValue, EffNone},
-	{names{"-s"}, NoValue, EffNone},
-	{names{"-S"}, NoValue, EffNone},
-	{names{"-v"}, NoValue, EffNone},
-	{names{"-w"}, NoValue, EffNone},
-}
-
-var options87 = []Option{
-	{names{"-S"}, NoValue, EffNone},
-	{names{"-H"}, NoValue, EffNone},
-	{names{"-a"}, NoValue, EffNone},
-	{names{"-b"}, Required, EffNone},
-	{names{"-c"}, Required, EffNone},
-	{names{"-d"}, Required, EffNone},
-	{names{"-e"}, Required, EffNone},
-	{names{"-f"}, Required, EffNone},
-	{names{"-i"}, Required, EffNone},
-	{names{"-k"}, Required, EffNone},
-	{names{"-l"}, Required, EffNone},
-	{names{"-m"}, Required, EffNone},
-	{names{"-n"}, Required, EffNone},
-	{names{"-p"}, Required, EffNone},
-	{names{"-P"}, Required, EffNone},
-	{names{"-q"}, Required, EffNone},
-	{names{"-r"}, Required, EffNone},
-	{names{"-R"}, Required, EffNone},
-	{names{"-s"}, Required, EffNone},
-	{names{"-t"}, Required, EffNone},
-	{names{"-T"}, Required, EffNone},
-	{names{"-u"}, Required, EffNone},
-	{names{"-v"}, Required, EffNone},
-	{names{"-x"}, Required, EffNone},
-}
-
-var options88 = []Option{
-	{names{"-p"}, NoValue, EffNone},
-	{names{"-S"}, NoValue, EffNone},
-}
-
-var options89 = []Option{
-	{names{"-a"}, NoValue, EffNone},
-}
-
-var options90 = []Option{
-	{names{"-f"}, NoValue, EffNone},
-	{names{"-v"}, NoValue, EffNone},
-	{names{"-n"}, NoValue, EffNone},
-}
-
-var options91 = []Option{
-	{names{"-i", "--ipc"}, Optional, EffNone},
-	{names{"-m", "--mount"}, Optional, EffNone},
-	{names{"-n", "--net"}, Optional, EffNone},
-	{names{"-p", "--pid"}, Optional, EffNone},
-	{names{"-u", "--uts"}, Optional, EffNone},
-	{names{"-U", "--user"}, Optional, EffNone},
-	{names{"-C", "--cgroup"}, Optional, EffNone},
-	{names{"-T", "--time"}, Optional, EffNone},
-	{names{"-f", "--fork"}, NoValue, EffNone},
-	{names{"--keep-caps"}, NoValue, EffNone},
-	{names{"--kill-child"}, Optional, EffNone},
-	{names{"--mount-proc"}, Optional, EffNone},
-	{names{"--mount-binfmt"}, Optional, EffNone},
-	{names{"--map-user"}, Required, EffNone},
-	{names{"--map-users"}, Required, EffNone},
-	{names{"--map-group"}, Required, EffNone},
-	{names{"--map-groups"}, Required, EffNone},
-	{names{"--map-auto"}, NoValue, EffNone},
-	{names{"-r", "--map-root-user"}, NoValue, EffNone},
-	{names{"-c", "--map-current-user"}, NoValue, EffNone},
-	{names{"--propagation"}, Required, EffNone},
-	{names{"--setgroups"}, Required, EffNone},
-	{names{"-R", "--root"}, Required, EffNone},
-	{names{"-w", "--wd"}, Required, EffDir},
-	{names{"-S", "--setuid"}, Required, EffNone},
-	{names{"-G", "--setgid"}, Required, EffNone},
-	{names{"--monotonic"}, Required, EffNone},
-	{names{"--boottime"}, Required, EffNone},
-	{names{"-l", "--load-interp"}, Required, EffProgram},
-	{names{"-h", "--help"}, NoValue, EffNone},
-	{names{"-V", "--version"}, NoValue, EffNone},
-}
-
-var options92 = []Option{
-	{names{"--tool"}, Required, EffNone},
-	{names{"-h", "--help"}, NoValue, EffNone},
-	{names{"--version"}, NoValue, EffNone},
-	{names{"-q", "--quiet"}, NoValue, EffNone},
-	{names{"-v", "--verbose"}, NoValue, EffNone},
-	{names{"--trace-children"}, Required, EffNone},
-	{names{"--log-file"}, Required, EffWrite},
-	{names{"--xml"}, Required, EffNone},
-	{names{"--xml-file"}, Required, EffWrite},
-	{names{"--log-socket"}, Required, EffUnproven},
-	{names{"--xml-socket"}, Required, EffUnproven},
-	{names{"--vgdb"}, Required, EffNone},
-	{names{"--leak-check"}, Required, EffNone},
-	{names{"--show-leak-kinds"}, Required, EffNone},
-	{names{"--track-origins"}, Required, EffNone},
-	{names{"--error-exitcode"}, Required, EffNone},
-	{names{"--suppressions"}, Required, EffInput},
-	{names{"--gen-suppressions"}, Required, EffNone},
-	{names{"--num-callers"}, Required, EffNone},
-	{names{"--track-fds"}, Required, EffNone},
-	{names{"--xtree-memory-file"}, Required, EffWrite},
-	{names{"--xtree-leak-file"}, Required, EffWrite},
-	{names{"--cachegrind-out-file"}, Required, EffWrite},
-	{names{"--callgrind-out-file"}, Required, EffWrite},
-	{names{"--massif-out-file"}, Required, EffWrite},
-	{names{"--bb-out-file"}, Required, EffWrite},
-	{names{"--pc-out-file"}, Required, EffWrite},
-	{names{"--dsymutil"}, Required, EffNone},
-	{names{"--input-fd"}, Required, EffNone},
-	{names{"--fair-sched"}, Required, EffNone},
-	{names{"--read-var-info"}, Required, EffNone},
-	{names{"--undef-value-errors"}, Required, EffNone},
-	{names{"-s"}, NoValue, EffNone},
-	{names{"--errors-for-leak-kinds"}, Required, EffNone},
-	{names{"--child-silent-after-fork"}, Required, EffNone},
-	{names{"--time-stamp"}, Required, EffNone},
-	{names{"--demangle"}, Required, EffNone},
-	{names{"--keep-debuginfo"}, Required, EffNone},
-}
-
-var options93 = []Option{
-	{names{"-f"}, NoValue, EffNone},
-	{names{"-n"}, NoValue, EffNone},
-	{names{"-p"}, Required, EffNone},
-}
-
 var options94 = []Option{
-	{names{"-d", "--differences"}, Optional, EffNone},
-	{names{"-n", "--interval"}, Required, EffNone},
-	{names{"-p", "--precise"}, NoValue, EffNone},
-	{names{"-t", "--no-title"}, NoValue, EffNone},
-	{names{"-b", "--beep"}, NoValue, EffNone},
-	{names{"-e", "--errexit"}, NoValue, EffNone},
-	{names{"-g", "--chgexit"}, NoValue, EffNone},
-	{names{"-q", "--equexit"}, Required, EffNone},
-	{names{"-c", "--color"}, NoValue, EffNone},
-	{names{"-C", "--no-color"}, NoValue, EffNone},
-	{names{"-x", "--exec"}, NoValue, EffNone},
-	{names{"-w", "--no-wrap"}, NoValue, EffNone},
-	{names{"-r", "--no-rerun"}, NoValue, EffNone},
-	{names{"-s", "--shotsdir"}, Required, EffWrite},
-	{names{"-h", "--help"}, NoValue, EffNone},
-	{names{"-v", "--version"}, NoValue, EffNone},
+	{Names: names{"-l"}},
+	{Names: names{"-b"}},
+	{Names: names{"-h"}},
+	{Names: names{"-p"}},
+	{Names: names{"-s"}},
+	{Names: names{"-f"}},
+	{Names: names{"-w"}},
+	{Names: names{"-i"}},
+	{Names: names{"-q"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
 }
 
 var options95 = []Option{
-	{names{"-w", "--watch"}, Required, EffNone},
-	{names{"-W", "--watch-non-recursive"}, Required, EffNone},
-	{names{"-F", "--watch-file"}, Required, EffInput},
-	{names{"-c", "--clear"}, Optional, EffNone},
-	{names{"-o", "--on-busy-update"}, Required, EffNone},
-	{names{"-r", "--restart"}, NoValue, EffNone},
-	{names{"-s", "--signal"}, Required, EffNone},
-	{names{"--stop-signal"}, Required, EffNone},
-	{names{"--stop-timeout"}, Required, EffNone},
-	{names{"--map-signal"}, Required, EffNone},
-	{names{"-d", "--debounce"}, Required, EffNone},
-	{names{"--stdin-quit"}, NoValue, EffNone},
-	{names{"-p", "--postpone"}, NoValue, EffNone},
-	{names{"--delay-run"}, Required, EffNone},
-	{names{"--poll"}, Optional, EffNone},
-	{names{"--shell"}, Required, EffProgram},
-	{names{"-n"}, NoValue, EffNone},
-	{names{"--no-environment"}, NoValue, EffNone},
-	{names{"--emit-events-to"}, Required, EffNone},
-	{names{"-E", "--env"}, Required, EffNone},
-	{names{"-N", "--notify"}, NoValue, EffNone},
-	{names{"--color"}, Required, EffNone},
-	{names{"--timings"}, NoValue, EffNone},
-	{names{"-q", "--quiet"}, NoValue, EffNone},
-	{names{"--bell"}, NoValue, EffNone},
-	{names{"--project-origin"}, Required, EffNone},
-	{names{"--workdir"}, Required, EffDir},
-	{names{"-e", "--exts"}, Required, EffNone},
-	{names{"-f", "--filter"}, Required, EffNone},
-	{names{"--filter-file"}, Required, EffProgram},
-	{names{"-J", "--filter-prog"}, Required, EffOpaque},
-	{names{"-i", "--ignore"}, Required, EffNone},
-	{names{"--ignore-file"}, Required, EffInput},
-	{names{"--fs-events"}, Required, EffNone},
-	{names{"--no-meta"}, NoValue, EffNone},
-	{names{"--print-events"}, NoValue, EffNone},
-	{names{"--no-vcs-ignore"}, NoValue, EffNone},
-	{names{"--no-project-ignore"}, NoValue, EffNone},
-	{names{"--no-global-ignore"}, NoValue, EffNone},
-	{names{"--no-default-ignore"}, NoValue, EffNone},
-	{names{"--no-discover-ignore"}, NoValue, EffNone},
-	{names{"--ignore-nothing"}, NoValue, EffNone},
-	{names{"--completions"}, Required, EffNone},
-	{names{"--manual"}, NoValue, EffNone},
-	{names{"-h", "--help"}, NoValue, EffNone},
-	{names{"-V", "--version"}, NoValue, EffNone},
+	{Names: names{"--user"}, Value: Required},
+	{Names: names{"--disable-internal-agent"}},
+	{Names: names{"--keep-cwd"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
 }
 
 var options96 = []Option{
-	{names{"-0", "--null"}, NoValue, EffNone},
-	{names{"-a", "--arg-file"}, Required, EffRead},
-	{names{"-d", "--delimiter"}, Required, EffNone},
-	{names{"-E"}, Required, EffNone},
-	{names{"-e", "--eof"}, Optional, EffNone},
-	{names{"-I"}, Required, EffNone},
-	{names{"-i", "--replace"}, Optional, EffNone},
-	{names{"-J"}, Required, EffNone},
-	{names{"-R"}, Required, EffNone},
-	{names{"-L"}, Required, EffNone},
-	{names{"-l", "--max-lines"}, Optional, EffNone},
-	{names{"-n", "--max-args"}, Required, EffNone},
-	{names{"-P", "--max-procs"}, Required, EffNone},
-	{names{"-o", "--open-tty"}, NoValue, EffNone},
-	{names{"-p", "--interactive"}, NoValue, EffNone},
-	{names{"--process-slot-var"}, Required, EffNone},
-	{names{"-r", "--no-run-if-empty"}, NoValue, EffNone},
-	{names{"-s", "--max-chars"}, Required, EffNone},
-	{names{"-S"}, Required, EffNone},
-	{names{"--show-limits"}, NoValue, EffNone},
-	{names{"-t", "--verbose"}, NoValue, EffNone},
-	{names{"-x", "--exit"}, NoValue, EffNone},
-	{names{"--help"}, NoValue, EffNone},
-	{names{"--version"}, NoValue, EffNone},
+	{Names: names{"-n"}},
+	{Names: names{"-#"}},
+	{Names: names{"+"}},
 }
 
 var options97 = []Option{
-	{names{"-a", "--auto-servernum", "--auto-display"}, NoValue, EffNone},
-	{names{"-e", "--error-file"}, Required, EffWrite},
-	{names{"-f", "--auth-file"}, Required, EffWrite},
-	{names{"-n", "--server-num"}, Required, EffNone},
-	{names{"-l", "--listen-tcp"}, NoValue, EffNone},
-	{names{"-p", "--xauth-protocol"}, Required, EffNone},
-	{names{"-s", "--server-args"}, Required, EffUnproven},
-	{names{"-w", "--wait"}, Required, EffNone},
-	{names{"-h", "--help"}, NoValue, EffNone},
+	{Names: names{"-#"}},
+	{Names: names{"+"}},
+	{Names: names{"--columns"}, Value: Required},
+	{Names: names{"-a", "--across"}},
+	{Names: names{"-c", "--show-control-chars"}},
+	{Names: names{"-d", "--double-space"}},
+	{Names: names{"-D", "--date-format"}, Value: Required},
+	{Names: names{"-e", "--expand-tabs"}, Value: Optional},
+	{Names: names{"-F", "-f", "--form-feed"}},
+	{Names: names{"-h", "--header"}, Value: Required},
+	{Names: names{"-i", "--output-tabs"}, Value: Optional},
+	{Names: names{"-J", "--join-lines"}},
+	{Names: names{"-l", "--length"}, Value: Required},
+	{Names: names{"-m", "--merge"}},
+	{Names: names{"-n", "--number-lines"}, Value: Optional},
+	{Names: names{"-N", "--first-line-number"}, Value: Required},
+	{Names: names{"-o", "--indent"}, Value: Required},
+	{Names: names{"-r", "--no-file-warnings"}},
+	{Names: names{"-s", "--separator"}, Value: Optional},
+	{Names: names{"-S", "--sep-string"}, Value: Optional},
+	{Names: names{"-t", "--omit-header"}},
+	{Names: names{"-T", "--omit-pagination"}},
+	{Names: names{"-v", "--show-nonprinting"}},
+	{Names: names{"-w", "--width"}, Value: Required},
+	{Names: names{"-W", "--page-width"}, Value: Required},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
 }
 
 var options98 = []Option{
-	{names{"-i"}, NoValue, EffNone},
-	{names{"-u"}, NoValue, EffNone},
-	{names{"-a"}, NoValue, EffUnproven},
-	{names{"-A"}, NoValue, EffNone},
-	{names{"-b"}, NoValue, EffUnproven},
-	{names{"-c"}, NoValue, EffNone},
-	{names{"-d"}, NoValue, EffNone},
-	{names{"-e"}, NoValue, EffNone},
-	{names{"-f"}, NoValue, EffNone},
-	{names{"-F"}, NoValue, EffUnproven},
-	{names{"-l"}, NoValue, EffNone},
-	{names{"-L"}, NoValue, EffNone},
-	{names{"-m"}, NoValue, EffNone},
-	{names{"-p"}, NoValue, EffNone},
-	{names{"-P"}, Required, EffNone},
-	{names{"-R"}, NoValue, EffNone},
-	{names{"-s"}, NoValue, EffNone},
+	{Names: names{"-a"}},
+	{Names: names{"-b"}},
+	{Names: names{"-c"}},
+	{Names: names{"-C"}, Value: Required},
+	{Names: names{"-D"}},
+	{Names: names{"-f"}, Value: Required},
+	{Names: names{"-i"}},
+	{Names: names{"-l"}},
+	{Names: names{"-m"}},
+	{Names: names{"-n"}},
+	{Names: names{"-N"}},
+	{Names: names{"-o"}},
+	{Names: names{"-O"}},
+	{Names: names{"-p"}, Effect: EffUnproven},
+	{Names: names{"-P"}, Effect: EffOpaque},
+	{Names: names{"-r"}},
+	{Names: names{"-R"}},
+	{Names: names{"-s"}, Effect: EffUnproven},
+	{Names: names{"-S"}, Effect: EffUnproven},
+	{Names: names{"-u"}, Value: Required},
+	{Names: names{"-v"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-x"}, Value: Required},
+	{Names: names{"-X"}, Value: Required},
+	{Names: names{"-z"}, Effect: EffOpaque},
+}
+
+var options99 = []Option{
+	{Names: names{"-0", "--null"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options100 = []Option{
+	{Names: names{"-v"}, Value: Required},
+}
+
+var options101 = []Option{
+	{Names: names{"--noheadings"}},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"-p", "--pid"}, Value: Required},
+	{Names: names{"--raw"}},
+	{Names: names{"--verbose"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"-c", "--core"}, Value: Optional},
+	{Names: names{"-d", "--data"}, Value: Optional},
+	{Names: names{"-e", "--nice"}, Value: Optional},
+	{Names: names{"-f", "--fsize"}, Value: Optional},
+	{Names: names{"-i", "--sigpending"}, Value: Optional},
+	{Names: names{"-l", "--memlock"}, Value: Optional},
+	{Names: names{"-m", "--rss"}, Value: Optional},
+	{Names: names{"-n", "--nofile"}, Value: Optional},
+	{Names: names{"-q", "--msgqueue"}, Value: Optional},
+	{Names: names{"-r", "--rtprio"}, Value: Optional},
+	{Names: names{"-s", "--stack"}, Value: Optional},
+	{Names: names{"-t", "--cpu"}, Value: Optional},
+	{Names: names{"-u", "--nproc"}, Value: Optional},
+	{Names: names{"-v", "--as"}, Value: Optional},
+	{Names: names{"-x", "--locks"}, Value: Optional},
+	{Names: names{"-y", "--rttime"}, Value: Optional},
+}
+
+var options102 = []Option{
+	{Names: names{"-q"}},
+	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
+}
+
+var options103 = []Option{
+	{Names: names{"-A", "--auto-reference"}},
+	{Names: names{"-G", "--traditional"}},
+	{Names: names{"-F", "--flag-truncation"}, Value: Required},
+	{Names: names{"-M", "--macro-name"}, Value: Required},
+	{Names: names{"-O", "-T", "--format"}, Value: Required},
+	{Names: names{"-R", "--right-side-refs"}},
+	{Names: names{"-S", "--sentence-regexp"}, Value: Required},
+	{Names: names{"-W", "--word-regexp"}, Value: Required},
+	{Names: names{"-b", "--break-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"-f", "--ignore-case"}},
+	{Names: names{"-g", "--gap-size"}, Value: Required},
+	{Names: names{"-i", "--ignore-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"-o", "--only-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"-r", "--references"}},
+	{Names: names{"-t", "--typeset-mode"}},
+	{Names: names{"-w", "--width"}, Value: Required},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options104 = []Option{
+	{Names: names{"-L", "--logical"}},
+	{Names: names{"-P", "--physical"}},
+	{Names: names{"-W"}},
+}
+
+var options105 = []Option{
+	{Names: names{"-a"}, Value: Required},
+	{Names: names{"-d"}, Value: Required},
+	{Names: names{"-e"}},
+	{Names: names{"-E"}},
+	{Names: names{"-i"}, Value: Required},
+	{Names: names{"-n"}, Value: Required},
+	{Names: names{"-N"}, Value: Required},
+	{Names: names{"-p"}, Value: Required},
+	{Names: names{"-r"}},
+	{Names: names{"-s"}},
+	{Names: names{"-t"}, Value: Required},
+	{Names: names{"-u"}, Value: Required},
+}
+
+var options106 = []Option{
+	{Names: names{"-f", "--canonicalize"}},
+	{Names: names{"-e", "--canonicalize-existing"}},
+	{Names: names{"-m", "--canonicalize-missing"}},
+	{Names: names{"-n", "--no-newline"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-s", "--silent"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-z", "--zero"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options107 = []Option{
+	{Names: names{"-E"}},
+	{Names: names{"-e", "--canonicalize-existing"}},
+	{Names: names{"-m", "--canonicalize-missing"}},
+	{Names: names{"-L", "--logical"}},
+	{Names: names{"-P", "--physical"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--relative-to"}, Value: Required},
+	{Names: names{"--relative-base"}, Value: Required},
+	{Names: names{"-s", "--strip", "--no-symlinks"}},
+	{Names: names{"-z", "--zero"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options108 = []Option{
+	{Names: names{"-h"}},
+	{Names: names{"-V"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options109 = []Option{
+	{Names: names{"-a", "--always-readline"}, Value: Optional},
+	{Names: names{"-A", "--ansi-colour-aware"}, Value: Optional},
+	{Names: names{"-b", "--break-chars"}, Value: Required},
+	{Names: names{"-c", "--complete-filenames"}},
+	{Names: names{"-C", "--command-name"}, Value: Required},
+	{Names: names{"-D", "--history-no-dupes"}, Value: Required},
+	{Names: names{"-e", "--extra-char-after-completion"}, Value: Required},
+	{Names: names{"-E", "--tests"}},
+	{Names: names{"-f", "--file"}, Value: Required, Effect: EffRead},
+	{Names: names{"-g", "--forget-matching"}, Value: Required},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-H", "--history-filename"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-i", "--case-insensitive"}},
+	{Names: names{"-I", "--pass-sigint-as-sigterm"}},
+	{Names: names{"-l", "--logfile"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-m", "--multi-line"}, Value: Optional},
+	{Names: names{"-M", "--multi-line-ext"}, Value: Required},
+	{Names: names{"-n", "--no-warnings"}},
+	{Names: names{"-N", "--no-children"}},
+	{Names: names{"-o", "--one-shot"}},
+	{Names: names{"-O", "--only-cook"}, Value: Required},
+	{Names: names{"-p", "--prompt-colour"}, Value: Optional},
+	{Names: names{"-P", "--pre-given"}, Value: Required},
+	{Names: names{"-q", "--quote-characters"}, Value: Required},
+	{Names: names{"-r", "--remember"}},
+	{Names: names{"-R", "--renice"}},
+	{Names: names{"-s", "--histsize"}, Value: Required},
+	{Names: names{"-S", "--substitute-prompt"}, Value: Required},
+	{Names: names{"-t", "--set-term-name"}, Value: Required},
+	{Names: names{"-U", "--mirror-arguments"}},
+	{Names: names{"-v", "--version"}},
+	{Names: names{"-w", "--wait-before-prompt"}, Value: Required},
+	{Names: names{"-W", "--polling"}, Value: Optional},
+	{Names: names{"-X", "--skip-setctty"}},
+	{Names: names{"-z", "--filter"}, Value: Required, Effect: EffRun},
+}
+
+var options110 = []Option{
+	{Names: names{"-f", "--force"}},
+	{Names: names{"-i"}},
+	{Names: names{"-I"}},
+	{Names: names{"--interactive"}, Value: Optional},
+	{Names: names{"--one-file-system"}},
+	{Names: names{"--no-preserve-root"}},
+	{Names: names{"--preserve-root"}, Value: Optional},
+	{Names: names{"-r", "-R", "--recursive"}, Effect: EffRecursive},
+	{Names: names{"-d", "--dir"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options111 = []Option{
+	{Names: names{"--ignore-fail-on-non-empty"}},
+	{Names: names{"-p", "--parents"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options112 = []Option{
+	{Names: names{"--no-ask-password"}},
+	{Names: names{"--machine"}, Value: Required},
+	{Names: names{"--unit"}, Value: Required},
+	{Names: names{"--property"}, Value: Required},
+	{Names: names{"--description"}, Value: Required},
+	{Names: names{"--slice"}, Value: Required},
+	{Names: names{"--slice-inherit"}},
+	{Names: names{"-u", "--user"}, Value: Required},
+	{Names: names{"-g", "--group"}, Value: Required},
+	{Names: names{"--nice"}, Value: Required},
+	{Names: names{"-D", "--chdir"}, Value: Required, Effect: EffDir},
+	{Names: names{"--setenv"}, Value: Required},
+	{Names: names{"--background"}, Value: Required},
+	{Names: names{"--pty"}},
+	{Names: names{"--pipe"}},
+	{Names: names{"--shell-prompt-prefix"}, Value: Required},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-V", "--version"}},
+}
+
+var options113 = []Option{
+	{Names: names{"-c", "--compute"}},
+	{Names: names{"-t", "--type"}, Value: Required},
+	{Names: names{"-u", "--user"}, Value: Required},
+	{Names: names{"-r", "--role"}, Value: Required},
+	{Names: names{"-l", "--range"}, Value: Required},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options114 = []Option{
+	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
+	{Names: names{"-f", "--fast"}},
+	{Names: names{"-g", "--group"}, Value: Required},
+	{Names: names{"-G", "--supp-group"}, Value: Required},
+	{Names: names{"-l", "--login"}},
+	{Names: names{"-P", "--pty"}},
+	{Names: names{"-m", "-p", "--preserve-environment"}},
+	{Names: names{"-s", "--shell"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--session-command"}, Value: Required, Effect: EffRun},
+	{Names: names{"-w", "--whitelist-environment"}, Value: Required},
+	{Names: names{"-u", "--user"}, Value: Required},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-V", "--version"}},
+}
+
+var options115 = []Option{
+	{Names: names{"-a", "--append"}},
+	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
+	{Names: names{"-E", "--echo"}, Value: Required},
+	{Names: names{"-e", "--return"}},
+	{Names: names{"-f", "--flush"}},
+	{Names: names{"--force"}},
+	{Names: names{"-B", "--log-io"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-I", "--log-in"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-O", "--log-out"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-T", "--log-timing"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-m", "--logging-format"}, Value: Required},
+	{Names: names{"-o", "--output-limit"}, Value: Required},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-t", "--timing"}, Value: Optional, Effect: EffWrite},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-V", "--version"}},
+}
+
+var options116 = []Option{
+	{Names: names{"-t", "--timing"}, Value: Required, Effect: EffInput},
+	{Names: names{"-T", "--log-timing"}, Value: Required, Effect: EffInput},
+	{Names: names{"-I", "--log-in"}, Value: Required, Effect: EffInput},
+	{Names: names{"-O", "--log-out"}, Value: Required, Effect: EffInput},
+	{Names: names{"-B", "--log-io"}, Value: Required, Effect: EffInput},
+	{Names: names{"-s", "--typescript"}, Value: Required, Effect: EffInput},
+	{Names: names{"-d", "--divisor"}, Value: Required},
+	{Names: names{"-m", "--maxdelay"}, Value: Required},
+	{Names: names{"-x", "--stream"}, Value: Required},
+	{Names: names{"-c", "--cr-mode"}, Value: Required},
+	{Names: names{"--summary"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-V", "--version"}},
+}
+
+var options117 = []Option{
+	{Names: names{"-t", "--terminator"}, Value: Required},
+	{Names: names{"-f", "--format"}, Value: Required},
+	{Names: names{"-s", "--separator"}, Value: Required},
+	{Names: names{"-w", "--equal-width"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options118 = []Option{
+	{Names: names{"-a"}},
+	{Names: names{"-b"}},
+	{Names: names{"-e"}},
+	{Names: names{"-f"}},
+	{Names: names{"-h"}},
+	{Names: names{"-k"}},
+	{Names: names{"-m"}},
+	{Names: names{"-n"}},
+	{Names: names{"-o"}, Value: Required},
+	{Names: names{"-p"}},
+	{Names: names{"-r"}},
+	{Names: names{"-t"}},
+	{Names: names{"-u"}},
+	{Names: names{"-v"}},
+	{Names: names{"-x"}},
+	{Names: names{"-B"}},
+	{Names: names{"-C"}},
+	{Names: names{"-E"}},
+	{Names: names{"-H"}},
+	{Names: names{"-P"}},
+	{Names: names{"-T"}},
+	{Names: names{"+o"}, Value: Required},
+	{Names: names{"+"}},
+}
+
+var subs119 = []Program{
+	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
+	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
+	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
+	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
+	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
+	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
+	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
+	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
+	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
+	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
+	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
+	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
+	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
+	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
+	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
+	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
+	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
+	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
+	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
+	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
+	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
+}
+
+var options120 = []Option{
+	{Names: names{"-m"}},
+	{Names: names{"-o"}, Value: Required},
+	{Names: names{"+o"}, Value: Required},
+}
+
+var options121 = []Option{
+	{Names: names{"--clear-groups"}},
+	{Names: names{"-d", "--dump"}},
+	{Names: names{"--groups"}, Value: Required},
+	{Names: names{"--keep-groups"}},
+	{Names: names{"--init-groups"}},
+	{Names: names{"--inh-caps"}, Value: Required},
+	{Names: names{"--ambient-caps"}, Value: Required},
+	{Names: names{"--bounding-set"}, Value: Required},
+	{Names: names{"--list-caps"}},
+	{Names: names{"--no-new-privs"}},
+	{Names: names{"--rgid"}, Value: Required},
+	{Names: names{"--egid"}, Value: Required},
+	{Names: names{"--regid"}, Value: Required},
+	{Names: names{"--ruid"}, Value: Required},
+	{Names: names{"--euid"}, Value: Required},
+	{Names: names{"--reuid"}, Value: Required},
+	{Names: names{"--securebits"}, Value: Required},
+	{Names: names{"--pdeathsig"}, Value: Required},
+	{Names: names{"--ptracer"}, Value: Required},
+	{Names: names{"--selinux-label"}, Value: Required},
+	{Names: names{"--apparmor-profile"}, Value: Required},
+	{Names: names{"--landlock-access"}, Value: Required},
+	{Names: names{"--landlock-rule"}, Value: Required},
+	{Names: names{"--seccomp-filter"}, Value: Required},
+	{Names: names{"--reset-env"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-V", "--version"}},
+}
+
+var options122 = []Option{
+	{Names: names{"-c", "--ctty"}},
+	{Names: names{"-f", "--fork"}},
+	{Names: names{"-w", "--wait"}},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"-h", "--help"}},
+}
+
+var options123 = []Option{
+	{Names: names{"-c"}, Value: Required, Effect: EffRun},
+}
+
+var options124 = []Option{
+	{Names: names{"-s"}},
+	{Names: names{"-u"}},
+	{Names: names{"-p"}},
+	{Names: names{"-q"}},
+	{Names: names{"-o"}},
+}
+
+var options125 = []Option{
+	{Names: names{"-f", "--force"}},
+	{Names: names{"-n", "--iterations"}, Value: Required},
+	{Names: names{"--random-source"}, Value: Required, Effect: EffRead},
+	{Names: names{"-s", "--size"}, Value: Required},
+	{Names: names{"-u"}},
+	{Names: names{"--remove"}, Value: Optional},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-x", "--exact"}},
+	{Names: names{"-z", "--zero"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options126 = []Option{
+	{Names: names{"-e", "--echo"}},
+	{Names: names{"-i", "--input-range"}, Value: Required},
+	{Names: names{"-n", "--head-count"}, Value: Required},
+	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--random-source"}, Value: Required, Effect: EffRead},
+	{Names: names{"-r", "--repeat"}},
+	{Names: names{"-z", "--zero-terminated"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options127 = []Option{
+	{Names: names{"-a"}, Value: Required},
+	{Names: names{"-c"}, Value: Required},
+	{Names: names{"-d"}, Value: Required},
+	{Names: names{"-f"}, Value: Required},
+	{Names: names{"-l"}, Value: Required},
+	{Names: names{"-m"}, Value: Required},
+	{Names: names{"-o"}, Value: Required},
+	{Names: names{"-p"}, Value: Required},
+	{Names: names{"-r"}, Value: Required},
+	{Names: names{"-s"}, Value: Required},
+	{Names: names{"-t"}, Value: Required},
+}
+
+var options128 = []Option{
+	{Names: names{"-c"}},
+	{Names: names{"-C"}},
+	{Names: names{"--check"}, Value: Optional},
+	{Names: names{"+"}},
+	{Names: names{"--mmap"}},
+	{Names: names{"--qsort"}},
+	{Names: names{"--heapsort"}},
+	{Names: names{"--mergesort"}},
+	{Names: names{"--radixsort"}},
+	{Names: names{"-b", "--ignore-leading-blanks"}},
+	{Names: names{"-d", "--dictionary-order"}},
+	{Names: names{"-f", "--ignore-case"}},
+	{Names: names{"-g", "--general-numeric-sort"}},
+	{Names: names{"-i", "--ignore-nonprinting"}},
+	{Names: names{"-M", "--month-sort"}},
+	{Names: names{"-h", "--human-numeric-sort"}},
+	{Names: names{"-n", "--numeric-sort"}},
+	{Names: names{"-R", "--random-sort"}},
+	{Names: names{"--random-source"}, Value: Required, Effect: EffRead},
+	{Names: names{"-r", "--reverse"}},
+	{Names: names{"--sort"}, Value: Required},
+	{Names: names{"-V", "--version-sort"}},
+	{Names: names{"--batch-size"}, Value: Required},
+	{Names: names{"--compress-program"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--debug"}},
+	{Names: names{"--files0-from"}, Value: Required, Effect: EffRead},
+	{Names: names{"-k", "--key"}, Value: Required},
+	{Names: names{"-m", "--merge"}},
+	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-s", "--stable"}},
+	{Names: names{"-S", "--buffer-size"}, Value: Required},
+	{Names: names{"-t", "--field-separator"}, Value: Required},
+	{Names: names{"-T", "--temporary-directory"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--parallel"}, Value: Required},
+	{Names: names{"-u", "--unique"}},
+	{Names: names{"-z", "--zero-terminated"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options129 = []Option{
+	{Names: names{"-#"}},
+	{Names: names{"-a", "--suffix-length"}, Value: Required},
+	{Names: names{"--additional-suffix"}, Value: Required},
+	{Names: names{"-b", "--bytes"}, Value: Required},
+	{Names: names{"-C", "--line-bytes"}, Value: Required},
+	{Names: names{"-d"}},
+	{Names: names{"--numeric-suffixes"}, Value: Optional},
+	{Names: names{"-x"}},
+	{Names: names{"--hex-suffixes"}, Value: Optional},
+	{Names: names{"-e", "--elide-empty-files"}},
+	{Names: names{"--filter"}, Value: Required, Effect: EffRun},
+	{Names: names{"-l", "--lines"}, Value: Required},
+	{Names: names{"-n", "--number"}, Value: Required},
+	{Names: names{"-t", "--separator"}, Value: Required},
+	{Names: names{"-u", "--unbuffered"}},
+	{Names: names{"--verbose"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options130 = []Option{
+	{Names: names{"-a"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-c"}},
+	{Names: names{"-D"}},
+	{Names: names{"-d"}},
+	{Names: names{"-E"}, Value: Required},
+	{Names: names{"-k"}},
+	{Names: names{"-O"}, Value: Required},
+	{Names: names{"-P"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-s"}},
+	{Names: names{"-t"}, Value: Required},
+}
+
+var options131 = []Option{
+	{Names: names{"-S", "--start"}},
+	{Names: names{"-K", "--stop"}},
+	{Names: names{"-T", "--status"}},
+	{Names: names{"-H", "--help"}},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"--pid"}, Value: Required},
+	{Names: names{"--ppid"}, Value: Required},
+	{Names: names{"-p", "--pidfile"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-n", "--name"}, Value: Required},
+	{Names: names{"-u", "--user"}, Value: Required},
+	{Names: names{"-g", "--group"}, Value: Required},
+	{Names: names{"-s", "--signal"}, Value: Required},
+	{Names: names{"-R", "--retry"}, Value: Required},
+	{Names: names{"-a", "--startas"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-t", "--test"}},
+	{Names: names{"-o", "--oknodo"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-c", "--chuid"}, Value: Required},
+	{Names: names{"-r", "--chroot"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"-d", "--chdir"}, Value: Required, Effect: EffDir},
+	{Names: names{"-b", "--background"}},
+	{Names: names{"--notify-await"}},
+	{Names: names{"--notify-timeout"}, Value: Required},
+	{Names: names{"-C", "--no-close"}},
+	{Names: names{"-O", "--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-N", "--nicelevel"}, Value: Required},
+	{Names: names{"-P", "--procsched"}, Value: Required},
+	{Names: names{"-I", "--iosched"}, Value: Required},
+	{Names: names{"-k", "--umask"}, Value: Required},
+	{Names: names{"-m", "--make-pidfile"}},
+	{Names: names{"--remove-pidfile"}},
+	{Names: names{"-v", "--verbose"}},
+}
+
+var options132 = []Option{
+	{Names: names{"-c", "--format"}, Value: Required},
+	{Names: names{"-f", "--file-system"}},
+	{Names: names{"-t", "--terse"}},
+	{Names: names{"-l"}},
+	{Names: names{"-n"}},
+	{Names: names{"-q"}},
+	{Names: names{"-r"}},
+	{Names: names{"-s"}},
+	{Names: names{"-x"}},
+	{Names: names{"-L", "--dereference"}},
+	{Names: names{"--cached"}, Value: Required},
+	{Names: names{"--printf"}, Value: Required},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options133 = []Option{
+	{Names: names{"-i", "--input"}, Value: Required},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"-e", "--error"}, Value: Required},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options134 = []Option{
+	{Names: names{"-e", "--trace"}, Value: Required},
+	{Names: names{"-E", "--env"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"-p", "--attach"}, Value: Required},
+	{Names: names{"-u", "--user"}, Value: Required},
+	{Names: names{"-b", "--detach-on"}, Value: Required},
+	{Names: names{"-D", "--daemonize"}, Value: Optional},
+	{Names: names{"-DD"}},
+	{Names: names{"-DDD"}},
+	{Names: names{"-f", "--follow-forks"}},
+	{Names: names{"--output-separately"}},
+	{Names: names{"-ff"}},
+	{Names: names{"-I", "--interruptible"}, Value: Required},
+	{Names: names{"--signal"}, Value: Required},
+	{Names: names{"--status"}, Value: Required},
+	{Names: names{"-P", "--trace-path"}, Value: Required},
+	{Names: names{"-z", "--successful-only"}},
+	{Names: names{"-Z", "--failed-only"}},
+	{Names: names{"-a", "--columns"}, Value: Required},
+	{Names: names{"--abbrev"}, Value: Required},
+	{Names: names{"--verbose"}, Value: Required},
+	{Names: names{"--raw"}, Value: Required},
+	{Names: names{"--read"}, Value: Required},
+	{Names: names{"--write"}, Value: Required},
+	{Names: names{"--quiet", "--silent", "--silence"}, Value: Optional},
+	{Names: names{"--decode-fds"}, Value: Optional},
+	{Names: names{"--decode-pids"}, Value: Required},
+	{Names: names{"--kvm"}, Value: Required},
+	{Names: names{"-i", "--instruction-pointer"}},
+	{Names: names{"-n", "--syscall-number"}},
+	{Names: names{"-k", "--stack-traces"}},
+	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"-A", "--output-append-mode"}},
+	{Names: names{"-q"}},
+	{Names: names{"-qq"}},
+	{Names: names{"-qqq"}},
+	{Names: names{"-r", "--relative-timestamps"}, Value: Optional},
+	{Names: names{"-s", "--string-limit"}, Value: Required},
+	{Names: names{"--absolute-timestamps", "--timestamps"}, Value: Optional},
+	{Names: names{"-t"}},
+	{Names: names{"-tt"}},
+	{Names: names{"-ttt"}},
+	{Names: names{"-T", "--syscall-times"}, Value: Optional},
+	{Names: names{"-v", "--no-abbrev"}},
+	{Names: names{"--strings-in-hex"}, Value: Optional},
+	{Names: names{"-x"}},
+	{Names: names{"-xx"}},
+	{Names: names{"-X", "--const-print-style"}, Value: Required},
+	{Names: names{"-y"}},
+	{Names: names{"-yy"}},
+	{Names: names{"--pidns-translation"}},
+	{Names: names{"-Y"}},
+	{Names: names{"-c", "--summary-only"}},
+	{Names: names{"-C", "--summary"}},
+	{Names: names{"-O", "--summary-syscall-overhead"}, Value: Required},
+	{Names: names{"-S", "--summary-sort-by"}, Value: Required},
+	{Names: names{"-U", "--summary-columns"}, Value: Required},
+	{Names: names{"-w", "--summary-wall-clock"}},
+	{Names: names{"--inject"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--fault"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-d", "--debug"}},
+	{Names: names{"-F"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"--seccomp-bpf"}},
+	{Names: names{"--secontext"}, Value: Optional},
+	{Names: names{"--tips"}, Value: Optional},
+	{Names: names{"-V", "--version"}},
+}
+
+var options135 = []Option{
+	{Names: names{"-n", "--bytes"}, Value: Required},
+	{Names: names{"-U", "--unicode"}, Value: Required},
+	{Names: names{"-a", "--all"}},
+	{Names: names{"-d", "--data"}},
+	{Names: names{"-f", "--print-file-name"}},
+	{Names: names{"-t", "--radix"}, Value: Required},
+	{Names: names{"-e", "--encoding"}, Value: Required},
+	{Names: names{"-T", "--target"}, Value: Required},
+	{Names: names{"-w", "--include-all-whitespace"}},
+	{Names: names{"-s", "--output-separator"}, Value: Required},
+	{Names: names{"-#"}},
+	{Names: names{"-o"}},
+	{Names: names{"-v"}},
+	{Names: names{"-V"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options136 = []Option{
+	{Names: names{"-a", "--all"}},
+	{Names: names{"-g", "--save"}},
+	{Names: names{"-F", "--file"}, Value: Required},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options137 = []Option{
+	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
+	{Names: names{"-f", "--fast"}},
+	{Names: names{"-g", "--group"}, Value: Required},
+	{Names: names{"-G", "--supp-group"}, Value: Required},
+	{Names: names{"-l", "--login"}},
+	{Names: names{"-m", "-p", "--preserve-environment"}},
+	{Names: names{"-P", "--pty"}},
+	{Names: names{"-s", "--shell"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--session-command"}, Value: Required, Effect: EffRun},
+	{Names: names{"-w", "--whitelist-environment"}, Value: Required},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-V", "--version"}},
+}
+
+var options138 = []Option{
+	{Names: names{"-A", "--askpass"}},
+	{Names: names{"-B", "--bell"}},
+	{Names: names{"-b", "--background"}},
+	{Names: names{"-C", "--close-from"}, Value: Required},
+	{Names: names{"-D", "--chdir"}, Value: Required, Effect: EffDir},
+	{Names: names{"-E", "--preserve-env"}, Value: Optional},
+	{Names: names{"-e", "--edit"}, Effect: EffOpaque},
+	{Names: names{"-g", "--group"}, Value: Required},
+	{Names: names{"-H", "--set-home"}},
+	{Names: names{"--host"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-i", "--login"}},
+	{Names: names{"-K", "--remove-timestamp"}},
+	{Names: names{"-k", "--reset-timestamp"}},
+	{Names: names{"-l", "--list"}},
+	{Names: names{"-N", "--no-update"}},
+	{Names: names{"-n", "--non-interactive"}},
+	{Names: names{"-P", "--preserve-groups"}},
+	{Names: names{"-p", "--prompt"}, Value: Required},
+	{Names: names{"-R", "--chroot"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"-r", "--role"}, Value: Required},
+	{Names: names{"-S", "--stdin"}},
+	{Names: names{"-s", "--shell"}},
+	{Names: names{"-t", "--type"}, Value: Required},
+	{Names: names{"-U", "--other-user"}, Value: Required},
+	{Names: names{"-T", "--command-timeout"}, Value: Required},
+	{Names: names{"-u", "--user"}, Value: Required},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"-v", "--validate"}},
+	{Names: names{"-h", "--help"}},
+}
+
+var options139 = []Option{
+	{Names: names{"-u", "--user"}, Value: Required},
+	{Names: names{"-g", "--group"}, Value: Required},
+	{Names: names{"-A"}},
+	{Names: names{"-n"}},
+	{Names: names{"-k"}},
+	{Names: names{"-S"}},
+	{Names: names{"-p"}, Value: Required},
+}
+
+var options140 = []Option{
+	{Names: names{"-d", "--data"}},
+	{Names: names{"-f", "--file-system"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options141 = []Option{
+	{Names: names{"--no-pager"}},
+	{Names: names{"--no-legend"}},
+	{Names: names{"--what"}, Value: Required},
+	{Names: names{"--who"}, Value: Required},
+	{Names: names{"--why"}, Value: Required},
+	{Names: names{"--mode"}, Value: Required},
+	{Names: names{"--list"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"--version"}},
+}
+
+var options142 = []Option{
+	{Names: names{"--no-ask-password"}},
+	{Names: names{"--scope"}},
+	{Names: names{"-u", "--unit"}, Value: Required},
+	{Names: names{"-p", "--property"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"--description"}, Value: Required},
+	{Names: names{"--slice"}, Value: Required},
+	{Names: names{"--slice-inherit"}},
+	{Names: names{"-r", "--remain-after-exit"}},
+	{Names: names{"--send-sighup"}},
+	{Names: names{"--service-type"}, Value: Required},
+	{Names: names{"--uid"}, Value: Required},
+	{Names: names{"--gid"}, Value: Required},
+	{Names: names{"--nice"}, Value: Required},
+	{Names: names{"--working-directory"}, Value: Required, Effect: EffDir},
+	{Names: names{"-d", "--same-dir"}},
+	{Names: names{"-E", "--setenv"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-t", "--pty"}},
+	{Names: names{"--timer-property"}, Value: Required},
+	{Names: names{"--path-property"}, Value: Required},
+	{Names: names{"--socket-property"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"-P", "--pipe"}},
+	{Names: names{"-S", "--shell"}, Effect: EffOpaque},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--on-active"}, Value: Required},
+	{Names: names{"--on-boot"}, Value: Required},
+	{Names: names{"--on-startup"}, Value: Required},
+	{Names: names{"--on-unit-active"}, Value: Required},
+	{Names: names{"--on-unit-inactive"}, Value: Required},
+	{Names: names{"--on-calendar"}, Value: Required},
+	{Names: names{"--on-clock-change"}},
+	{Names: names{"--on-timezone-change"}},
+	{Names: names{"--no-block"}},
+	{Names: names{"--wait"}},
+	{Names: names{"-G", "--collect"}},
+	{Names: names{"--user"}},
+	{Names: names{"--system"}},
+	{Names: names{"-H", "--host"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-M", "--machine"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"--version"}},
+}
+
+var options143 = []Option{
+	{Names: names{"-b", "--before"}},
+	{Names: names{"-r", "--regex"}},
+	{Names: names{"-s", "--separator"}, Value: Required},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options144 = []Option{
+	{Names: names{"-f"}},
+	{Names: names{"--follow"}, Value: Optional},
+	{Names: names{"-n", "--lines"}, Value: Required},
+	{Names: names{"-c", "--bytes"}, Value: Required},
+	{Names: names{"-b"}, Value: Required},
+	{Names: names{"-r"}},
+	{Names: names{"-#"}},
+	{Names: names{"+"}},
+	{Names: names{"--debug"}},
+	{Names: names{"-F"}},
+	{Names: names{"--max-unchanged-stats"}, Value: Required},
+	{Names: names{"--pid"}, Value: Required},
+	{Names: names{"-q", "--quiet", "--silent"}},
+	{Names: names{"--retry"}},
+	{Names: names{"-s", "--sleep-interval"}, Value: Required},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-z", "--zero-terminated"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options145 = []Option{
+	{Names: names{"-a", "--all-tasks"}},
+	{Names: names{"-c", "--cpu-list"}},
+	{Names: names{"-p", "--pid"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-V", "--version"}},
+}
+
+var options146 = []Option{
+	{Names: names{"-a", "--append"}},
+	{Names: names{"-i", "--ignore-interrupts"}},
+	{Names: names{"-p"}},
+	{Names: names{"--output-error"}, Value: Optional},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options147 = []Option{
+	{Names: names{"--preserve-status"}},
+	{Names: names{"--foreground"}},
+	{Names: names{"-k", "--kill-after"}, Value: Required},
+	{Names: names{"-s", "--signal"}, Value: Required},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options148 = []Option{
+	{Names: names{"-A"}, Value: Required},
+	{Names: names{"-a"}},
+	{Names: names{"-c", "--no-create"}},
+	{Names: names{"-d", "--date"}, Value: Required},
+	{Names: names{"-f"}},
+	{Names: names{"-h", "--no-dereference"}},
+	{Names: names{"-m"}},
+	{Names: names{"-r", "--reference"}, Value: Required, Effect: EffRead},
+	{Names: names{"-t"}, Value: Required},
+	{Names: names{"--time"}, Value: Required},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options149 = []Option{
+	{Names: names{"-c", "-C", "--complement"}},
+	{Names: names{"-d", "--delete"}},
+	{Names: names{"-s", "--squeeze-repeats"}},
+	{Names: names{"-t", "--truncate-set1"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options150 = []Option{
+	{Names: names{"-l"}},
+	{Names: names{"-p"}},
+	{Names: names{"-P"}},
+}
+
+var options151 = []Option{
+	{Names: names{"-c", "--no-create"}},
+	{Names: names{"-o", "--io-blocks"}},
+	{Names: names{"-r", "--reference"}, Value: Required, Effect: EffRead},
+	{Names: names{"-s", "--size"}, Value: Required},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options152 = []Option{
+	{Names: names{"-s", "--silent", "--quiet"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options153 = []Option{
+	{Names: names{"-a"}},
+	{Names: names{"-f"}},
+	{Names: names{"-p"}},
+	{Names: names{"-P"}},
+	{Names: names{"-t"}},
+	{Names: names{"-c"}},
+	{Names: names{"-m"}},
+	{Names: names{"-s"}},
+	{Names: names{"-S"}},
+	{Names: names{"-v"}},
+	{Names: names{"-w"}},
+}
+
+var options154 = []Option{
+	{Names: names{"-S"}},
+	{Names: names{"-H"}},
+	{Names: names{"-a"}},
+	{Names: names{"-b"}, Value: Required},
+	{Names: names{"-c"}, Value: Required},
+	{Names: names{"-d"}, Value: Required},
+	{Names: names{"-e"}, Value: Required},
+	{Names: names{"-f"}, Value: Required},
+	{Names: names{"-i"}, Value: Required},
+	{Names: names{"-k"}, Value: Required},
+	{Names: names{"-l"}, Value: Required},
+	{Names: names{"-m"}, Value: Required},
+	{Names: names{"-n"}, Value: Required},
+	{Names: names{"-p"}, Value: Required},
+	{Names: names{"-P"}, Value: Required},
+	{Names: names{"-q"}, Value: Required},
+	{Names: names{"-r"}, Value: Required},
+	{Names: names{"-R"}, Value: Required},
+	{Names: names{"-s"}, Value: Required},
+	{Names: names{"-t"}, Value: Required},
+	{Names: names{"-T"}, Value: Required},
+	{Names: names{"-u"}, Value: Required},
+	{Names: names{"-v"}, Value: Required},
+	{Names: names{"-x"}, Value: Required},
+}
+
+var options155 = []Option{
+	{Names: names{"-p"}},
+	{Names: names{"-S"}},
+}
+
+var options156 = []Option{
+	{Names: names{"-a"}},
+}
+
+var options157 = []Option{
+	{Names: names{"-a", "--all"}},
+	{Names: names{"-s", "--kernel-name"}},
+	{Names: names{"-n", "--nodename"}},
+	{Names: names{"-r", "--kernel-release"}},
+	{Names: names{"-v", "--kernel-version"}},
+	{Names: names{"-m", "--machine"}},
+	{Names: names{"-p", "--processor"}},
+	{Names: names{"-i", "--hardware-platform"}},
+	{Names: names{"-o", "--operating-system"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options158 = []Option{
+	{Names: names{"-D"}},
+	{Names: names{"-#"}},
+	{Names: names{"+"}},
+	{Names: names{"-c", "--count"}},
+	{Names: names{"-d", "--repeated"}},
+	{Names: names{"--all-repeated"}, Value: Optional},
+	{Names: names{"-f", "--skip-fields"}, Value: Required},
+	{Names: names{"--group"}, Value: Optional},
+	{Names: names{"-i", "--ignore-case"}},
+	{Names: names{"-s", "--skip-chars"}, Value: Required},
+	{Names: names{"-u", "--unique"}},
+	{Names: names{"-z", "--zero-terminated"}},
+	{Names: names{"-w", "--check-chars"}, Value: Required},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options159 = []Option{
+	{Names: names{"-f"}},
+	{Names: names{"-v"}},
+	{Names: names{"-n"}},
+}
+
+var options160 = []Option{
+	{Names: names{"-i", "--ipc"}, Value: Optional},
+	{Names: names{"-m", "--mount"}, Value: Optional},
+	{Names: names{"-n", "--net"}, Value: Optional},
+	{Names: names{"-p", "--pid"}, Value: Optional},
+	{Names: names{"-u", "--uts"}, Value: Optional},
+	{Names: names{"-U", "--user"}, Value: Optional},
+	{Names: names{"-C", "--cgroup"}, Value: Optional},
+	{Names: names{"-T", "--time"}, Value: Optional},
+	{Names: names{"-f", "--fork"}},
+	{Names: names{"--keep-caps"}},
+	{Names: names{"--kill-child"}, Value: Optional},
+	{Names: names{"--mount-proc"}, Value: Optional},
+	{Names: names{"--mount-binfmt"}, Value: Optional},
+	{Names: names{"--map-user"}, Value: Required},
+	{Names: names{"--map-users"}, Value: Required},
+	{Names: names{"--map-group"}, Value: Required},
+	{Names: names{"--map-groups"}, Value: Required},
+	{Names: names{"--map-auto"}},
+	{Names: names{"-r", "--map-root-user"}},
+	{Names: names{"-c", "--map-current-user"}},
+	{Names: names{"--propagation"}, Value: Required},
+	{Names: names{"--setgroups"}, Value: Required},
+	{Names: names{"-R", "--root"}, Value: Required},
+	{Names: names{"-w", "--wd"}, Value: Required, Effect: EffDir},
+	{Names: names{"-S", "--setuid"}, Value: Required},
+	{Names: names{"-G", "--setgid"}, Value: Required},
+	{Names: names{"--monotonic"}, Value: Required},
+	{Names: names{"--boottime"}, Value: Required},
+	{Names: names{"-l", "--load-interp"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-V", "--version"}},
+}
+
+var options161 = []Option{
+	{Names: names{"-p", "--pretty"}},
+	{Names: names{"-h"}},
+	{Names: names{"-s", "--since"}},
+	{Names: names{"-V"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options162 = []Option{
+	{Names: names{"--tool"}, Value: Required},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"--version"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--trace-children"}, Value: Required},
+	{Names: names{"--log-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--xml"}, Value: Required},
+	{Names: names{"--xml-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--log-socket"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--xml-socket"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--vgdb"}, Value: Required},
+	{Names: names{"--leak-check"}, Value: Required},
+	{Names: names{"--show-leak-kinds"}, Value: Required},
+	{Names: names{"--track-origins"}, Value: Required},
+	{Names: names{"--error-exitcode"}, Value: Required},
+	{Names: names{"--suppressions"}, Value: Required, Effect: EffInput},
+	{Names: names{"--gen-suppressions"}, Value: Required},
+	{Names: names{"--num-callers"}, Value: Required},
+	{Names: names{"--track-fds"}, Value: Required},
+	{Names: names{"--xtree-memory-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--xtree-leak-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--cachegrind-out-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--callgrind-out-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--massif-out-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--bb-out-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--pc-out-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--dsymutil"}, Value: Required},
+	{Names: names{"--input-fd"}, Value: Required},
+	{Names: names{"--fair-sched"}, Value: Required},
+	{Names: names{"--read-var-info"}, Value: Required},
+	{Names: names{"--undef-value-errors"}, Value: Required},
+	{Names: names{"-s"}},
+	{Names: names{"--errors-for-leak-kinds"}, Value: Required},
+	{Names: names{"--child-silent-after-fork"}, Value: Required},
+	{Names: names{"--time-stamp"}, Value: Required},
+	{Names: names{"--demangle"}, Value: Required},
+	{Names: names{"--keep-debuginfo"}, Value: Required},
+}
+
+var options163 = []Option{
+	{Names: names{"-h", "--no-header"}},
+	{Names: names{"-u", "--no-current"}},
+	{Names: names{"-s", "--short"}},
+	{Names: names{"-f", "--from"}},
+	{Names: names{"-i", "--ip-addr"}},
+	{Names: names{"-V"}},
+	{Names: names{"-o", "--old-style"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options164 = []Option{
+	{Names: names{"-f"}},
+	{Names: names{"-n"}},
+	{Names: names{"-p"}, Value: Required},
+}
+
+var options165 = []Option{
+	{Names: names{"-d", "--differences"}, Value: Optional},
+	{Names: names{"-n", "--interval"}, Value: Required},
+	{Names: names{"-p", "--precise"}},
+	{Names: names{"-t", "--no-title"}},
+	{Names: names{"-b", "--beep"}},
+	{Names: names{"-e", "--errexit"}},
+	{Names: names{"-g", "--chgexit"}},
+	{Names: names{"-q", "--equexit"}, Value: Required},
+	{Names: names{"-c", "--color"}},
+	{Names: names{"-C", "--no-color"}},
+	{Names: names{"-x", "--exec"}},
+	{Names: names{"-w", "--no-wrap"}},
+	{Names: names{"-r", "--no-rerun"}},
+	{Names: names{"-s", "--shotsdir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-v", "--version"}},
+}
+
+var options166 = []Option{
+	{Names: names{"-w", "--watch"}, Value: Required},
+	{Names: names{"-W", "--watch-non-recursive"}, Value: Required},
+	{Names: names{"-F", "--watch-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"-c", "--clear"}, Value: Optional},
+	{Names: names{"-o", "--on-busy-update"}, Value: Required},
+	{Names: names{"-r", "--restart"}},
+	{Names: names{"-s", "--signal"}, Value: Required},
+	{Names: names{"--stop-signal"}, Value: Required},
+	{Names: names{"--stop-timeout"}, Value: Required},
+	{Names: names{"--map-signal"}, Value: Required},
+	{Names: names{"-d", "--debounce"}, Value: Required},
+	{Names: names{"--stdin-quit"}},
+	{Names: names{"-p", "--postpone"}},
+	{Names: names{"--delay-run"}, Value: Required},
+	{Names: names{"--poll"}, Value: Optional},
+	{Names: names{"--shell"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-n"}},
+	{Names: names{"--no-environment"}},
+	{Names: names{"--emit-events-to"}, Value: Required},
+	{Names: names{"-E", "--env"}, Value: Required},
+	{Names: names{"-N", "--notify"}},
+	{Names: names{"--color"}, Value: Required},
+	{Names: names{"--timings"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--bell"}},
+	{Names: names{"--project-origin"}, Value: Required},
+	{Names: names{"--workdir"}, Value: Required, Effect: EffDir},
+	{Names: names{"-e", "--exts"}, Value: Required},
+	{Names: names{"-f", "--filter"}, Value: Required},
+	{Names: names{"--filter-file"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-J", "--filter-prog"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"-i", "--ignore"}, Value: Required},
+	{Names: names{"--ignore-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--fs-events"}, Value: Required},
+	{Names: names{"--no-meta"}},
+	{Names: names{"--print-events"}},
+	{Names: names{"--no-vcs-ignore"}},
+	{Names: names{"--no-project-ignore"}},
+	{Names: names{"--no-global-ignore"}},
+	{Names: names{"--no-default-ignore"}},
+	{Names: names{"--no-discover-ignore"}},
+	{Names: names{"--ignore-nothing"}},
+	{Names: names{"--completions"}, Value: Required},
+	{Names: names{"--manual"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-V", "--version"}},
+}
+
+var options167 = []Option{
+	{Names: names{"--total"}, Value: Required},
+	{Names: names{"-c", "--bytes"}},
+	{Names: names{"-m", "--chars"}},
+	{Names: names{"-l", "--lines"}},
+	{Names: names{"--files0-from"}, Value: Required, Effect: EffRead},
+	{Names: names{"-L", "--max-line-length"}},
+	{Names: names{"-w", "--words"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options168 = []Option{
+	{Names: names{"-a", "--all"}},
+	{Names: names{"-b", "--boot"}},
+	{Names: names{"-d", "--dead"}},
+	{Names: names{"-H", "--heading"}},
+	{Names: names{"--ips"}},
+	{Names: names{"-l", "--login"}},
+	{Names: names{"--lookup"}},
+	{Names: names{"-m"}},
+	{Names: names{"-p", "--process"}},
+	{Names: names{"-q", "--count"}},
+	{Names: names{"-r", "--runlevel"}},
+	{Names: names{"-s", "--short"}},
+	{Names: names{"-t", "--time"}},
+	{Names: names{"-T", "-w", "--mesg"}},
+	{Names: names{"-u", "--users"}},
+	{Names: names{"--message"}},
+	{Names: names{"--writable"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options169 = []Option{
+	{Names: names{"-0", "--null"}},
+	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
+	{Names: names{"-d", "--delimiter"}, Value: Required},
+	{Names: names{"-E"}, Value: Required},
+	{Names: names{"-e", "--eof"}, Value: Optional},
+	{Names: names{"-I"}, Value: Required},
+	{Names: names{"-i", "--replace"}, Value: Optional},
+	{Names: names{"-J"}, Value: Required},
+	{Names: names{"-R"}, Value: Required},
+	{Names: names{"-L"}, Value: Required},
+	{Names: names{"-l", "--max-lines"}, Value: Optional},
+	{Names: names{"-n", "--max-args"}, Value: Required},
+	{Names: names{"-P", "--max-procs"}, Value: Required},
+	{Names: names{"-o", "--open-tty"}},
+	{Names: names{"-p", "--interactive"}},
+	{Names: names{"--process-slot-var"}, Value: Required},
+	{Names: names{"-r", "--no-run-if-empty"}},
+	{Names: names{"-s", "--max-chars"}, Value: Required},
+	{Names: names{"-S"}, Value: Required},
+	{Names: names{"--show-limits"}},
+	{Names: names{"-t", "--verbose"}},
+	{Names: names{"-x", "--exit"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options170 = []Option{
+	{Names: names{"-a", "--auto-servernum", "--auto-display"}},
+	{Names: names{"-e", "--error-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-f", "--auth-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-n", "--server-num"}, Value: Required},
+	{Names: names{"-l", "--listen-tcp"}},
+	{Names: names{"-p", "--xauth-protocol"}, Value: Required},
+	{Names: names{"-s", "--server-args"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-w", "--wait"}, Value: Required},
+	{Names: names{"-h", "--help"}},
+}
+
+var options171 = []Option{
+	{Names: names{"-i"}},
+	{Names: names{"-u"}},
+	{Names: names{"-a"}, Effect: EffUnproven},
+	{Names: names{"-A"}},
+	{Names: names{"-b"}, Effect: EffUnproven},
+	{Names: names{"-c"}},
+	{Names: names{"-d"}},
+	{Names: names{"-e"}},
+	{Names: names{"-f"}},
+	{Names: names{"-F"}, Effect: EffUnproven},
+	{Names: names{"-l"}},
+	{Names: names{"-L"}},
+	{Names: names{"-m"}},
+	{Names: names{"-p"}},
+	{Names: names{"-P"}, Value: Required},
+	{Names: names{"-R"}},
+	{Names: names{"-s"}},
 }

@@ -61,6 +61,8 @@ func TestTreeHidesNothing(t *testing.T) {
 		{"an empty brace element vanishes", "{,rm} -rf build", "rm -rf build"},
 		{"an empty process substitution vanishes", "tou<()ch p", "touch p"},
 		{"a word that is no assignment", "./evil=[ ls", ""},
+		{"a word behind >&- without a blank", "ls 2>&-touch p", "ls touch p"},
+		{"a word behind <&- without a blank", "ls <&-touch p", "ls touch p"},
 		{"assignment with an index that runs", "a[$(touch p)]=1 ls", "touch p"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -92,6 +92,9 @@ type Option struct {
 	Names  []string
 	Value  ValueMode
 	Effect Effect
+	// Pattern: the option also gives the pattern, script or mode, so that no
+	// operand is one (grep -f, python -m).
+	Pattern bool
 }
 
 // ValueMode tells whether an option takes a value.
@@ -110,23 +113,22 @@ type Effect uint8
 
 // The effects.
 const (
-	EffNone        Effect = iota // nothing of interest
-	EffRun                       // the value is shell text that is run
-	EffProgram                   // the value names a program, library or configuration that is obeyed
-	EffCode                      // the value is code in another language
-	EffWrite                     // the value is a path that is written
-	EffRead                      // the value is a path that is read, beside the program's purpose
-	EffSend                      // the value is a path that is read and sent to a host: proves no allow
-	EffInput                     // the value is a path that is read, and that is the purpose (grep -f, tail operands)
-	EffDir                       // the value is the directory that operands are relative to
-	EffURL                       // the value is a URL that is fetched
-	EffOpaque                    // its presence may make the program do anything
-	EffUnproven                  // its presence proves no allow
-	EffWriteHere                 // writes a file of unknown name in the directory (curl -O)
-	EffInPlace                   // the operands are written as well (sed -i)
-	EffPattern                   // gives the pattern or script, so that no operand is one
-	EffPatternFile               // the value is a path that is read for the pattern, so that no operand is one (grep -f)
-	EffRecursive                 // operands are read recursively (grep -r)
-	EffTarget                    // the value is the target directory of Copy or Move (cp -t)
-	EffSystem                    // changes the system (date -s): proves no allow, moderate at least
+	EffNone      Effect = iota // nothing of interest
+	EffRun                     // the value is shell text that is run
+	EffProgram                 // the value names a program, library or configuration that is obeyed
+	EffCode                    // the value is code in another language
+	EffWrite                   // the value is a path that is written
+	EffRead                    // the value is a path that is read, beside the program's purpose
+	EffSend                    // the value is a path that is read and sent to a host: proves no allow
+	EffInput                   // the value is a path that is read, and that is the purpose (grep -f, tail operands)
+	EffDir                     // the value is the directory that operands are relative to
+	EffURL                     // the value is a URL that is fetched
+	EffOpaque                  // its presence may make the program do anything
+	EffUnproven                // its presence proves no allow
+	EffWriteHere               // writes a file of unknown name in the directory (curl -O)
+	EffInPlace                 // the operands are written as well (sed -i)
+	EffPattern                 // gives the pattern or script, so that no operand is one
+	EffRecursive               // operands are read recursively (grep -r)
+	EffTarget                  // the value is the target directory of Copy or Move (cp -t)
+	EffSystem                  // changes the system (date -s): proves no allow, moderate at least
 )

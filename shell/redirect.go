@@ -24,6 +24,12 @@ func (w *walker) redirect(r *syntax.Redirect, s *scope) {
 			w.dangerous(name, w.parent)
 		}
 	}
+	if r.Op == syntax.DplIn || r.Op == syntax.DplOut {
+		// bash ends the operator at the dash; the parser reads on to the blank.
+		if text := partText(r.Word); len(text) > 1 && text[0] == '-' {
+			w.odd("a word stands without a blank behind "+r.Op.String()+"-", "put a blank between them")
+		}
+	}
 	switch r.Op {
 	case syntax.Hdoc, syntax.DashHdoc:
 		if !quotedDelimiter(r.Word) {
@@ -47,6 +53,20 @@ func (w *walker) redirect(r *syntax.Redirect, s *scope) {
 	default:
 		w.redirectTo(r, s, Write)
 	}
+}
+
+// partText is the literal text at the start of a word; a part that is no
+// literal counts as one character.
+func partText(word *syntax.Word) string {
+	text := ""
+	for _, part := range word.Parts {
+		if lit, ok := part.(*syntax.Lit); ok {
+			text += lit.Value
+		} else {
+			text += "?"
+		}
+	}
+	return text
 }
 
 func quotedDelimiter(word *syntax.Word) bool {

@@ -81,7 +81,7 @@ func (e *effector) stack() outcome { return outcome{ok: e.s.in(unknown()), fail:
 // exit ends the shell: what stands behind is not reached.
 func (e *effector) exit() outcome {
 	plain := len(e.words) == 1 || len(e.words) == 2 && e.words[1].Known()
-	if plain && e.w.unit.outer == nil {
+	if plain && e.w.unit.outer == nil && e.words[0].Text == "exit" {
 		return outcome{}
 	}
 	return same(e.s)

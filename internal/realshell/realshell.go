@@ -92,6 +92,9 @@ func Open(path, dir string) (*Shell, error) {
 
 // Run gives a line to the shell, with -c.
 func (s *Shell) Run(line string) (Result, error) {
+	if strings.IndexByte(line, 0) >= 0 {
+		return Result{}, nil // no argument can hold it
+	}
 	if err := json.NewEncoder(s.in).Encode(request{Line: line}); err != nil {
 		return Result{}, err
 	}
@@ -205,7 +208,7 @@ func runLine(root, shell, line string) (Result, error) {
 		return Result{}, err
 	}
 	defer r.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, shell, "-c", line)
 	cmd.Dir = "/w"
@@ -216,7 +219,7 @@ func runLine(root, shell, line string) (Result, error) {
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: 65534, Gid: 65534}
 	}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = 200 * time.Millisecond
 	if err := cmd.Start(); err != nil {
 		w.Close()
 		return Result{}, fmt.Errorf("start the shell: %w", err)
