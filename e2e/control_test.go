@@ -3,36 +3,167 @@
 package e2e
 
 import (
-	"fmt"
+	"encoding/json"
+	"strings"
 	"testing"
+	"time"
 )
 
-func TestProbe(t *testing.T) {
-	for _, r := range releases() {
-		t.Run(r.Version, func(t *testing.T) {
-			need(t, r)
-			b := newBox(t)
-			furnish(b)
-			s, rows := matrix(b)
-			m := startModel(t, s)
-			d := driver{Release: r, Args: append(isolated, "--mcp-config", b.mcpConfig()), Hook: true, Answer: func(a ask) (bool, string) { return true, "" },
-			Env: []string{"CLAUDE_CODE_ENABLE_TODO_TOOLS=1"}}
-			asks, lines := d.drive(t, b, m, "go [[main]]")
-			h, c := map[string]int{}, map[string]int{}
-			dir := map[string]string{}
-			for _, a := range asks {
-				if a.Kind == "hook" {
-					h[a.ID]++
-					dir[a.ID] = a.Dir
-				} else {
-					c[a.ID]++
-				}
-			}
-			for _, x := range rows {
-				res, ok := m.result(x.Name)
-				fmt.Printf("%-16s hook %d ask %d ran %-5v back %v err %v %.150q %s\n", x.Name, h[x.id()], c[x.id()], x.ran(b, m), ok, res.Error, res.Text, dir[x.id()])
-			}
-			fmt.Println(lines[len(lines)-1])
-		})
+// decisions are the answers that our own driver gave.
+func (d driver) decisions(asks []ask) []decision {
+	var all []decision
+	for _, a := range asks {
+		if a.Kind == "can_use_tool" {
+			allow, _ := d.Answer(a)
+			all = append(all, decision{ID: a.ID, Tool: a.Tool, Allow: allow, At: a.At})
+		}
 	}
+	return all
+}
+
+func allowAll(row) bool { return true }
+func allowAgents(r row) bool {
+	return r.Tool == "Agent" && r.Name != "agent-plan" || r.Tool == "Workflow"
+}
+
+// withAnswers answers a question of AskUserQuestion with its first option.
+func withAnswers(raw json.RawMessage) json.RawMessage {
+	var x struct {
+		Questions []struct {
+			Question string
+			Options  []struct{ Label string }
+		}
+	}
+	var all map[string]any
+	if json.Unmarshal(raw, &x) != nil || len(x.Questions) == 0 {
+		return raw
+	}
+	json.Unmarshal(raw, &all)
+	all["answers"] = map[string]string{x.Questions[0].Question: x.Questions[0].Options[0].Label}
+	out, _ := json.Marshal(all)
+	return out
+}
+
+// trial is one run of the matrix under our own driver.
+type trial struct {
+	release
+	profile
+	policy func(row) bool
+	args   []string
+	env    []string
+	hook   bool
+	typed  bool
+	slow   time.Duration // how long an answer takes
+}
+
+func (x trial) run(t *testing.T) (verdict, []map[string]any, *model) {
+	t.Helper()
+	need(t, x.release)
+	b := newBox(t)
+	furnish(b)
+	if x.Lay != nil {
+		x.Lay(b)
+	}
+	s, rows := matrix(b, x.release)
+	m := startModel(t, s)
+	m.onSearch = func() { b.write("marks/web-search", "") }
+	w := startWeb(t, b)
+	ids := map[string]row{}
+	for _, r := range rows {
+		ids[r.id()] = r
+	}
+	d := driver{
+		Release: x.release, Args: append(append([]string{}, x.args...), "--mcp-config", b.mcpConfig()), Hook: x.hook, Typed: x.typed,
+		Env:    append(append(w.env(), "CLAUDE_CODE_ENABLE_TODO_TOOLS=1"), x.env...),
+		Answer: func(a ask) (bool, string) { time.Sleep(x.slow); return x.policy(ids[a.ID]), "shut" },
+	}
+	before := b.snapshot()
+	prompt := x.Prompt
+	if prompt == "" {
+		prompt = plainPrompt
+	}
+	asks, lines := d.drive(t, b, m, prompt)
+	d.Answer = func(a ask) (bool, string) { return x.policy(ids[a.ID]), "shut" }
+	v := judge(b, m, rows, before, d.decisions(asks), x.policy)
+	if leaked(m) {
+		v.fault("the file that the prompt names came to the model")
+	}
+	for _, l := range lines {
+		if l["subtype"] == "init" {
+			for _, n := range unknownTools(l["tools"], rows) {
+				v.miss("the agent CLI offers a tool that the matrix lacks: %s", n)
+			}
+		}
+	}
+	return v, lines, m
+}
+
+// TestProtocol holds the facts that the wrapper is built on, with a client of
+// our own: under the isolated flags every tool use is asked for exactly once.
+func TestProtocol(t *testing.T) {
+	for _, r := range releases() {
+		for _, p := range profiles {
+			for name, policy := range map[string]func(row) bool{"open": allowAll, "shut": allowAgents} {
+				t.Run(r.Version+"/"+p.Name+"/"+name, func(t *testing.T) {
+					v, _, _ := trial{release: r, profile: p, policy: policy, args: isolated, hook: true}.run(t)
+					for _, f := range v.Faults {
+						t.Error("fault:", f)
+					}
+					for _, f := range v.Missed {
+						t.Error("missed:", f)
+					}
+					t.Logf("ran %d, denied %d, refused by the agent CLI %d", v.Ran, v.Denied, v.Unseen)
+				})
+			}
+		}
+	}
+}
+
+// TestControl takes away what keeps the agent CLI in check, one thing at a
+// time: the same judge must then find faults, or it is blind.
+func TestControl(t *testing.T) {
+	noSettings := isolated[:3]
+	for _, x := range []struct {
+		name  string
+		trial trial
+		want  string // a fault that must be among them
+	}{
+		{"no settings", trial{args: noSettings}, "cat: ran without a decision"},
+		{"no settings, no hook in simple mode", trial{args: noSettings, profile: profiles[2], env: profiles[2].Env, hook: true}, "cat: ran without a decision"},
+		{"no isolation", trial{profile: profiles[1], hook: true}, "marks/evil-user-pre: changed"},
+		{"no isolation, a hook answers before us", trial{profile: profiles[1], slow: 300 * time.Millisecond}, "ran although it was denied"},
+		{"skills on", trial{profile: profiles[1], policy: allowAll}, "marks/evil-skill: changed"},
+		{"typed @file", trial{profile: profiles[4], args: isolated, hook: true, typed: true}, "the file that the prompt names"},
+		{"typed /command", trial{profile: profiles[3], typed: true}, "marks/evil-"},
+	} {
+		for _, r := range releases() {
+			t.Run(r.Version+"/"+x.name, func(t *testing.T) {
+				x.trial.release = r
+				if x.trial.policy == nil {
+					x.trial.policy = allowAgents
+				}
+				v, _, _ := x.trial.run(t)
+				t.Logf("%d faults; ran %d, denied %d, refused by the agent CLI %d", len(v.Faults), v.Ran, v.Denied, v.Unseen)
+				if !strings.Contains(strings.Join(v.Faults, "\n"), x.want) {
+					t.Errorf("the judge did not see %q in\n%s", x.want, strings.Join(v.Faults, "\n"))
+				}
+			})
+		}
+	}
+}
+
+// unknownTools gives the tools of an init line that no row uses.
+func unknownTools(list any, rows []row) []string {
+	known := map[string]bool{"Task": true} // the old name of Agent
+	for _, r := range rows {
+		known[r.Tool] = true
+	}
+	var missing []string
+	tools, _ := list.([]any)
+	for _, n := range tools {
+		if name, _ := n.(string); !known[name] {
+			missing = append(missing, name)
+		}
+	}
+	return missing
 }

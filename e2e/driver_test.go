@@ -21,6 +21,7 @@ type driver struct {
 	Args    []string
 	Env     []string
 	Hook    bool // register the PreToolUse hook, answering ask
+	Typed   bool // send the prompt as if it were typed at the agent CLI
 	Answer  func(ask) (allow bool, message string)
 	OnLine  func(line map[string]any)
 }
@@ -79,7 +80,7 @@ func (d driver) drive(t testing.TB, b *box, m *model, prompt string) (asks []ask
 		hooks["PreToolUse"] = []any{map[string]any{"hookCallbackIds": []string{"h0"}, "timeout": hookTimeout, "onFailure": "block"}}
 	}
 	out.send(map[string]any{"type": "control_request", "request_id": "init", "request": map[string]any{"subtype": "initialize", "hooks": hooks}})
-	out.send(map[string]any{"type": "user", "client_composed": true, "session_id": "", "parent_tool_use_id": nil, "message": map[string]any{"role": "user", "content": prompt}})
+	out.send(d.userLine(prompt))
 	in := bufio.NewReaderSize(stdout, 1<<20)
 	for {
 		raw, err := in.ReadBytes('\n')
@@ -102,6 +103,17 @@ func (d driver) drive(t testing.TB, b *box, m *model, prompt string) (asks []ask
 			return asks, lines
 		}
 	}
+}
+
+// userLine keeps the agent CLI from reading @file and /command in the prompt:
+// client_composed says so to 2.1.329; 2.1.197 does not know it, but looks for
+// both in the last text block only.
+func (d driver) userLine(prompt string) map[string]any {
+	if d.Typed {
+		return in{"type": "user", "session_id": "", "parent_tool_use_id": nil, "message": in{"role": "user", "content": prompt}}
+	}
+	content := []any{in{"type": "text", "text": prompt}, in{"type": "text", "text": "That is all."}}
+	return in{"type": "user", "client_composed": true, "session_id": "", "parent_tool_use_id": nil, "message": in{"role": "user", "content": content}}
 }
 
 func (d driver) answer(out *lineWriter, raw []byte) ask {
@@ -131,7 +143,7 @@ func (d driver) answer(out *lineWriter, raw []byte) ask {
 		response = map[string]any{"hookSpecificOutput": map[string]any{"hookEventName": "PreToolUse", "permissionDecision": "ask"}}
 	case "can_use_tool":
 		if allow, message := d.Answer(a); allow {
-			response = map[string]any{"behavior": "allow", "updatedInput": r.Request.Input}
+			response = map[string]any{"behavior": "allow", "updatedInput": withAnswers(r.Request.Input)}
 		} else {
 			response = map[string]any{"behavior": "deny", "message": message}
 		}

@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -18,13 +17,13 @@ type row struct {
 	Text   string
 	Says   string // the result holds it if and only if it ran
 	Passes bool   // any result without an error means that it ran
-	// Never: nothing lets it run in this setup, whatever the policy says.
-	Never bool
-	// Guard: our guard holds it, so that it is denied with nobody there.
-	Guard bool
-	// Late: it may be denied before we are asked (the agent CLI refuses the
-	// input), so no decision is needed as long as it did not run.
-	Late bool
+	// Person: a person is asked whatever the lists say; it is denied with
+	// nobody there.
+	Person bool
+	// Refused: the agent CLI refuses it before anybody is asked.
+	Refused bool
+	// After names a row that must have run, or the agent CLI refuses this one.
+	After string
 	// Only: the version of the agent CLI that offers the tool, "" all.
 	Only string
 }
@@ -32,7 +31,7 @@ type row struct {
 type in = map[string]any
 
 // matrix is the script of the main run: every tool that the agent CLIs offer.
-func matrix(b *box) (script, []row) {
+func matrix(b *box, rel release) (script, []row) {
 	p := func(name string) string { return filepath.Join(b.Dir, name) }
 	bash := func(name, command string) call {
 		return call{Name: name, Tool: "Bash", Input: in{"command": command, "description": name}}
@@ -43,6 +42,9 @@ func matrix(b *box) (script, []row) {
 	add := func(key string, turnRows ...row) {
 		var t turn
 		for _, r := range turnRows {
+			if r.Only != "" && r.Only != rel.Version {
+				return
+			}
 			rows = append(rows, r)
 			t = append(t, r.call)
 		}
@@ -64,6 +66,14 @@ func matrix(b *box) (script, []row) {
 	add("main", row{call: call{Name: "background", Tool: "Bash", Input: in{"command": "touch t5", "description": "x", "run_in_background": true}}, Mark: "work/t5"})
 	add("main", row{call: call{Name: "background-ls", Tool: "Bash", Input: in{"command": "ls", "description": "x", "run_in_background": true}}, Passes: true})
 
+	add("main", row{call: call{Name: "background-sleep", Tool: "Bash", Input: in{"command": "sleep 60", "description": "x", "run_in_background": true}}, Passes: true})
+	add("main", row{call: call{Name: "task-output", Tool: "TaskOutput", Input: func(m *model) any {
+		input := backgroundID(m).(in)
+		input["block"], input["timeout"] = false, 1000
+		return input
+	}}, Passes: true, After: "background-sleep", Only: "2.1.197"})
+	add("main", row{call: call{Name: "task-stop", Tool: "TaskStop", Input: backgroundID}, Passes: true, After: "background-sleep"})
+
 	// The directory goes on from call to call.
 	add("main", row{call: bash("cd-sub", "cd sub"), Passes: true})
 	add("main", row{call: bash("cd-write", "touch c1"), Mark: "work/sub/c1"})
@@ -77,14 +87,14 @@ func matrix(b *box) (script, []row) {
 	// Files.
 	add("main", row{call: call{Name: "read", Tool: "Read", Input: in{"file_path": p("work/a.txt")}}, Says: "secret-of-a"})
 	add("main", row{call: call{Name: "read-out", Tool: "Read", Input: in{"file_path": p("out/o.txt")}}, Says: "secret-of-o"})
-	add("main", row{call: call{Name: "glob", Tool: "Glob", Input: in{"pattern": "*.ipynb"}}, Says: "n.ipynb", Late: true})
-	add("main", row{call: call{Name: "grep", Tool: "Grep", Input: in{"pattern": "secret-of-a"}}, Says: "a.txt", Late: true})
+	add("main", row{call: call{Name: "glob", Tool: "Glob", Input: in{"pattern": "*.ipynb"}}, Says: "n.ipynb", Refused: true})
+	add("main", row{call: call{Name: "grep", Tool: "Grep", Input: in{"pattern": "secret-of-a"}}, Says: "a.txt", Refused: true})
 	add("main", row{call: call{Name: "write", Tool: "Write", Input: in{"file_path": p("work/w1"), "content": "w"}}, Mark: "work/w1"})
 	add("main", row{call: call{Name: "write-far", Tool: "Write", Input: in{"file_path": p("out/w2"), "content": "w"}}, Mark: "out/w2"})
-	add("main", row{call: call{Name: "edit", Tool: "Edit", Input: in{"file_path": p("work/a.txt"), "old_string": "alpha", "new_string": "edited-alpha"}}, Holds: "work/a.txt", Text: "edited-alpha", Late: true})
-	add("main", row{call: call{Name: "write-settings", Tool: "Write", Input: in{"file_path": p("work/.claude/settings.json"), "content": "{}"}}, Mark: "work/.claude/settings.json", Guard: true})
+	add("main", row{call: call{Name: "edit", Tool: "Edit", Input: in{"file_path": p("work/a.txt"), "old_string": "alpha", "new_string": "edited-alpha"}}, Holds: "work/a.txt", Text: "edited-alpha", After: "read"})
+	add("main", row{call: call{Name: "write-settings", Tool: "Write", Input: in{"file_path": p("work/.claude/settings.local.json"), "content": "{}"}}, Mark: "work/.claude/settings.local.json", Person: true})
 	add("main", row{call: call{Name: "read-notebook", Tool: "Read", Input: in{"file_path": p("work/n.ipynb")}}, Says: "1+1"})
-	add("main", row{call: call{Name: "edit-notebook", Tool: "NotebookEdit", Input: in{"notebook_path": p("work/n.ipynb"), "cell_id": "c1", "new_source": "edited-cell"}}, Holds: "work/n.ipynb", Text: "edited-cell", Late: true})
+	add("main", row{call: call{Name: "edit-notebook", Tool: "NotebookEdit", Input: in{"notebook_path": p("work/n.ipynb"), "cell_id": "c1", "new_source": "edited-cell"}}, Holds: "work/n.ipynb", Text: "edited-cell", After: "read-notebook"})
 
 	// Three at once.
 	add("main",
@@ -106,21 +116,21 @@ func matrix(b *box) (script, []row) {
 
 	// The agent CLI's own.
 	add("main", row{call: call{Name: "task-create", Tool: "TaskCreate", Input: in{"subject": "s", "description": "d"}}, Passes: true})
-	add("main", row{call: call{Name: "task-get", Tool: "TaskGet", Input: in{"taskId": "1"}}, Passes: true})
+	add("main", row{call: call{Name: "task-get", Tool: "TaskGet", Input: in{"taskId": "1"}}, Passes: true, After: "task-create"})
 	add("main", row{call: call{Name: "task-list", Tool: "TaskList", Input: in{}}, Passes: true})
-	add("main", row{call: call{Name: "task-update", Tool: "TaskUpdate", Input: in{"taskId": "1", "status": "completed"}}, Passes: true})
-	add("main", row{call: call{Name: "todo", Tool: "TodoWrite", Input: in{"todos": []any{in{"content": "c", "status": "pending", "activeForm": "a"}}}}, Passes: true})
-	add("main", row{call: call{Name: "tool-search", Tool: "ToolSearch", Input: in{"query": "select:CronList", "max_results": 1}}, Passes: true})
+	add("main", row{call: call{Name: "task-update", Tool: "TaskUpdate", Input: in{"taskId": "1", "status": "completed"}}, Passes: true, After: "task-create"})
+	add("main", row{call: call{Name: "todo", Tool: "TodoWrite", Input: in{"todos": []any{in{"content": "c", "status": "pending", "activeForm": "a"}}}}, Passes: true, Refused: true})
+	add("main", row{call: call{Name: "tool-search", Tool: "ToolSearch", Input: in{"query": "select:CronList", "max_results": 1}}, Passes: true, Only: "2.1.329"})
 	add("main", row{call: call{Name: "cron-list", Tool: "CronList", Input: in{}}, Passes: true})
 	add("main", row{call: call{Name: "cron-create", Tool: "CronCreate", Input: in{"cron": "0 5 1 1 *", "prompt": "x", "recurring": false}}, Passes: true})
-	add("main", row{call: call{Name: "cron-delete", Tool: "CronDelete", Input: cronID}, Passes: true})
-	add("main", row{call: call{Name: "wakeup", Tool: "ScheduleWakeup", Input: in{"stop": true}}, Passes: true})
+	add("main", row{call: call{Name: "cron-delete", Tool: "CronDelete", Input: cronID}, Passes: true, After: "cron-create"})
+	add("main", row{call: call{Name: "wakeup", Tool: "ScheduleWakeup", Input: wakeup(rel)}, Passes: true})
 	add("main", row{call: call{Name: "findings", Tool: "ReportFindings", Input: in{"findings": []any{}}}, Passes: true})
-	add("main", row{call: call{Name: "list-agents", Tool: "ListAgents", Input: in{}}, Passes: true})
+	add("main", row{call: call{Name: "list-agents", Tool: "ListAgents", Input: in{}}, Passes: true, Only: "2.1.329"})
 	add("main", row{call: call{Name: "message", Tool: "SendMessage", Input: in{"to": "nobody", "message": "hello", "summary": "hello"}}, Passes: true})
-	add("main", row{call: call{Name: "monitor", Tool: "Monitor", Input: in{"command": "touch t8", "description": "x", "timeout_ms": 5000}}, Mark: "work/t8"})
-	add("main", row{call: call{Name: "skill", Tool: "Skill", Input: in{"skill": "pwn"}}, Mark: "marks/evil-skill", Never: true})
-	add("main", row{call: call{Name: "question", Tool: "AskUserQuestion", Input: question}, Says: "red"})
+	add("main", row{call: call{Name: "monitor", Tool: "Monitor", Input: in{"command": "touch t8", "description": "x", "timeout_ms": 5000}}, Mark: "work/t8", Only: "2.1.329"})
+	add("main", row{call: call{Name: "skill", Tool: "Skill", Input: in{"skill": "pwn"}}, Passes: true, Refused: true})
+	add("main", row{call: call{Name: "question", Tool: "AskUserQuestion", Input: question}, Says: "red", Person: true})
 
 	// Subagents: in front, behind, and from a workflow.
 	sub := func(key string) {
@@ -133,17 +143,20 @@ func matrix(b *box) (script, []row) {
 	}
 	add("main", row{call: call{Name: "agent", Tool: "Agent", Input: in{"description": "d", "prompt": "go [[fore]]", "subagent_type": "general-purpose", "run_in_background": false}}, Passes: true})
 	sub("fore")
+	add("main", row{call: call{Name: "agent-plan", Tool: "Agent", Input: in{"description": "d", "prompt": "go [[never]]", "subagent_type": "Plan", "run_in_background": false}}, Passes: true})
+	add("never", row{call: bash("never-touch", "touch n1"), Mark: "work/n1", After: "agent-plan"})
 	add("main", row{call: call{Name: "agent-back", Tool: "Agent", Input: in{"description": "d", "prompt": "go [[back]]", "subagent_type": "general-purpose", "run_in_background": true}}, Passes: true})
 	sub("back")
 	add("main", row{call: call{Name: "workflow", Tool: "Workflow", Input: in{"script": workflow}}, Passes: true})
 	add("flow", row{call: bash("flow-touch", "touch f1"), Mark: "work/f1"})
 
-	add("main", row{call: call{Name: "task-stop", Tool: "TaskStop", Input: in{"task_id": "none"}}, Passes: true, Late: true})
-	add("main", row{call: call{Name: "worktree", Tool: "EnterWorktree", Input: in{"name": "tree"}}, Mark: "work/.claude/worktrees/tree"})
-	add("main", row{call: call{Name: "worktree-exit", Tool: "ExitWorktree", Input: in{"action": "remove", "discard_changes": true}}, Passes: true, Late: true})
+	add("main", row{call: call{Name: "worktree", Tool: "EnterWorktree", Input: in{"name": "tree"}}, Says: "Created worktree"})
+	add("main", row{call: call{Name: "worktree-exit", Tool: "ExitWorktree", Input: in{"action": "remove", "discard_changes": true}}, Passes: true, After: "worktree"})
 	add("main", row{call: call{Name: "plan", Tool: "EnterPlanMode", Input: in{}}, Passes: true})
-	add("main", row{call: call{Name: "plan-exit", Tool: "ExitPlanMode", Input: in{"plan": "x"}}, Passes: true, Late: true})
-	add("main", row{call: bash("last", "touch t9"), Mark: "work/t9"})
+	add("main", row{call: call{Name: "plan-exit", Tool: "ExitPlanMode", Input: in{"plan": "x"}}, Passes: true, Person: true, After: "plan"})
+	last := bash("last", "touch t9")
+	last.Wait = map[string]string{"back-poke": "agent-back", "flow-touch": "workflow"}
+	add("main", row{call: last, Mark: "work/t9"})
 	return s, rows
 }
 
@@ -156,6 +169,23 @@ const workflow = `export const meta = { name: 'flow', description: 'x', phases: 
 phase('One')
 await agent('go [[flow]]')
 `
+
+// wakeup asks for none where the agent CLI can do so, else for a late one.
+func wakeup(rel release) in {
+	if rel.Version == "2.1.197" {
+		return in{"delaySeconds": 3600, "reason": "r", "prompt": "p"}
+	}
+	return in{"stop": true}
+}
+
+// backgroundID takes the task that a background command told.
+func backgroundID(m *model) any {
+	found := regexp.MustCompile(`ID: (\w+)`).FindStringSubmatch(m.results["toolu_background-sleep"].Text)
+	if found == nil {
+		return in{"task_id": "none"}
+	}
+	return in{"task_id": found[1]}
+}
 
 // cronID takes the job that CronCreate told.
 func cronID(m *model) any {
@@ -185,9 +215,4 @@ func (r row) ran(b *box, m *model) bool {
 		return back && !res.Error
 	}
 	return false
-}
-
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
 }

@@ -21,6 +21,9 @@ type call struct {
 	Name  string
 	Tool  string
 	Input any // marshalled as it is, or func(*model) any, called when it is sent
+	// Wait names calls whose results must be back before this one is sent, each
+	// with the call that starts them: if that failed there is no wait.
+	Wait map[string]string
 }
 
 func (c call) id() string { return "toolu_" + c.Name }
@@ -47,13 +50,14 @@ type model struct {
 	script script
 	server *http.Server
 
-	mu      sync.Mutex
-	sent    map[string]call
-	results map[string]toolResult
-	tools   map[string]bool // names offered by the agent CLI
-	prompts []string        // text of every user message seen, once each
-	seen    map[string]bool
-	changed chan struct{} // closed and replaced at every request
+	mu       sync.Mutex
+	sent     map[string]call
+	results  map[string]toolResult
+	tools    map[string]bool // names offered by the agent CLI
+	prompts  []string        // text of every user message seen, once each
+	seen     map[string]bool
+	onSearch func()        // the agent CLI searches the web through the model
+	changed  chan struct{} // closed and replaced at every request
 }
 
 func startModel(t testing.TB, s script) *model {
@@ -131,7 +135,33 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer := m.next(&req)
+	for _, c := range answer {
+		for name, starter := range c.Wait {
+			if res, ok := m.result(starter); ok && !res.Error {
+				m.await(name, 20*time.Second)
+			}
+		}
+	}
 	reply(w, &req, answer)
+}
+
+// await waits until the result of a call is back.
+func (m *model) await(name string, limit time.Duration) bool {
+	timeout := time.After(limit)
+	for {
+		m.mu.Lock()
+		_, back := m.results["toolu_"+name]
+		changed := m.changed
+		m.mu.Unlock()
+		if back {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-timeout:
+			return false
+		}
+	}
 }
 
 var keyMark = regexp.MustCompile(`\[\[([a-z0-9-]+)\]\]`)
@@ -165,6 +195,9 @@ func (m *model) next(req *request) turn {
 	}
 	for _, tool := range req.Tools {
 		m.tools[tool.Name] = true
+		if strings.HasPrefix(tool.Type, "web_search") && m.onSearch != nil {
+			m.onSearch()
+		}
 	}
 	close(m.changed)
 	m.changed = make(chan struct{})
