@@ -1,0 +1,196 @@
+package claude
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+)
+
+// The types of events.
+const (
+	// Session: the agent's session has begun. Field session_id.
+	SessionEvent = "session"
+	// Status: state is thinking, responding, or tool_use (with tool,
+	// input_summary, tool_use_id, agent).
+	StatusEvent = "status"
+	// Chunk: text that the agent said.
+	ChunkEvent = "chunk"
+	// ToolUse: the agent wants to run a command: tool (Bash), command,
+	// tool_use_id, agent. Whether it may is a decision event.
+	ToolUseEvent = "tool_use"
+	// VCSOperation: a command that changes branches or history: operation
+	// ("git rebase"), command.
+	VCSOperationEvent = "vcs_operation"
+	// InsertChoices: the agent asks the person: questions, tool_use_id.
+	InsertChoicesEvent = "insert_choices"
+	// ApprovalRequired: a person has to decide: tool, input, options, reason,
+	// tool_use_id, agent.
+	ApprovalRequiredEvent = "approval_required"
+	// SessionCorrupted: the session cannot be resumed: old_session_id, reason
+	// (sdk_session_not_found or stream_timeout).
+	SessionCorruptedEvent = "session_corrupted"
+	// Error: message.
+	ErrorEvent = "error"
+	// Done: the agent has finished, also after an error of its own.
+	DoneEvent = "done"
+
+	// Decision: a tool use was decided: tool, tool_use_id, agent,
+	// input_summary, behavior (allow or deny), layer, rule, source, reason,
+	// by, tier, risk.
+	DecisionEvent = "decision"
+	// ToolResult: what a tool gave back: tool, tool_use_id, agent, text,
+	// is_error.
+	ToolResultEvent = "tool_result"
+	// Warning: message.
+	WarningEvent = "warning"
+)
+
+// Event is something that happened in a run; as JSON, one line of the event
+// stream. Which fields are set, the constants say.
+type Event struct {
+	Type         string          `json:"type"`
+	SessionID    string          `json:"session_id,omitempty"`
+	State        string          `json:"state,omitempty"`
+	Tool         string          `json:"tool,omitempty"`
+	ToolUseID    string          `json:"tool_use_id,omitempty"`
+	Agent        string          `json:"agent,omitempty"`
+	InputSummary string          `json:"input_summary,omitempty"`
+	Text         string          `json:"text,omitempty"`
+	Command      string          `json:"command,omitempty"`
+	Operation    string          `json:"operation,omitempty"`
+	Questions    json.RawMessage `json:"questions,omitempty"`
+	Input        json.RawMessage `json:"input,omitempty"`
+	Options      []Choice        `json:"options,omitempty"`
+	OldSessionID string          `json:"old_session_id,omitempty"`
+	Behavior     string          `json:"behavior,omitempty"`
+	Layer        string          `json:"layer,omitempty"`
+	Rule         string          `json:"rule,omitempty"`
+	Source       string          `json:"source,omitempty"`
+	Reason       string          `json:"reason,omitempty"`
+	By           string          `json:"by,omitempty"`
+	Tier         int             `json:"tier,omitempty"`
+	Risk         string          `json:"risk,omitempty"`
+	IsError      bool            `json:"is_error,omitempty"`
+	Message      string          `json:"message,omitempty"`
+}
+
+// Choice is one answer that a person may give.
+type Choice struct {
+	Value string `json:"value"`
+	Label string `json:"label"`
+}
+
+// choices are the answers to an approval_required event.
+var choices = []Choice{
+	{"allow_once", "allow_once - Allow this execution only"},
+	{"deny_once", "deny_once - Deny this execution only"},
+	{"allow_for_session", "allow_for_session - Allow for this session"},
+	{"deny_for_session", "deny_for_session - Deny for this session"},
+}
+
+// Announce returns an approver that first tells the event stream what a person
+// is asked, insert_choices or approval_required, and then asks next. If next
+// is nil there is nobody to ask.
+func Announce(events func(Event), next permission.Approver) permission.Approver {
+	return announcer{events, next}
+}
+
+type announcer struct {
+	events func(Event)
+	next   permission.Approver
+}
+
+func (a announcer) Approve(ctx context.Context, ask permission.Request) (permission.Answer, error) {
+	if err := ctx.Err(); err != nil {
+		return permission.Answer{}, err
+	}
+	a.events(asked(ask))
+	if a.next == nil {
+		return permission.Answer{}, errors.New("there is nobody to ask")
+	}
+	return a.next.Approve(ctx, ask)
+}
+
+// asked is the event for a question to a person.
+func asked(ask permission.Request) Event {
+	if ask.Decision.Question {
+		var input struct {
+			Questions json.RawMessage `json:"questions"`
+		}
+		if read(ask.Use.Input, &input) == nil && input.Questions != nil {
+			return Event{Type: InsertChoicesEvent, ToolUseID: ask.Use.ID, Questions: input.Questions}
+		}
+	}
+	return Event{
+		Type: ApprovalRequiredEvent, Tool: ask.Use.Tool, ToolUseID: ask.Use.ID, Agent: ask.Use.Agent,
+		Input: ask.Use.Input, Options: choices, Reason: ask.Decision.Reason,
+	}
+}
+
+// decided is the event for a decision.
+func decided(use permission.ToolUse, res permission.Result) Event {
+	e := Event{
+		Type: DecisionEvent, Tool: use.Tool, ToolUseID: use.ID, Agent: use.Agent,
+		InputSummary: summary(use.Tool, use.Input), Behavior: res.Behavior.String(), Layer: res.Layer.String(),
+		Rule: res.Rule, Source: place(res.RuleSource), Reason: res.Reason, By: res.By, Tier: res.Tier,
+	}
+	if res.Tier != 0 {
+		e.Risk = res.Risk.String()
+	}
+	return e
+}
+
+func place(s patterns.Source) string {
+	if s.Line == 0 {
+		return s.Name
+	}
+	return fmt.Sprintf("%s:%d:%d", s.Name, s.Line, s.Col)
+}
+
+// summarised are the input fields that stand for a tool use, first come first
+// served.
+var summarised = []string{"command", "file_path", "notebook_path", "path", "pattern", "query", "url", "subagent_type", "skill", "description", "prompt"}
+
+// maxSummary is the longest summary in characters.
+const maxSummary = 200
+
+// summary says in one line what a tool is asked to do.
+func summary(tool string, input json.RawMessage) string {
+	for _, name := range summarised {
+		text := field(input, name)
+		if text == "" {
+			continue
+		}
+		text = strings.Join(strings.Fields(text), " ")
+		if runes := []rune(text); len(runes) > maxSummary {
+			text = string(runes[:maxSummary]) + "…"
+		}
+		return text
+	}
+	return ""
+}
+
+var vcs = regexp.MustCompile(`^(git (?:checkout|switch|merge|rebase|pull|stash|reset)|jj (?:edit|new|abandon|rebase|squash|restore|undo))(?:\s|$)`)
+
+// wanted returns the events for a tool use that the agent has asked for.
+func wanted(id, tool, agent string, input json.RawMessage) []Event {
+	events := []Event{{
+		Type: StatusEvent, State: "tool_use", Tool: tool, ToolUseID: id, Agent: agent,
+		InputSummary: summary(tool, input),
+	}}
+	command := field(input, "command")
+	if tool != "Bash" || command == "" {
+		return events
+	}
+	events = append(events, Event{Type: ToolUseEvent, Tool: tool, ToolUseID: id, Agent: agent, Command: command})
+	if found := vcs.FindStringSubmatch(command); found != nil {
+		events = append(events, Event{Type: VCSOperationEvent, Operation: found[1], Command: command})
+	}
+	return events
+}

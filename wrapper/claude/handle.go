@@ -1,0 +1,440 @@
+package claude
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+)
+
+// line handles one line of the agent.
+func (r *run) line(line []byte) error {
+	r.log.line("< ", line)
+	m, err := decode(line)
+	switch {
+	case errors.Is(err, errNoMessage):
+		if !r.noise {
+			emit(r.o.Events, Event{Type: WarningEvent, Message: "the agent CLI wrote lines that are not its protocol; they are ignored"})
+		}
+		r.noise = true
+		return nil
+	case err != nil:
+		return fmt.Errorf("the agent CLI broke the protocol: %w", err)
+	case m.request != nil:
+		return r.request(m.request)
+	case m.response != nil:
+		return r.response(m.response)
+	case m.cancel != "":
+		r.withdraw(m.cancel)
+	case m.system != nil:
+		return r.system(m.system)
+	case m.turn != nil:
+		return r.turn(m.turn)
+	case m.result != nil:
+		return r.result(m.result)
+	}
+	return nil
+}
+
+// request answers what the CLI asks. What cannot be understood is denied.
+func (r *run) request(q *request) error {
+	switch {
+	case q.can != nil && q.Broken != "":
+		r.refuse(q.can.ID)
+		return r.speaker.say(answering(q.ID, denial{Behavior: "deny", Message: "agent-wrapper cannot read this tool use: " + q.Broken}))
+	case q.hook != nil && q.Broken != "":
+		return r.speaker.say(answering(q.ID, hookDenies("agent-wrapper cannot read this tool use: "+q.Broken)))
+	case q.can != nil:
+		return r.canUseTool(q.ID, q.can)
+	case q.hook != nil:
+		return r.hook(q.ID, q.hook)
+	}
+	return r.speaker.say(refusing(q.ID, "agent-wrapper does not do this"))
+}
+
+func (r *run) refuse(id string) {
+	if e := r.book.get(id); e.stand != used {
+		e.stand = refused
+	}
+}
+
+// hook notes the directory of a tool use and lets the CLI ask about it; a
+// paused agent is denied at once.
+func (r *run) hook(id string, h *hookCallback) error {
+	in := &h.Input
+	if h.Callback != hookID || in.Event != hookEvent || in.ID == "" {
+		return r.speaker.say(refusing(id, "agent-wrapper did not register this hook"))
+	}
+	if r.phase != working {
+		return r.speaker.say(answering(id, hookDenies("the agent is not to run tools now")))
+	}
+	e := r.book.get(in.ID)
+	e.tool, e.input, e.agent, e.dir = in.Tool, in.Input, in.Agent, ""
+	if filepath.IsAbs(in.Dir) {
+		e.dir = in.Dir
+	}
+	if e.stand == unasked {
+		e.stand = hooked
+	}
+	if r.o.Paused != nil && r.o.Paused() != "" {
+		why := r.recordDenial(in.ID, e)
+		e.stand = refused
+		return r.speaker.say(answering(id, hookDenies(why)))
+	}
+	return r.speaker.say(answering(id, hookAsks()))
+}
+
+// recordDenial has the Decider decide a tool use that is not going to run
+// whatever it says, so that it is recorded; nobody is asked. It returns the
+// message of the denial.
+func (r *run) recordDenial(id string, e *entry) string {
+	ctx, cancel := context.WithCancel(r.deciding)
+	cancel()
+	use := permission.ToolUse{
+		ID: id, Tool: e.tool, Input: e.input, Dir: e.dir, Agent: e.agent,
+		Session: r.out.Session, Dialect: r.o.Dialect,
+	}
+	res, err := decide(ctx, r.o.Decider, use)
+	r.tell(use, res, err)
+	if res.Message == "" {
+		return "Denied."
+	}
+	return res.Message
+}
+
+// canUseTool hands a question to the Decider, which answers in its own time.
+func (r *run) canUseTool(id string, c *canUseTool) error {
+	deny := func(why string) error {
+		return r.speaker.say(answering(id, denial{Behavior: "deny", Message: why}))
+	}
+	if r.phase != working || r.stopping {
+		r.refuse(c.ID)
+		return deny("the agent is not to run tools now")
+	}
+	e := r.book.get(c.ID)
+	switch {
+	case c.ID == "" || c.Tool == "" || r.pending[id] != nil:
+		return deny("agent-wrapper cannot tell which tool use this is")
+	case e.stand == pending || e.stand == approved:
+		return deny("agent-wrapper was asked twice about this tool use")
+	case len(r.pending) >= maxPending:
+		e.stand = refused
+		return deny("too many tool uses wait for an answer")
+	}
+	e.tool, e.input, e.agent, e.stand = c.Tool, c.Input, c.Agent, pending
+	use := permission.ToolUse{
+		ID: c.ID, Tool: c.Tool, Input: c.Input, Dir: e.dir, Agent: c.Agent,
+		Session: r.out.Session, Dialect: r.o.Dialect,
+	}
+	ctx, cancel := context.WithCancel(r.deciding)
+	r.pending[id] = &question{use: use, cancel: cancel}
+	r.asking.Go(func() {
+		res, err := decide(ctx, r.o.Decider, use)
+		r.answers <- answer{id, res, err}
+	})
+	return nil
+}
+
+// decide asks the Decider. Whatever is not a sound allow comes back as a deny.
+func decide(ctx context.Context, d Decider, use permission.ToolUse) (res permission.Result, err error) {
+	defer func() {
+		if caught := recover(); caught != nil {
+			err = fmt.Errorf("the decision failed: %v", caught)
+		}
+		if err == nil && res.Behavior == permission.Allow {
+			_, err = strictjson.Object(res.UpdatedInput, strictjson.MaxSize(maxLine))
+		}
+		if err == nil && ctx.Err() != nil && res.Behavior == permission.Allow {
+			err = errors.New("the question was withdrawn")
+		}
+		if err != nil || res.Behavior != permission.Allow {
+			res.Behavior, res.UpdatedInput = permission.Deny, nil
+		}
+		if err != nil && res.Message == "" {
+			res.Message = "agent-wrapper: " + err.Error()
+		}
+	}()
+	return d.CanUseTool(ctx, use)
+}
+
+// answered sends an answer of the Decider. The approval is booked before the
+// agent can know of it.
+func (r *run) answered(a answer) error {
+	q := r.pending[a.id]
+	delete(r.pending, a.id)
+	q.cancel()
+	allowed := a.result.Behavior == permission.Allow && a.err == nil && !q.withdrawn
+	if !allowed {
+		a.result.Behavior = permission.Deny
+	}
+	r.tell(q.use, a.result, a.err)
+	e := r.book.get(q.use.ID)
+	if q.withdrawn {
+		return nil
+	}
+	if allowed {
+		e.stand = approved
+		return r.speaker.say(answering(a.id, allowance{"allow", a.result.UpdatedInput}))
+	}
+	e.stand = refused
+	no := denial{Behavior: "deny", Message: a.result.Message, Interrupt: a.result.Interrupt}
+	if no.Message == "" {
+		no.Message = "Denied."
+	}
+	if no.Interrupt {
+		r.out.Stopped = no.Message
+	}
+	return r.speaker.say(answering(a.id, no))
+}
+
+// tell counts a decision and puts it into the event stream.
+func (r *run) tell(use permission.ToolUse, res permission.Result, err error) {
+	if res.Behavior == permission.Allow {
+		r.out.Allowed++
+	} else {
+		r.out.Denied++
+	}
+	emit(r.o.Events, decided(use, res))
+	if err != nil {
+		emit(r.o.Events, Event{Type: ErrorEvent, ToolUseID: use.ID, Message: err.Error()})
+	}
+}
+
+// withdraw makes a question void: the CLI does not want the answer any more.
+func (r *run) withdraw(id string) {
+	q := r.pending[id]
+	if q == nil {
+		return // answered already, or a hook
+	}
+	q.withdrawn = true
+	q.cancel()
+	r.book.get(q.use.ID).stand = refused
+}
+
+// response takes an answer to a request of ours. Only those of the preflight
+// matter.
+func (r *run) response(a *response) error {
+	switch {
+	case r.phase == starting && a.ID == "initialize":
+		return r.initialized(a)
+	case r.phase == checking && r.awaited[a.ID] != "":
+		return r.checked(a)
+	}
+	return nil
+}
+
+// initialized begins the preflight.
+func (r *run) initialized(a *response) error {
+	if a.Kind != "success" {
+		return fmt.Errorf("the agent CLI did not start a session: %.200s", a.Error)
+	}
+	var in initialized
+	if err := read(a.Content, &in); err != nil {
+		return fmt.Errorf("initialize: %w", err)
+	}
+	v, err := r.versionOf(in.Version)
+	if err != nil {
+		return fmt.Errorf("the agent CLI does not tell its version: %w", err)
+	}
+	if err := r.flight.begin(in, v); err != nil {
+		return err
+	}
+	r.phase = checking
+	for _, what := range []string{askSettings, askRules, askHooks} {
+		id := "preflight-" + what
+		r.awaited[id] = what
+		r.speaker.say(controlling(id, subtype{what}))
+	}
+	return nil
+}
+
+// versionOf reads the version from the answer to initialize; an older CLI is
+// asked by --version.
+func (r *run) versionOf(text string) (version, error) {
+	if text != "" {
+		return parseVersion(text)
+	}
+	return r.version()
+}
+
+// checked takes one account of the preflight; after the last one the agent
+// gets the prompt.
+func (r *run) checked(a *response) error {
+	what := r.awaited[a.ID]
+	delete(r.awaited, a.ID)
+	if err := r.flight.take(what, a); err != nil {
+		return err
+	}
+	if len(r.awaited) > 0 {
+		return nil
+	}
+	r.phase, r.prompted = working, true
+	r.speaker.say(prompting(r.o.Prompt))
+	r.waiting = nothing
+	r.timer.Stop()
+	if r.o.Session != "" {
+		r.arm(toResume, resumeLimit)
+	}
+	return nil
+}
+
+// system handles a line about the session or about what runs in the
+// background.
+func (r *run) system(s *system) error {
+	switch s.Kind {
+	case "init":
+		return r.begun(s)
+	case "session_state_changed":
+		r.tasks.state(s.State)
+	case "task_started":
+		r.tasks.begin(s.Task, s.Kinds)
+	case "task_updated":
+		r.tasks.update(s.Task, s.Patch.Status)
+	case "task_notification":
+		r.tasks.end(s.Task)
+	case "permission_denied":
+		r.foreign(s.ToolUseID, s.Tool)
+	}
+	return nil
+}
+
+// begun handles the first line of a turn.
+func (r *run) begun(s *system) error {
+	r.finished = false
+	if r.started {
+		return nil
+	}
+	v, err := parseVersion(s.Version)
+	switch {
+	case err != nil:
+		return fmt.Errorf("the agent CLI does not tell its version: %w", err)
+	case v != r.flight.version:
+		return fmt.Errorf("the agent CLI says that it is version %s, and said %s before", v, r.flight.version)
+	case s.Mode != "default":
+		return fmt.Errorf("the agent CLI runs in permission mode %q, not default", s.Mode)
+	}
+	r.started = true
+	r.out.Session = s.Session
+	emit(r.o.Events, Event{Type: SessionEvent, SessionID: s.Session})
+	emit(r.o.Events, Event{Type: StatusEvent, State: "thinking"})
+	return nil
+}
+
+// foreign books a denial that the CLI made by itself, by the deny rules that
+// we gave it or by managed ones: it is recorded like ours.
+func (r *run) foreign(id, tool string) {
+	e := r.book.get(id)
+	if e.stand > hooked {
+		return
+	}
+	if e.tool == "" {
+		e.tool = tool
+	}
+	r.recordDenial(id, e)
+	e.stand = refused
+}
+
+// turn handles what the agent says and what tools give back to it.
+func (r *run) turn(t *turn) error {
+	if r.waiting == toResume {
+		r.waiting = nothing
+		r.timer.Stop()
+	}
+	for i := range t.blocks {
+		b := &t.blocks[i]
+		switch {
+		case b.Kind == "text" && t.Message.Role == "assistant" && t.Parent == "":
+			r.said(b.Text)
+		case b.Kind == "tool_use" && t.Message.Role == "assistant":
+			r.wants(b, cmp.Or(t.Agent, t.Parent))
+		case b.Kind == "tool_result":
+			if err := r.gave(b, t); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (r *run) said(text string) {
+	if text == "" {
+		return
+	}
+	if !r.spoke {
+		emit(r.o.Events, Event{Type: StatusEvent, State: "responding"})
+	}
+	r.spoke = true
+	emit(r.o.Events, Event{Type: ChunkEvent, Text: text})
+}
+
+// wants announces a tool use, once.
+func (r *run) wants(b *block, agent string) {
+	e := r.book.get(b.ID)
+	if e.shown {
+		return
+	}
+	e.shown = true
+	if e.tool == "" {
+		e.tool, e.input, e.agent = b.Name, b.Input, agent
+	}
+	for _, event := range wanted(b.ID, b.Name, agent, b.Input) {
+		emit(r.o.Events, event)
+	}
+}
+
+// gave checks a tool result against what was approved.
+func (r *run) gave(b *block, t *turn) error {
+	o := outcome{id: b.ToolUseID, good: !b.Error}
+	for i := range t.Meta {
+		if t.Meta[i].ID == b.ToolUseID && t.Meta[i].Decision.Decision != "" {
+			o.meta = &t.Meta[i]
+		}
+	}
+	e := r.book.get(o.id)
+	switch verdict, why := r.book.settle(o); verdict {
+	case breached:
+		return &Breach{ToolUseID: o.id, Tool: e.tool, Reason: why}
+	case foreignDeny:
+		r.foreign(o.id, e.tool)
+	}
+	emit(r.o.Events, Event{
+		Type: ToolResultEvent, Tool: e.tool, ToolUseID: o.id, Agent: e.agent,
+		Text: plain(b.Content), IsError: b.Error,
+	})
+	return nil
+}
+
+// result handles the end of a turn.
+func (r *run) result(t *result) error {
+	failed := ""
+	if t.Error || t.Kind != "success" {
+		failed = strings.Join(append(t.Errors, t.Text), "; ")
+		failed = strings.Trim(failed, "; ")
+		if failed == "" {
+			failed = t.Kind
+		}
+	}
+	if r.o.Session != "" && strings.Contains(failed, "No conversation found") {
+		r.corrupt("sdk_session_not_found")
+		return fmt.Errorf("the agent CLI has no session %s: leave --session out to start a new one", r.o.Session)
+	}
+	if r.phase < working {
+		return fmt.Errorf("the agent CLI gave up before the prompt was sent: %s", failed)
+	}
+	r.results++
+	r.finished = true
+	r.out.Text, r.out.Failed = t.Text, failed
+	if r.out.Stopped != "" || r.stopping {
+		r.out.Failed = ""
+	}
+	if r.out.Failed != "" {
+		emit(r.o.Events, Event{Type: ErrorEvent, Message: "the agent gave up: " + failed})
+	}
+	return nil
+}
+

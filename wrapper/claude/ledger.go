@@ -1,0 +1,93 @@
+package claude
+
+import "encoding/json"
+
+// ledger knows every tool use that the agent spoke of and what was said to
+// it. It belongs to the run's goroutine.
+type ledger struct {
+	uses map[string]*entry
+}
+
+// entry is one tool use.
+type entry struct {
+	tool  string
+	input json.RawMessage // as far as known
+	dir   string          // from the hook, "" unknown
+	agent string
+	stand stand
+	shown bool // announced by an event
+}
+
+// stand is how far a tool use has come.
+type stand uint8
+
+const (
+	unasked  stand = iota
+	hooked         // the hook was called
+	pending        // the Decider is thinking
+	approved       // allowed, and no result yet
+	used           // allowed, and its one result has come
+	refused        // denied by us, or withdrawn before an answer
+)
+
+// get returns the entry of an id, made at need.
+func (l *ledger) get(id string) *entry {
+	if l.uses == nil {
+		l.uses = map[string]*entry{}
+	}
+	e := l.uses[id]
+	if e == nil {
+		e = &entry{}
+		l.uses[id] = e
+	}
+	return e
+}
+
+// outcome is what a tool result says of a tool use.
+type outcome struct {
+	id    string
+	good  bool        // the result is no error
+	meta  *resultMeta // nil: this CLI does not tell, or nothing was decided
+	agent string
+}
+
+// Verdicts of ledger.settle.
+const (
+	inOrder    = iota
+	foreignDeny // the CLI refused it by a rule of its own, without asking
+	breached
+)
+
+// settle books a tool result. Each approval stands for one result. A tool
+// that ran without one is a breach, and so is one whose approval came from
+// elsewhere; why says so.
+func (l *ledger) settle(o outcome) (verdict int, why string) {
+	e := l.get(o.id)
+	before := e.stand
+	if before == approved {
+		e.stand = used
+	}
+	ran := o.good
+	if o.meta != nil {
+		switch o.meta.Decision.Decision {
+		case "accept":
+			ran = true
+			if source := o.meta.Decision.Source; source != "user_temporary" {
+				return breached, "was allowed by the agent CLI's own " + source + ", not by us"
+			}
+		case "reject":
+			if !ran && before <= hooked {
+				return foreignDeny, ""
+			}
+		}
+	}
+	switch {
+	case !ran, before == approved:
+		return inOrder, ""
+	case before == refused:
+		return breached, "ran although it was denied"
+	case before == used:
+		return breached, "ran a second time on one approval"
+	}
+	return breached, "ran without an approval"
+}

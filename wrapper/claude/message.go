@@ -1,0 +1,285 @@
+package claude
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
+)
+
+// message is one line of the CLI, as far as it is understood. Which part is
+// set says its kind; of a kind that is not known none is.
+type message struct {
+	request  *request
+	response *response
+	cancel   string // request id of a question that is void
+	system   *system
+	turn     *turn // assistant or user
+	result   *result
+}
+
+// request is a control_request of the CLI.
+type request struct {
+	ID   string
+	Kind string // subtype
+	// Broken says why the request cannot be answered as asked, "" if it can.
+	Broken string
+	can    *canUseTool
+	hook   *hookCallback
+}
+
+type canUseTool struct {
+	Tool  string          `json:"tool_name"`
+	Input json.RawMessage `json:"input"`
+	ID    string          `json:"tool_use_id"`
+	Agent string          `json:"agent_id"`
+}
+
+type hookCallback struct {
+	Callback string `json:"callback_id"`
+	Input    struct {
+		Event string          `json:"hook_event_name"`
+		Dir   string          `json:"cwd"`
+		Tool  string          `json:"tool_name"`
+		Input json.RawMessage `json:"tool_input"`
+		ID    string          `json:"tool_use_id"`
+		Agent string          `json:"agent_id"`
+	} `json:"input"`
+}
+
+// response is the CLI's answer to a request of ours.
+type response struct {
+	Kind    string          `json:"subtype"` // success or error
+	ID      string          `json:"request_id"`
+	Error   string          `json:"error"`
+	Content json.RawMessage `json:"response"`
+}
+
+type system struct {
+	Kind    string `json:"subtype"`
+	Session string `json:"session_id"`
+	Version string `json:"claude_code_version"` // init
+	Mode    string `json:"permissionMode"`      // init
+	State   string `json:"state"`               // session_state_changed
+	Task    string `json:"task_id"`             // task_*
+	Kinds   string `json:"task_type"`           // task_started
+	Patch   struct {
+		Status string `json:"status"`
+	} `json:"patch"` // task_updated
+	Tool      string `json:"tool_name"`   // permission_denied
+	ToolUseID string `json:"tool_use_id"` // permission_denied, task_*
+	Message   string `json:"message"`     // permission_denied
+}
+
+// turn is a message of the agent, or of the tools to the agent.
+type turn struct {
+	Parent  string `json:"parent_tool_use_id"` // the Agent tool use it belongs to
+	Agent   string `json:"agent_id"`           // newer CLIs tell it
+	Message struct {
+		Role    string          `json:"role"`
+		Content json.RawMessage `json:"content"`
+	} `json:"message"`
+	Meta   []resultMeta `json:"tool_result_meta"`
+	blocks []block
+}
+
+// block is one part of a turn.
+type block struct {
+	Kind      string          `json:"type"`
+	Text      string          `json:"text"`
+	ID        string          `json:"id"`   // tool_use
+	Name      string          `json:"name"` // tool_use
+	Input     json.RawMessage `json:"input"`
+	ToolUseID string          `json:"tool_use_id"` // tool_result
+	Content   json.RawMessage `json:"content"`
+	Error     bool            `json:"is_error"`
+}
+
+// resultMeta tells how a tool use came to run or not to run.
+type resultMeta struct {
+	ID       string `json:"id"`
+	Decision struct {
+		Decision string `json:"decision"` // accept or reject
+		Source   string `json:"source"`
+	} `json:"permission_decision"`
+}
+
+type result struct {
+	Kind     string   `json:"subtype"`
+	Error    bool     `json:"is_error"`
+	Text     string   `json:"result"`
+	Errors   []string `json:"errors"`
+	Session  string   `json:"session_id"`
+	Terminal string   `json:"terminal_reason"`
+}
+
+// errNoMessage is for a line that is no JSON object: not the protocol's.
+var errNoMessage = errors.New("not a protocol line")
+
+// decode reads one line. Lines of unknown kinds and unknown fields are let
+// pass; equal keys and keys that differ in case from one that is read are
+// errors.
+func decode(line []byte) (*message, error) {
+	if len(line) == 0 || line[0] != '{' {
+		return nil, errNoMessage
+	}
+	line, broken := whole(line)
+	var head struct {
+		Type string `json:"type"`
+	}
+	if err := read(line, &head); err != nil {
+		return nil, err
+	}
+	m := &message{}
+	switch head.Type {
+	case "control_request":
+		return m, m.readRequest(line, broken)
+	case "control_response":
+		return m, m.readResponse(line)
+	case "control_cancel_request":
+		return m, m.readCancel(line)
+	case "system":
+		m.system = &system{}
+		return m, m.readSystem(line)
+	case "assistant", "user":
+		m.turn = &turn{}
+		return m, m.readTurn(line)
+	case "result":
+		m.result = &result{}
+		return m, read(line, m.result)
+	}
+	return m, nil
+}
+
+func read(data []byte, v any) error {
+	return strictjson.Decode(data, v, strictjson.IgnoreUnknown, strictjson.NullAbsent, strictjson.MaxSize(maxLine))
+}
+
+func (m *message) readRequest(line []byte, broken bool) error {
+	var outer struct {
+		ID      string          `json:"request_id"`
+		Request json.RawMessage `json:"request"`
+	}
+	if err := read(line, &outer); err != nil {
+		return err
+	}
+	if outer.ID == "" {
+		return errors.New("control_request without a request_id")
+	}
+	r := &request{ID: outer.ID}
+	m.request = r
+	if broken {
+		r.Broken = "its text holds half a character"
+	}
+	if err := r.read(outer.Request); err != nil {
+		r.Broken = err.Error()
+	}
+	return nil
+}
+
+// read reads what is asked. The kind is kept although the rest is malformed,
+// for the answer depends on it.
+func (r *request) read(body []byte) error {
+	var kind struct {
+		Kind string `json:"subtype"`
+	}
+	if err := read(body, &kind); err != nil {
+		return err
+	}
+	r.Kind = kind.Kind
+	switch r.Kind {
+	case "can_use_tool":
+		r.can = &canUseTool{}
+		return read(body, r.can)
+	case "hook_callback":
+		r.hook = &hookCallback{}
+		return read(body, r.hook)
+	}
+	return nil
+}
+
+func (m *message) readResponse(line []byte) error {
+	var outer struct {
+		Response response `json:"response"`
+	}
+	err := read(line, &outer)
+	m.response = &outer.Response
+	return err
+}
+
+func (m *message) readCancel(line []byte) error {
+	var c struct {
+		ID string `json:"request_id"`
+	}
+	err := read(line, &c)
+	m.cancel = c.ID
+	return err
+}
+
+// systemKinds are the system lines that are read; the fields of the others
+// may have any type.
+var systemKinds = []string{"init", "session_state_changed", "task_started", "task_updated", "task_notification", "permission_denied"}
+
+func (m *message) readSystem(line []byte) error {
+	var kind struct {
+		Kind string `json:"subtype"`
+	}
+	if err := read(line, &kind); err != nil {
+		return err
+	}
+	if !slices.Contains(systemKinds, kind.Kind) {
+		m.system.Kind = kind.Kind
+		return nil
+	}
+	return read(line, m.system)
+}
+
+func (m *message) readTurn(line []byte) error {
+	if err := read(line, m.turn); err != nil {
+		return err
+	}
+	content := m.turn.Message.Content
+	if len(content) == 0 || content[0] != '[' {
+		return nil // plain text
+	}
+	if err := read(content, &m.turn.blocks); err != nil {
+		return fmt.Errorf("message content: %w", err)
+	}
+	return nil
+}
+
+// plain returns the text of a tool result, which is a string or a list of
+// blocks.
+func plain(content json.RawMessage) string {
+	var text string
+	if read(content, &text) == nil {
+		return text
+	}
+	var blocks []struct {
+		Kind string `json:"type"`
+		Text string `json:"text"`
+	}
+	if read(content, &blocks) != nil {
+		return ""
+	}
+	for _, b := range blocks {
+		if b.Kind != "text" {
+			text += "[" + b.Kind + "]"
+			continue
+		}
+		text += b.Text
+	}
+	return text
+}
+
+// field returns a text field of a tool input, "" if it has none.
+func field(input json.RawMessage, name string) string {
+	members, err := strictjson.Object(input, strictjson.MaxSize(maxLine))
+	if err != nil {
+		return ""
+	}
+	text, _ := members[name].(string)
+	return text
+}

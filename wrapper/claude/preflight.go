@@ -1,0 +1,220 @@
+package claude
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
+)
+
+// preflight proves, before the agent hears the prompt, that it will ask about
+// everything. Each step takes one answer of the CLI.
+type preflight struct {
+	acceptManaged bool
+	version       version
+	// listed says which of the CLI's own accounts were given.
+	listed map[string]bool
+}
+
+// The CLI's accounts of itself. get_settings is known by every version that
+// is accepted, the others by those from 2.1.329 on at the latest.
+const (
+	askSettings = "get_settings"
+	askRules    = "list_permission_rules"
+	askHooks    = "get_hooks_listing"
+)
+
+// initialized is the answer to initialize.
+type initialized struct {
+	Version      string `json:"claude_code_version"`
+	Mode         string `json:"current_permission_mode"`
+	HooksApplied *bool  `json:"hooks_applied"`
+	OnFailure    *bool  `json:"hook_on_failure_supported"`
+}
+
+// begin checks the answer to initialize. The version is the CLI's own word,
+// from there or from --version.
+func (f *preflight) begin(in initialized, v version) error {
+	f.version = v
+	f.listed = map[string]bool{}
+	if v.before(oldest) {
+		return fmt.Errorf("the agent CLI is version %s, and at least %s is needed: update it (npm install -g @anthropic-ai/claude-code@latest)", v, oldest)
+	}
+	needed := !v.before(lists)
+	switch {
+	case in.Mode != "" && in.Mode != "default":
+		return fmt.Errorf("the agent CLI started in permission mode %q, not default", in.Mode)
+	case in.HooksApplied == nil && needed, in.HooksApplied != nil && !*in.HooksApplied:
+		return errors.New("the agent CLI did not take our PreToolUse hook")
+	case in.OnFailure == nil && needed, in.OnFailure != nil && !*in.OnFailure:
+		return errors.New("the agent CLI would run tools when our PreToolUse hook fails")
+	}
+	return nil
+}
+
+// take checks one of the accounts.
+func (f *preflight) take(kind string, r *response) error {
+	if r.Kind != "success" {
+		if kind != askSettings && f.version.before(lists) && strings.HasPrefix(r.Error, "Unsupported control request") {
+			return nil
+		}
+		return fmt.Errorf("the agent CLI did not answer %s: %.200s", kind, r.Error)
+	}
+	f.listed[kind] = true
+	switch kind {
+	case askSettings:
+		return f.settings(r.Content)
+	case askRules:
+		return f.rules(r.Content)
+	case askHooks:
+		return f.hooks(r.Content)
+	}
+	return fmt.Errorf("%s was not asked for", kind)
+}
+
+type permissions struct {
+	Ask []string `json:"ask"`
+}
+
+type settingsAnswer struct {
+	Effective struct {
+		Permissions permissions `json:"permissions"`
+	} `json:"effective"`
+	Sources []struct {
+		Source   string          `json:"source"`
+		Settings json.RawMessage `json:"settings"`
+	} `json:"sources"`
+}
+
+// settings checks that the CLI has our settings, no others, and managed ones
+// only if they cannot decide before us.
+func (f *preflight) settings(body []byte) error {
+	var a settingsAnswer
+	if err := read(body, &a); err != nil {
+		return fmt.Errorf("get_settings: %w", err)
+	}
+	ours := false
+	for _, s := range a.Sources {
+		switch s.Source {
+		case "flagSettings":
+			ours = sameJSON(s.Settings, []byte(isolation))
+		case "policySettings":
+			if err := f.managed(s.Settings); err != nil {
+				return err
+			}
+		default:
+			return fmt.Errorf("the agent CLI loaded settings from %s although it was told to load none", s.Source)
+		}
+	}
+	if !ours || !slices.Contains(a.Effective.Permissions.Ask, "*") {
+		return errors.New("our settings are not in force in the agent CLI: it would run tools without asking")
+	}
+	return nil
+}
+
+func sameJSON(a, b []byte) bool {
+	x, errA := strictjson.Object(a)
+	y, errB := strictjson.Object(b)
+	return errA == nil && errB == nil && reflect.DeepEqual(x, y)
+}
+
+// harmless are managed settings that cannot let a tool run without us.
+var harmless = []string{
+	"$schema", "permissions", "model", "availableModels", "companyAnnouncements", "cleanupPeriodDays",
+	"forceLoginMethod", "forceLoginOrgUUID", "includeCoAuthoredBy", "attribution",
+	"disableAllHooks", "disableSkillShellExecution",
+}
+
+// harmlessPermissions are those among the managed permissions.
+var harmlessPermissions = []string{"deny", "ask", "disableBypassPermissionsMode", "disableAutoMode"}
+
+// managed checks the machine's managed settings.
+func (f *preflight) managed(settings []byte) error {
+	keys, err := strictjson.Object(settings)
+	if err != nil {
+		return fmt.Errorf("managed settings: %w", err)
+	}
+	if only, _ := keys["allowManagedPermissionRulesOnly"].(bool); only {
+		return errors.New("the machine's managed settings switch every permission rule off but their own (allowManagedPermissionRulesOnly): the agent would not ask, so it is not started; have that setting removed")
+	}
+	found := besides(keys, harmless, "")
+	if own, ok := keys["permissions"].(map[string]any); ok {
+		found = append(found, besides(own, harmlessPermissions, "permissions.")...)
+	}
+	if len(found) == 0 || f.acceptManaged {
+		return nil
+	}
+	return fmt.Errorf("the machine's managed settings hold %s, which might decide before us: have them removed, or accept them with --accept-managed", strings.Join(found, ", "))
+}
+
+// besides returns the keys that are not among the known ones, sorted.
+func besides(keys map[string]any, known []string, prefix string) []string {
+	var found []string
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		if !slices.Contains(known, key) {
+			found = append(found, fmt.Sprintf("%.60q", prefix+key))
+		}
+	}
+	return found
+}
+
+type rulesAnswer struct {
+	State struct {
+		Rules []struct {
+			Behavior    string `json:"behavior"`
+			Source      string `json:"source"`
+			Rule        string `json:"rule"`
+			NotInEffect bool   `json:"notInEffect"`
+		} `json:"rules"`
+		ManagedOnly *bool `json:"managedOnly"`
+	} `json:"state"`
+}
+
+// rules checks that our rule is in effect.
+func (f *preflight) rules(body []byte) error {
+	var a rulesAnswer
+	if err := read(body, &a); err != nil {
+		return fmt.Errorf("list_permission_rules: %w", err)
+	}
+	if a.State.ManagedOnly == nil || *a.State.ManagedOnly {
+		return errors.New("the agent CLI follows managed permission rules only: it would not ask us")
+	}
+	for _, r := range a.State.Rules {
+		if r.Behavior == "ask" && r.Source == "flagSettings" && r.Rule == "*" && !r.NotInEffect {
+			return nil
+		}
+	}
+	return errors.New("the rule that makes the agent CLI ask about everything is not in effect")
+}
+
+type hooksAnswer struct {
+	Hooks []struct {
+		Event  string `json:"event"`
+		Source string `json:"source"`
+	} `json:"hooks"`
+	Policy struct {
+		Count int `json:"policyHookCount"`
+	} `json:"policy"`
+}
+
+// hooks checks that no hooks besides ours are there.
+func (f *preflight) hooks(body []byte) error {
+	var a hooksAnswer
+	if err := read(body, &a); err != nil {
+		return fmt.Errorf("get_hooks_listing: %w", err)
+	}
+	for _, h := range a.Hooks {
+		if h.Source != "policySettings" || !f.acceptManaged {
+			return fmt.Errorf("the agent CLI has a %s hook from %s, which might decide before us", h.Event, h.Source)
+		}
+	}
+	if a.Policy.Count > 0 && !f.acceptManaged {
+		return fmt.Errorf("the machine's managed settings hold %d hooks, which might decide before us: have them removed, or accept them with --accept-managed", a.Policy.Count)
+	}
+	return nil
+}

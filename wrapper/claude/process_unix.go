@@ -1,0 +1,25 @@
+//go:build unix && !linux
+
+package claude
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// dieWithUs puts the process into a group of its own. There is no death signal
+// here: when we die its input ends, and then it denies whatever it would have
+// to ask, which is everything.
+func dieWithUs(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+}
+
+func lockThread() {}
+
+func waitFor(int) bool { return false }
+
+// killTree kills a process and its group.
+func killTree(pid int) {
+	syscall.Kill(-pid, syscall.SIGKILL)
+	syscall.Kill(pid, syscall.SIGKILL)
+}

@@ -1,0 +1,410 @@
+package claude
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+// How long the agent may take.
+const (
+	startLimit  = 60 * time.Second  // from its start to the end of the preflight
+	resumeLimit = 120 * time.Second // from the prompt to its first word, when a session is resumed
+	settleTime  = 2 * time.Second   // from the end of a background agent to the turn that it causes
+	exitLimit   = 5 * time.Second   // from the end of its input to its exit
+	stopLimit   = 5 * time.Second   // from an interrupt to its result
+)
+
+// maxPending is how many questions may be open at once.
+const maxPending = 1000
+
+// phase is how far a run has come.
+type phase uint8
+
+const (
+	starting phase = iota // until the answer to initialize
+	checking              // until the preflight has passed
+	working
+	closing // our side has nothing more to say
+)
+
+// run is one run of the agent. All fields belong to the goroutine of loop.
+type run struct {
+	o       *Options
+	process Process
+	speaker *speaker
+	log     *protocolLog
+	version func() (version, error) // asks the CLI by --version
+
+	phase    phase
+	flight   preflight
+	awaited  map[string]string // preflight requests by id: what was asked
+	book     ledger
+	pending  map[string]*question // by request id
+	answers  chan answer
+	asking   sync.WaitGroup
+	deciding context.Context // ends the questions
+
+	out      Outcome
+	prompted  bool // the prompt was sent
+	started   bool // the session event was sent
+	spoke     bool // the agent has said something
+	finished  bool // a result came, and no turn since
+	results   int
+	tasks     tasks
+	stopping  bool // the caller has cancelled
+	noise     bool // a line that is no protocol was seen
+	corrupted bool // the session cannot be resumed
+
+	timer   *time.Timer
+	waiting purpose // what the timer is for
+}
+
+// purpose is what the run's timer is for.
+type purpose uint8
+
+const (
+	nothing purpose = iota
+	toStart
+	toResume
+	toFinish
+	toExit
+	toStop
+)
+
+// question is a can_use_tool request that the Decider has.
+type question struct {
+	use       permission.ToolUse
+	cancel    context.CancelFunc
+	withdrawn bool // by the CLI; an answer is not sent
+}
+
+// answer is what the Decider said.
+type answer struct {
+	id     string
+	result permission.Result
+	err    error
+}
+
+// Run runs the agent until it has finished, and answers every question that it
+// asks by o.Decider. It returns an error if the agent could not be started,
+// could not be trusted, broke off, or if ctx ended; then the agent is dead. A
+// *Breach is the error of a run in which a tool ran without an approval.
+func Run(ctx context.Context, o Options) (Outcome, error) {
+	r, err := newRun(&o)
+	if err != nil {
+		emit(o.Events, Event{Type: ErrorEvent, Message: err.Error()})
+		return Outcome{}, err
+	}
+	deciding, stop := context.WithCancel(ctx)
+	r.deciding = deciding
+	err = r.loop(ctx)
+	stop()
+	r.end(err)
+	err = r.explain(err)
+	r.report(err)
+	return r.out, err
+}
+
+func emit(events func(Event), e Event) {
+	if events != nil {
+		events(e)
+	}
+}
+
+func newRun(o *Options) (*run, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	args, err := arguments(o)
+	if err != nil {
+		return nil, err
+	}
+	log := &protocolLog{w: o.Log, mask: o.Mask}
+	start := o.Start
+	if start == nil {
+		if start, err = o.starter(log); err != nil {
+			return nil, err
+		}
+	}
+	process, err := start(args)
+	if err != nil {
+		return nil, err
+	}
+	return &run{
+		o: o, process: process, log: log, speaker: newSpeaker(process, log),
+		version: func() (version, error) { return askVersion(start) },
+		flight:  preflight{acceptManaged: o.AcceptManaged},
+		awaited: map[string]string{}, pending: map[string]*question{},
+		answers: make(chan answer),
+	}, nil
+}
+
+// check completes the options and refuses those that cannot be followed.
+func (o *Options) check() error {
+	if len(o.Command) == 0 {
+		o.Command = []string{"claude"}
+	}
+	if o.Mask == nil {
+		o.Mask = MaskSecrets
+	}
+	if o.Linger == 0 {
+		o.Linger = DefaultLinger
+	}
+	switch {
+	case strings.TrimSpace(o.Prompt) == "":
+		return errors.New("the prompt is empty: say what the agent is to do with --prompt")
+	case o.Decider == nil:
+		return errors.New("nobody decides: Options.Decider is nil")
+	case !filepath.IsAbs(o.Dir):
+		return fmt.Errorf("the workspace %q is not an absolute path", o.Dir)
+	}
+	return checkCommand(o.Command)
+}
+
+// starter makes the starter for o.Command and says what is kept from it.
+func (o *Options) starter(log *protocolLog) (Starter, error) {
+	if info, err := os.Stat(o.Dir); err != nil || !info.IsDir() {
+		return nil, fmt.Errorf("the workspace %s is not a directory", o.Dir)
+	}
+	bash := ""
+	if o.Dialect == shell.Bash {
+		bash = findBash()
+		if bash == "" {
+			emit(o.Events, Event{Type: WarningEvent, Message: "there is no bash on PATH: the agent will run its commands in another shell, but they are decided as bash would read them"})
+		}
+	}
+	env, left := cleaned(os.Environ(), bash)
+	if len(left) > 0 {
+		emit(o.Events, Event{Type: WarningEvent, Message: "not passed on to the agent: " + strings.Join(left, ", ")})
+	}
+	return starter(o.Command, o.Dir, env, func(line []byte) { log.line("! ", line) })
+}
+
+func findBash() string {
+	path, err := exec.LookPath("bash")
+	if err != nil {
+		return ""
+	}
+	path, _ = filepath.Abs(path)
+	return path
+}
+
+// versionLimit is how long --version may take.
+const versionLimit = 20 * time.Second
+
+// askVersion asks the CLI for its version; those that do not tell it in the
+// protocol tell it so.
+func askVersion(start Starter) (version, error) {
+	p, err := start([]string{"--version"})
+	if err != nil {
+		return version{}, err
+	}
+	p.Close()
+	timer := time.AfterFunc(versionLimit, p.Kill)
+	defer timer.Stop()
+	var said string
+	err = readLines(p, maxComplaint, func(line []byte) bool {
+		said += string(line) + "\n"
+		return len(said) < 1<<10
+	})
+	p.Kill()
+	p.Wait()
+	if err != nil {
+		return version{}, err
+	}
+	return parseVersion(said)
+}
+
+// loop reads what the agent says until it has ended.
+func (r *run) loop(ctx context.Context) error {
+	lines, ended, quit := make(chan []byte), make(chan error, 1), make(chan struct{})
+	defer close(quit)
+	go func() {
+		ended <- readLines(r.process, maxLine, func(line []byte) bool {
+			select {
+			case lines <- line:
+				return true
+			case <-quit:
+				return false
+			}
+		})
+	}()
+	r.timer = time.NewTimer(startLimit)
+	defer r.timer.Stop()
+	r.waiting = toStart
+	r.speaker.say(controlling("initialize", initialization()))
+	cancelled := ctx.Done()
+	for {
+		var err error
+		select {
+		case line := <-lines:
+			err = r.line(line)
+		case a := <-r.answers:
+			err = r.answered(a)
+		case <-r.timer.C:
+			err = r.late()
+		case err := <-ended:
+			return r.over(ctx, err)
+		case <-cancelled:
+			cancelled = nil
+			err = r.stop(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		r.mayFinish()
+	}
+}
+
+// over is the end of what the agent says.
+func (r *run) over(ctx context.Context, err error) error {
+	switch {
+	case r.stopping:
+		return interrupted(ctx)
+	case err != nil:
+		return fmt.Errorf("reading from the agent CLI: %w", err)
+	case r.results > 0 && r.phase >= working:
+		return nil
+	}
+	return errBrokeOff
+}
+
+// errBrokeOff is for an agent that ended without a result.
+var errBrokeOff = errors.New("the agent CLI broke off")
+
+// end makes sure that the agent is dead and that nobody decides for it any
+// more. What is still decided is told, but not sent.
+func (r *run) end(err error) {
+	if err != nil {
+		r.process.Kill()
+	}
+	r.phase = closing
+	r.speaker.close()
+	timer := time.AfterFunc(exitLimit, r.process.Kill)
+	r.process.Wait()
+	timer.Stop()
+	<-r.speaker.done
+	for _, q := range r.pending {
+		q.withdrawn = true
+	}
+	go func() {
+		r.asking.Wait()
+		close(r.answers)
+	}()
+	for a := range r.answers {
+		r.answered(a)
+	}
+}
+
+// explain adds the agent's last words to the error of a run that broke off.
+func (r *run) explain(err error) error {
+	if !errors.Is(err, errBrokeOff) {
+		return err
+	}
+	when := "before it had finished"
+	if !r.prompted {
+		when = "before it could be given the prompt"
+	}
+	if said := r.process.Complaints(); said != "" {
+		return fmt.Errorf("%w %s; it said: %s", err, when, said)
+	}
+	return fmt.Errorf("%w %s", err, when)
+}
+
+// report tells the event stream how the run ended.
+func (r *run) report(err error) {
+	switch {
+	case err != nil && !r.corrupted:
+		emit(r.o.Events, Event{Type: ErrorEvent, Message: err.Error()})
+	case err == nil:
+		emit(r.o.Events, Event{Type: DoneEvent})
+	}
+}
+
+// arm sets the timer, which serves one purpose at a time.
+func (r *run) arm(p purpose, d time.Duration) {
+	r.waiting = p
+	r.timer.Reset(d)
+}
+
+// late is called when the timer has run out.
+func (r *run) late() error {
+	p := r.waiting
+	r.waiting = nothing
+	switch p {
+	case toStart:
+		return fmt.Errorf("the agent CLI was not ready after %v", startLimit)
+	case toResume:
+		r.corrupt("stream_timeout")
+		return fmt.Errorf("the agent CLI said nothing for %v when it resumed session %s", resumeLimit, r.o.Session)
+	case toFinish:
+		r.finish()
+	case toExit:
+		r.process.Kill()
+	case toStop:
+		return interrupted(r.deciding)
+	}
+	return nil
+}
+
+func (r *run) corrupt(reason string) {
+	r.corrupted = true
+	emit(r.o.Events, Event{Type: SessionCorruptedEvent, OldSessionID: r.o.Session, Reason: reason})
+}
+
+// interrupted is the error of a run that the caller ended.
+func interrupted(ctx context.Context) error {
+	return fmt.Errorf("the run was interrupted: %w", ctx.Err())
+}
+
+// stop interrupts the agent. The questions end with the caller's context.
+func (r *run) stop(ctx context.Context) error {
+	if r.phase != working {
+		return interrupted(ctx)
+	}
+	r.stopping = true
+	r.speaker.say(controlling("interrupt", subtype{"interrupt"}))
+	r.arm(toStop, stopLimit)
+	return nil
+}
+
+// mayFinish ends the agent's input when it has finished for good: it gave its
+// result, is idle, and no subagent works in the background. Shell commands in
+// the background get some time, since their end is told to the agent.
+func (r *run) mayFinish() {
+	over := r.phase == working && r.finished && len(r.pending) == 0 && r.tasks.idle()
+	switch {
+	case !over && r.waiting == toFinish:
+		r.timer.Stop()
+		r.waiting = nothing
+	case !over, r.waiting == toFinish:
+	case r.stopping, !r.tasks.expectsMore():
+		r.finish()
+	default:
+		r.arm(toFinish, r.patience())
+	}
+}
+
+func (r *run) patience() time.Duration {
+	if len(r.tasks.shells) > 0 {
+		return r.o.Linger
+	}
+	return settleTime
+}
+
+// finish ends the agent's input, so that it exits.
+func (r *run) finish() {
+	r.phase = closing
+	r.speaker.close()
+	r.arm(toExit, exitLimit)
+}

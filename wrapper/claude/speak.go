@@ -1,0 +1,194 @@
+package claude
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"sync"
+)
+
+// speaker writes lines to the agent in order, without ever making the caller
+// wait: the agent may be busy writing to us.
+type speaker struct {
+	to  io.WriteCloser
+	log *protocolLog
+
+	mu     sync.Mutex
+	queue  [][]byte
+	closed bool
+	wake   chan struct{}
+	done   chan struct{} // closed when nothing more is written
+}
+
+func newSpeaker(to io.WriteCloser, log *protocolLog) *speaker {
+	s := &speaker{to: to, log: log, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	go s.work()
+	return s
+}
+
+// say queues one message.
+func (s *speaker) say(v any) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b) // ends the line
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	s.add(b.Bytes(), false)
+	return nil
+}
+
+// close ends the agent's input once everything is written.
+func (s *speaker) close() { s.add(nil, true) }
+
+func (s *speaker) add(line []byte, last bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	s.closed = last
+	if line != nil {
+		s.queue = append(s.queue, line)
+	}
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (s *speaker) take() (lines [][]byte, last bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	lines, s.queue = s.queue, nil
+	return lines, s.closed
+}
+
+func (s *speaker) work() {
+	defer close(s.done)
+	defer s.to.Close()
+	for range s.wake {
+		lines, last := s.take()
+		for _, line := range lines {
+			s.log.line("> ", bytes.TrimSuffix(line, []byte{'\n'}))
+			if _, err := s.to.Write(line); err != nil {
+				return // it has gone; the end of what it says tells
+			}
+		}
+		if last {
+			return
+		}
+	}
+}
+
+// What is said, in the protocol's words.
+
+type controlRequest struct {
+	Type    string `json:"type"`
+	ID      string `json:"request_id"`
+	Request any    `json:"request"`
+}
+
+func controlling(id string, request any) controlRequest {
+	return controlRequest{"control_request", id, request}
+}
+
+type subtype struct {
+	Kind string `json:"subtype"`
+}
+
+type initialize struct {
+	Kind  string            `json:"subtype"`
+	Hooks map[string][]hook `json:"hooks"`
+}
+
+type hook struct {
+	Callbacks []string `json:"hookCallbackIds"`
+	Timeout   int      `json:"timeout"` // seconds
+	OnFailure string   `json:"onFailure"`
+}
+
+const (
+	hookID    = "decide"
+	hookEvent = "PreToolUse"
+	// hookTimeout is 30 days: a person may take long.
+	hookTimeout = 2592000
+)
+
+func initialization() initialize {
+	return initialize{"initialize", map[string][]hook{
+		hookEvent: {{Callbacks: []string{hookID}, Timeout: hookTimeout, OnFailure: "block"}},
+	}}
+}
+
+type userLine struct {
+	Type string `json:"type"`
+	// Composed: the text is taken as it is; no "@file" in it is read.
+	Composed bool        `json:"client_composed"`
+	Session  string      `json:"session_id"`
+	Parent   *string     `json:"parent_tool_use_id"`
+	Message  userMessage `json:"message"`
+}
+
+type userMessage struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+func prompting(text string) userLine {
+	return userLine{Type: "user", Composed: true, Message: userMessage{"user", text}}
+}
+
+type controlResponse struct {
+	Type     string `json:"type"`
+	Response any    `json:"response"`
+}
+
+type success struct {
+	Kind     string `json:"subtype"`
+	ID       string `json:"request_id"`
+	Response any    `json:"response"`
+}
+
+type failureResponse struct {
+	Kind  string `json:"subtype"`
+	ID    string `json:"request_id"`
+	Error string `json:"error"`
+}
+
+func answering(id string, v any) controlResponse {
+	return controlResponse{"control_response", success{"success", id, v}}
+}
+
+func refusing(id, why string) controlResponse {
+	return controlResponse{"control_response", failureResponse{"error", id, why}}
+}
+
+type allowance struct {
+	Behavior string          `json:"behavior"`
+	Input    json.RawMessage `json:"updatedInput"`
+}
+
+type denial struct {
+	Behavior  string `json:"behavior"`
+	Message   string `json:"message"`
+	Interrupt bool   `json:"interrupt,omitempty"`
+}
+
+type hookAnswer struct {
+	Output hookOutput `json:"hookSpecificOutput"`
+}
+
+type hookOutput struct {
+	Event    string `json:"hookEventName"`
+	Decision string `json:"permissionDecision"` // ask or deny
+	Reason   string `json:"permissionDecisionReason"`
+}
+
+func hookAsks() hookAnswer {
+	return hookAnswer{hookOutput{hookEvent, "ask", "agent-wrapper decides"}}
+}
+
+func hookDenies(why string) hookAnswer {
+	return hookAnswer{hookOutput{hookEvent, "deny", why}}
+}

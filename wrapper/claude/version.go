@@ -1,0 +1,44 @@
+package claude
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+)
+
+// version is a CLI version: major, minor, patch.
+type version [3]int
+
+var versionText = regexp.MustCompile(`^(\d{1,6})\.(\d{1,6})\.(\d{1,6})\b`)
+
+// parseVersion reads the version at the head of a text like
+// "2.1.197 (Claude Code)".
+func parseVersion(text string) (version, error) {
+	found := versionText.FindStringSubmatch(text)
+	if found == nil {
+		return version{}, fmt.Errorf("no version in %.60q", text)
+	}
+	var v version
+	for i := range v {
+		v[i], _ = strconv.Atoi(found[i+1]) // at most six digits
+	}
+	return v, nil
+}
+
+func (v version) String() string { return fmt.Sprintf("%d.%d.%d", v[0], v[1], v[2]) }
+
+func (v version) before(w version) bool {
+	for i := range v {
+		if v[i] != w[i] {
+			return v[i] < w[i]
+		}
+	}
+	return false
+}
+
+// The versions that matter: the oldest one accepted, and the first that is
+// known to list its rules and hooks.
+var (
+	oldest = version{2, 1, 197}
+	lists  = version{2, 1, 329}
+)
