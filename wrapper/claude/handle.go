@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
@@ -99,12 +98,9 @@ func (r *run) recordDenial(id string, e *entry) string {
 		ID: id, Tool: e.tool, Input: e.input, Dir: e.dir, Agent: e.agent,
 		Session: r.out.Session, Dialect: r.o.Dialect,
 	}
-	res, err := decide(ctx, r.o.Decider, use)
-	r.tell(use, res, err)
-	if res.Message == "" {
-		return "Denied."
-	}
-	return res.Message
+	a := decide(ctx, r.o.Decider, use)
+	r.tell(use, &a)
+	return a.message()
 }
 
 // canUseTool hands a question to the Decider, which answers in its own time.
@@ -134,74 +130,46 @@ func (r *run) canUseTool(id string, c *canUseTool) error {
 	ctx, cancel := context.WithCancel(r.deciding)
 	r.pending[id] = &question{use: use, cancel: cancel}
 	r.asking.Go(func() {
-		res, err := decide(ctx, r.o.Decider, use)
-		r.answers <- answer{id, res, err}
+		a := decide(ctx, r.o.Decider, use)
+		a.id = id
+		r.answers <- a
 	})
 	return nil
 }
 
-// decide asks the Decider. Whatever is not a sound allow comes back as a deny.
-func decide(ctx context.Context, d Decider, use permission.ToolUse) (res permission.Result, err error) {
-	defer func() {
-		if caught := recover(); caught != nil {
-			err = fmt.Errorf("the decision failed: %v", caught)
-		}
-		if err == nil && res.Behavior == permission.Allow {
-			_, err = strictjson.Object(res.UpdatedInput, strictjson.MaxSize(maxLine))
-		}
-		if err == nil && ctx.Err() != nil && res.Behavior == permission.Allow {
-			err = errors.New("the question was withdrawn")
-		}
-		if err != nil || res.Behavior != permission.Allow {
-			res.Behavior, res.UpdatedInput = permission.Deny, nil
-		}
-		if err != nil && res.Message == "" {
-			res.Message = "agent-wrapper: " + err.Error()
-		}
-	}()
-	return d.CanUseTool(ctx, use)
-}
-
-// answered sends an answer of the Decider. The approval is booked before the
+// answered sends an answer of the Decider. An approval is booked before the
 // agent can know of it.
 func (r *run) answered(a answer) error {
 	q := r.pending[a.id]
 	delete(r.pending, a.id)
 	q.cancel()
-	allowed := a.result.Behavior == permission.Allow && a.err == nil && !q.withdrawn
-	if !allowed {
-		a.result.Behavior = permission.Deny
+	if q.withdrawn {
+		a.deny()
 	}
-	r.tell(q.use, a.result, a.err)
-	e := r.book.get(q.use.ID)
+	r.tell(q.use, &a)
 	if q.withdrawn {
 		return nil
 	}
-	if allowed {
-		e.stand = approved
-		return r.speaker.say(answering(a.id, allowance{"allow", a.result.UpdatedInput}))
-	}
+	e := r.book.get(q.use.ID)
 	e.stand = refused
-	no := denial{Behavior: "deny", Message: a.result.Message, Interrupt: a.result.Interrupt}
-	if no.Message == "" {
-		no.Message = "Denied."
+	if a.allowed {
+		e.stand = approved
+	} else if a.result.Interrupt {
+		r.out.Stopped = a.message()
 	}
-	if no.Interrupt {
-		r.out.Stopped = no.Message
-	}
-	return r.speaker.say(answering(a.id, no))
+	return r.speaker.say(answering(a.id, a.words()))
 }
 
 // tell counts a decision and puts it into the event stream.
-func (r *run) tell(use permission.ToolUse, res permission.Result, err error) {
-	if res.Behavior == permission.Allow {
+func (r *run) tell(use permission.ToolUse, a *answer) {
+	if a.allowed {
 		r.out.Allowed++
 	} else {
 		r.out.Denied++
 	}
-	emit(r.o.Events, decided(use, res))
-	if err != nil {
-		emit(r.o.Events, Event{Type: ErrorEvent, ToolUseID: use.ID, Message: err.Error()})
+	emit(r.o.Events, decided(use, a.result))
+	if a.err != nil {
+		emit(r.o.Events, Event{Type: ErrorEvent, ToolUseID: use.ID, Message: a.err.Error()})
 	}
 }
 
@@ -437,4 +405,3 @@ func (r *run) result(t *result) error {
 	}
 	return nil
 }
-

@@ -53,7 +53,7 @@ type outcome struct {
 
 // Verdicts of ledger.settle.
 const (
-	inOrder    = iota
+	inOrder     = iota
 	foreignDeny // the CLI refused it by a rule of its own, without asking
 	breached
 )

@@ -54,7 +54,7 @@ type run struct {
 	asking   sync.WaitGroup
 	deciding context.Context // ends the questions
 
-	out      Outcome
+	out       Outcome
 	prompted  bool // the prompt was sent
 	started   bool // the session event was sent
 	spoke     bool // the agent has said something
@@ -86,13 +86,6 @@ type question struct {
 	use       permission.ToolUse
 	cancel    context.CancelFunc
 	withdrawn bool // by the CLI; an answer is not sent
-}
-
-// answer is what the Decider said.
-type answer struct {
-	id     string
-	result permission.Result
-	err    error
 }
 
 // Run runs the agent until it has finished, and answers every question that it
