@@ -56,9 +56,11 @@ func (e Env) Below(dir string, rule *patterns.Rule, hidden bool) bool {
 
 // about is the kind of subject that the rule covers, without its path.
 func about(rule *patterns.Rule) patterns.Subject {
-	switch rule.Tool() {
-	case "Edit", "Write":
-		return patterns.Subject{Kind: patterns.WritePath, Tool: rule.Tool()}
+	switch tool := rule.Tool(); tool {
+	case "Edit", "MultiEdit", "Write", "NotebookEdit":
+		return patterns.Subject{Kind: patterns.WritePath, Tool: tool}
+	case "Grep", "Glob", "LS", "NotebookRead":
+		return patterns.Subject{Kind: patterns.ReadPath, Tool: tool}
 	}
 	return patterns.Subject{Kind: patterns.ReadPath, Tool: "Read"}
 }

@@ -1,0 +1,237 @@
+package policy
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/shell"
+	"github.com/agent-wrapper/agent-wrapper/workspace"
+)
+
+// The directory and home of rows and cases that name none.
+const (
+	defaultDir  = "/home/dev/proj"
+	defaultHome = "/home/dev"
+)
+
+// Row is one tool use with the policy that it is to be decided by. It never
+// touches the real file system: Symlinks is all there is.
+type Row struct {
+	ID     string          `json:"id"`
+	Policy json.RawMessage `json:"policy"` // the keys of a policy file, session_allow and session_deny
+	Tool   string          `json:"tool"`
+	Input  json.RawMessage `json:"input"`
+	Setting
+	// Context is another place for the setting; what stands in the row itself
+	// goes before it.
+	Context Setting `json:"context"`
+}
+
+// Setting is what the tool use meets.
+type Setting struct {
+	Cwd      string            `json:"cwd"`      // the workspace and the shell's directory
+	Home     string            `json:"home"`     // absolute
+	Symlinks map[string]string `json:"symlinks"` // see workspace.Fake
+	FS       string            `json:"fs"`       // "case-insensitive", or nothing
+	Shell    string            `json:"shell"`    // bash, sh, zsh …
+}
+
+// Answer is the decision on a Row.
+type Answer struct {
+	ID       string `json:"id"`
+	Behavior string `json:"behavior"`
+	Layer    string `json:"layer"`
+	Rule     string `json:"rule"`
+	Reason   string `json:"reason"`
+	Tier     int    `json:"tier"`
+	Risk     string `json:"risk"`
+}
+
+// maxRow is the longest row in bytes.
+const maxRow = 32 << 20
+
+// Check decides rows. It keeps the policies that it has compiled; it is not
+// safe for concurrent use.
+type Check struct {
+	// Risk and Unlisted stand for the keys that a row's policy does not have.
+	Risk, Unlisted string
+
+	compiled map[policyKey]*loaded
+}
+
+// policyKey is what a compiled policy depends on.
+type policyKey struct {
+	text  string
+	place patterns.Place
+}
+
+// loaded is a compiled policy, or why there is none.
+type loaded struct {
+	policy  *permission.Policy
+	session *permission.Session
+	err     error
+}
+
+// maxCompiled bounds the policies that are kept.
+const maxCompiled = 1000
+
+// Line decides a row as it stands in a line of JSON. A row that cannot be
+// read, or whose policy does not load, is denied with the error as reason.
+func (c *Check) Line(data []byte) Answer {
+	var row Row
+	err := strictjson.Decode(data, &row, strictjson.IgnoreUnknown, strictjson.NullAbsent, strictjson.MaxSize(maxRow))
+	if err != nil {
+		return refuse(looseID(data), fmt.Errorf("row: %w", err))
+	}
+	return c.Row(row)
+}
+
+// looseID reads the id of a row that is malformed otherwise.
+func looseID(data []byte) string {
+	var row struct{ ID string }
+	if json.Unmarshal(data, &row) != nil {
+		return ""
+	}
+	return row.ID
+}
+
+// Row decides a row.
+func (c *Check) Row(row Row) Answer {
+	if err := row.complete(); err != nil {
+		return refuse(row.ID, fmt.Errorf("row: %w", err))
+	}
+	set := row.Setting.or(row.Context)
+	place, err := set.place()
+	if err != nil {
+		return refuse(row.ID, fmt.Errorf("row: %w", err))
+	}
+	p := c.load(row.Policy, place)
+	if p.err != nil {
+		return refuse(row.ID, p.err)
+	}
+	use := permission.ToolUse{ID: row.ID, Tool: row.Tool, Input: row.Input, Dir: place.Workspace, Dialect: dialect(set.Shell)}
+	return answer(row.ID, permission.Evaluate(p.policy, p.session, &use, set.fake(), nil))
+}
+
+func (r *Row) complete() error {
+	switch {
+	case r.ID == "":
+		return errors.New("no id")
+	case r.Policy == nil, string(r.Policy) == "null":
+		return errors.New("no policy")
+	case r.Tool == "":
+		return errors.New("no tool")
+	case r.Input == nil:
+		return errors.New("no input")
+	}
+	return nil
+}
+
+// refuse is the answer where there is no policy to decide by: that of a policy
+// that denies everything.
+func refuse(id string, err error) Answer {
+	a := answer(id, permission.Evaluate(nil, nil, nil, nil, nil))
+	a.Reason = err.Error()
+	return a
+}
+
+func answer(id string, d permission.Decision) Answer {
+	return Answer{
+		ID: id, Behavior: d.Behavior.String(), Layer: d.Layer.String(), Rule: d.Rule,
+		Reason: d.Reason, Tier: d.Tier, Risk: d.Risk.String(),
+	}
+}
+
+// or fills what s does not say from other and the defaults.
+func (s Setting) or(other Setting) Setting {
+	if s.Symlinks == nil {
+		s.Symlinks = other.Symlinks
+	}
+	for _, f := range []struct {
+		to     *string
+		values [2]string
+	}{
+		{&s.Cwd, [2]string{other.Cwd, defaultDir}},
+		{&s.Home, [2]string{other.Home, defaultHome}},
+		{&s.FS, [2]string{other.FS, ""}},
+		{&s.Shell, [2]string{other.Shell, ""}},
+	} {
+		for _, value := range f.values {
+			if *f.to == "" {
+				*f.to = value
+			}
+		}
+	}
+	return s
+}
+
+func (s Setting) place() (patterns.Place, error) {
+	switch {
+	case !path.IsAbs(s.Cwd):
+		return patterns.Place{}, fmt.Errorf("cwd %q is not absolute", s.Cwd)
+	case !path.IsAbs(s.Home):
+		return patterns.Place{}, fmt.Errorf("home %q is not absolute", s.Home)
+	case s.FS != "" && s.FS != "case-insensitive" && s.FS != "case-sensitive":
+		return patterns.Place{}, fmt.Errorf("fs %q is neither case-insensitive nor case-sensitive", s.FS)
+	}
+	return patterns.Place{Workspace: path.Clean(s.Cwd), Home: path.Clean(s.Home), Fold: s.FS == "case-insensitive"}, nil
+}
+
+func (s Setting) fake() workspace.Fake {
+	return workspace.Fake{Symlinks: s.Symlinks, Dir: s.Cwd}
+}
+
+// dialect is the language of a shell. One that is not known is not read.
+func dialect(name string) shell.Dialect {
+	switch name {
+	case "", "bash":
+		return shell.Bash
+	case "sh", "dash", "posix":
+		return shell.Sh
+	case "zsh":
+		return shell.Zsh
+	}
+	return shell.Foreign
+}
+
+func (c *Check) load(text json.RawMessage, place patterns.Place) *loaded {
+	key := policyKey{string(text), place}
+	if p := c.compiled[key]; p != nil {
+		return p
+	}
+	p := &loaded{}
+	spec, err := parseRowPolicy(text)
+	if err != nil {
+		p.err = fmt.Errorf("policy:%w", err)
+	} else {
+		p.policy, p.session, _, p.err = c.defaults(spec).Compile(place)
+	}
+	if c.compiled == nil || len(c.compiled) >= maxCompiled {
+		c.compiled = map[policyKey]*loaded{}
+	}
+	c.compiled[key] = p
+	return p
+}
+
+func parseRowPolicy(text json.RawMessage) (*Spec, error) {
+	var t sessionTable
+	if err := strictjson.Decode(text, &t, strictjson.NullAbsent); err != nil {
+		return nil, err
+	}
+	return t.spec(func(path string) patterns.Source { return patterns.Source{Name: path} }), nil
+}
+
+func (c *Check) defaults(spec *Spec) *Spec {
+	if spec.Risk == "" {
+		spec.Risk = c.Risk
+	}
+	if spec.Unlisted == "" {
+		spec.Unlisted = c.Unlisted
+	}
+	return spec
+}

@@ -1,0 +1,209 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
+	"github.com/agent-wrapper/agent-wrapper/modes"
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/workspace"
+)
+
+// maxRules is the longest text of granular rules in JSON, in bytes.
+const maxRules = 256 << 10
+
+// ParseRules reads granular rules from JSON, an array of objects with the
+// keys of [[rules]] in a policy file. src names where the text comes from;
+// each rule gets its own line and column.
+func ParseRules(jsonText string, src patterns.Source) ([]RuleSpec, error) {
+	data, limit := []byte(jsonText), strictjson.MaxSize(maxRules)
+	var list []ruleTable
+	if err := strictjson.Decode(data, &list, limit); err != nil {
+		return nil, fmt.Errorf("%s:%w", src.Name, err)
+	}
+	places, err := strictjson.Positions(data, limit)
+	if err != nil {
+		return nil, fmt.Errorf("%s:%w", src.Name, err)
+	}
+	place := func(path string) patterns.Source {
+		p := places[path]
+		return patterns.Source{Name: src.Name, Line: p.Line, Col: p.Col}
+	}
+	var rules []RuleSpec
+	for i, r := range list {
+		rules = append(rules, r.spec(fmt.Sprintf("[%d]", i), place))
+	}
+	return rules, nil
+}
+
+// compiler collects what is wrong with a Spec on the way.
+type compiler struct {
+	spec     *Spec
+	place    patterns.Place
+	warnings []string
+	errs     []error
+}
+
+func (c *compiler) fail(err error) {
+	if err != nil {
+		c.errs = append(c.errs, err)
+	}
+}
+
+// Compile makes what package permission decides by. The warnings are about
+// rules that load but are dead or dangerous. The error joins all that is
+// wrong; the policy is then one that denies everything.
+func (s *Spec) Compile(place patterns.Place) (*permission.Policy, *permission.Session, []string, error) {
+	c := &compiler{spec: s, place: place}
+	p := c.policy()
+	session := permission.NewSession(place)
+	c.fail(session.Add(append(c.list(s.SessionAllow, patterns.Allow), c.list(s.SessionDeny, patterns.Deny)...)...))
+	if err := errors.Join(c.errs...); err != nil {
+		// A policy whose mode is invalid denies everything.
+		return &permission.Policy{Place: place}, session, c.warnings, err
+	}
+	return p, session, c.warnings, nil
+}
+
+func (c *compiler) policy() *permission.Policy {
+	s := c.spec
+	c.fail(s.oneOf("unlisted", "ask", "deny", "risk"))
+	c.fail(s.oneOf("risk", "on", "off"))
+	c.fail(s.oneOf("catastrophic", "on", "off"))
+	return &permission.Policy{
+		Mode:           c.mode(),
+		Allow:          c.set(s.Allow, patterns.Allow),
+		Ask:            c.set(s.Ask, patterns.Ask),
+		Deny:           c.set(s.Deny, patterns.Deny),
+		Rules:          c.rules(),
+		Unlisted:       unlisted[s.Unlisted],
+		RiskOff:        s.Risk == "off",
+		NoCatastrophic: s.Catastrophic == "off",
+		Place:          c.place,
+		Version:        s.digest(),
+	}
+}
+
+var unlisted = map[string]permission.Unlisted{
+	"ask": permission.UnlistedAsk, "deny": permission.UnlistedDeny, "risk": permission.UnlistedRisk,
+}
+
+func (c *compiler) mode() modes.Mode {
+	if c.spec.Mode == "" && c.spec.places["mode"].Line == 0 {
+		return modes.Default
+	}
+	mode, err := modes.Parse(c.spec.Mode)
+	if err != nil {
+		c.fail(c.spec.fault("mode", err))
+	}
+	return mode
+}
+
+func (c *compiler) set(items []Item, list patterns.List) *patterns.Set {
+	return patterns.NewSet(c.place, c.list(items, list)...)
+}
+
+// list parses the rules of a list. A rule that stands twice is kept once.
+func (c *compiler) list(items []Item, list patterns.List) []*patterns.Rule {
+	var rules []*patterns.Rule
+	seen := map[string]bool{}
+	for _, item := range items {
+		rule, warnings, err := patterns.Parse(item.Text, list, item.Source)
+		if err != nil {
+			c.fail(err)
+			continue
+		}
+		for _, w := range warnings {
+			c.warnings = append(c.warnings, w.String())
+		}
+		if !seen[rule.String()] {
+			seen[rule.String()] = true
+			rules = append(rules, rule)
+		}
+	}
+	return rules
+}
+
+func (c *compiler) rules() []*patterns.Granular {
+	var rules []*patterns.Granular
+	for _, r := range c.spec.Rules {
+		g, err := r.compile(c.place)
+		if err != nil {
+			c.fail(err)
+			continue
+		}
+		rules = append(rules, g)
+		c.fail(r.examples(g, c.place))
+	}
+	return rules
+}
+
+var actions = map[string]patterns.List{"allow": patterns.Allow, "ask": patterns.Ask, "deny": patterns.Deny}
+
+func (r *RuleSpec) compile(place patterns.Place) (*patterns.Granular, error) {
+	action, ok := actions[r.Action]
+	if !ok {
+		return nil, at(r.Source, fmt.Errorf("action is %q, want allow, ask or deny", r.Action))
+	}
+	g, err := patterns.CompileGranular(patterns.GranularSpec{
+		Tools: r.Tools, Paths: r.Paths, Commands: r.Commands, Patterns: r.Patterns, Domains: r.Domains,
+		Action: action, Message: r.Message, Source: r.Source,
+	}, place)
+	return g, err
+}
+
+// examples tries the rule's match and not_match.
+func (r *RuleSpec) examples(g *patterns.Granular, place patterns.Place) error {
+	var errs []error
+	for _, example := range r.Match {
+		switch d, err := r.try(g, example.Text, place); {
+		case err != nil:
+			errs = append(errs, at(example.Source, fmt.Errorf("match: %w", err)))
+		case d.Layer != permission.LayerRules || d.Behavior.String() != r.Action:
+			errs = append(errs, at(example.Source, fmt.Errorf("match: the rule does not %s %s", r.Action, example.Text)))
+		}
+	}
+	for _, example := range r.NotMatch {
+		switch d, err := r.try(g, example.Text, place); {
+		case err != nil:
+			errs = append(errs, at(example.Source, fmt.Errorf("not_match: %w", err)))
+		case d.Layer == permission.LayerRules:
+			errs = append(errs, at(example.Source, fmt.Errorf("not_match: the rule answers %s, or may (%s)", example.Text, d.Reason)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// try decides an example by a policy that holds only this rule. Beside a rule
+// that asks or denies all else is allowed, so that it decides wherever it
+// answers.
+func (r *RuleSpec) try(g *patterns.Granular, example string, place patterns.Place) (permission.Decision, error) {
+	use, err := r.use(example, place)
+	if err != nil {
+		return permission.Decision{}, err
+	}
+	p := &permission.Policy{
+		Mode: modes.Default, Rules: []*patterns.Granular{g},
+		RiskOff: true, NoCatastrophic: true, Place: place,
+	}
+	if r.Action != "allow" {
+		all, _, err := patterns.Parse(use.Tool, patterns.Allow, r.Source)
+		if err != nil {
+			return permission.Decision{}, err
+		}
+		p.Allow = patterns.NewSet(place, all)
+	}
+	return permission.Evaluate(p, permission.NewSession(place), &use, workspace.Fake{Dir: place.Workspace}, nil), nil
+}
+
+// use makes a tool use of an example: "Tool(text)", or only the text where the
+// rule is for one tool.
+func (r *RuleSpec) use(example string, place patterns.Place) (permission.ToolUse, error) {
+	tool, input, err := parseUse(example)
+	if err != nil && len(r.Tools) == 1 {
+		tool, input, err = textUse(r.Tools[0], example)
+	}
+	return permission.ToolUse{Tool: tool, Input: input, Dir: place.Workspace}, err
+}

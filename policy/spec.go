@@ -1,0 +1,253 @@
+// Package policy reads policies as people write them and makes of them what
+// package permission decides by. It also holds the tests of a policy: tables
+// of tool uses with the decision that each should get.
+//
+// A policy file, agent-wrapper.toml, may have these keys, all optional:
+//
+//	mode = "default"          # acceptEdits, plan, dontAsk, bypassPermissions
+//	allow = ["Bash(git status)", "Read"]
+//	ask = ["Bash(git push:*)"]
+//	deny = ["Read(.env)"]
+//	unlisted = "ask"          # what the allow list does not name: ask, deny, risk
+//	risk = "on"               # off: no tiers
+//	catastrophic = "on"       # off: rm -rf / is a command like any other
+//
+//	[[rules]]                 # granular rules, in order
+//	tools = ["Bash"]
+//	paths = ["src/**"]        # path globs, as in Read(...)
+//	commands = ["rm"]         # names of programs
+//	patterns = ["^rm .*-r"]   # RE2, on the words of each simple command
+//	domains = ["*.evil.com"]  # hosts, as in WebFetch(...)
+//	action = "deny"           # allow, ask, deny
+//	message = "use trash"     # for the model
+//	match = ["Bash(rm -r x)"] # tool uses that the rule must answer
+//	not_match = ["Bash(ls)"]  # and such that it must not
+//
+// Keys are exact; what is unknown, stands twice or cannot be read is an error
+// with its place, and then the policy does not load. All errors are reported.
+package policy
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/stricttoml"
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+)
+
+// FileName is the name that a policy file has by custom.
+const FileName = "agent-wrapper.toml"
+
+// Spec is a policy as it is written. The zero value is a policy without
+// rules, in mode default.
+type Spec struct {
+	Mode                                        string
+	Allow, Ask, Deny, SessionAllow, SessionDeny []Item
+	Unlisted, Risk, Catastrophic                string
+	Rules                                       []RuleSpec
+
+	// places are where the settings stand that are no lists, by their key.
+	places map[string]patterns.Source
+}
+
+// Item is one rule of a list, Tool or Tool(specifier).
+type Item struct {
+	Text   string
+	Source patterns.Source
+}
+
+// RuleSpec is one granular rule. Each condition that is given must be met.
+type RuleSpec struct {
+	Tools, Paths, Commands, Patterns, Domains []string
+	Action                                    string // allow, ask or deny
+	Message                                   string
+	// Match are tool uses that the rule must answer, NotMatch such that it
+	// must not: "Bash(rm -r x)", or only "rm -r x" if Tools is one tool.
+	Match, NotMatch []Item
+	Source          patterns.Source
+}
+
+// ReadFile reads a policy file.
+func ReadFile(path string) (*Spec, error) {
+	data, err := readFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(data, path)
+}
+
+// readFile reads a file, but no more than shows that it is too long.
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, stricttoml.MaxSize+1))
+}
+
+// Parse reads the text of a policy file; name is for errors and the sources
+// of rules.
+func Parse(data []byte, name string) (*Spec, error) {
+	var t table
+	lines, err := stricttoml.Decode(data, name, &t)
+	if err != nil {
+		return nil, err
+	}
+	return t.spec(func(path string) patterns.Source {
+		at := lines[path]
+		return patterns.Source{Name: name, Line: at.Line, Col: at.Col}
+	}), nil
+}
+
+// Add adds the rules of other to those of s; a setting that other has takes
+// the place of that of s.
+func (s *Spec) Add(other *Spec) {
+	s.Allow = append(s.Allow, other.Allow...)
+	s.Ask = append(s.Ask, other.Ask...)
+	s.Deny = append(s.Deny, other.Deny...)
+	s.SessionAllow = append(s.SessionAllow, other.SessionAllow...)
+	s.SessionDeny = append(s.SessionDeny, other.SessionDeny...)
+	s.Rules = append(s.Rules, other.Rules...)
+	for key, setting := range s.settings() {
+		value, given := *other.settings()[key], other.places[key]
+		if value != "" || given.Line > 0 {
+			*setting = value
+			s.place(key, given)
+		}
+	}
+}
+
+// settings are the keys that have one value.
+func (s *Spec) settings() map[string]*string {
+	return map[string]*string{"mode": &s.Mode, "unlisted": &s.Unlisted, "risk": &s.Risk, "catastrophic": &s.Catastrophic}
+}
+
+func (s *Spec) place(key string, at patterns.Source) {
+	if s.places == nil {
+		s.places = map[string]patterns.Source{}
+	}
+	s.places[key] = at
+}
+
+// table is the form of a policy in a file, and with the session's rules in
+// tests and rows.
+type table struct {
+	Mode         string      `toml:"mode" json:"mode"`
+	Allow        []string    `toml:"allow" json:"allow"`
+	Ask          []string    `toml:"ask" json:"ask"`
+	Deny         []string    `toml:"deny" json:"deny"`
+	Unlisted     string      `toml:"unlisted" json:"unlisted"`
+	Risk         string      `toml:"risk" json:"risk"`
+	Catastrophic string      `toml:"catastrophic" json:"catastrophic"`
+	Rules        []ruleTable `toml:"rules" json:"rules"`
+}
+
+// sessionTable is a table with the rules of a session, which a file may not
+// have.
+type sessionTable struct {
+	table
+	SessionAllow []string `toml:"session_allow" json:"session_allow"`
+	SessionDeny  []string `toml:"session_deny" json:"session_deny"`
+}
+
+type ruleTable struct {
+	Tools    []string `toml:"tools" json:"tools"`
+	Paths    []string `toml:"paths" json:"paths"`
+	Commands []string `toml:"commands" json:"commands"`
+	Patterns []string `toml:"patterns" json:"patterns"`
+	Domains  []string `toml:"domains" json:"domains"`
+	Action   string   `toml:"action" json:"action"`
+	Message  string   `toml:"message" json:"message"`
+	Match    []string `toml:"match" json:"match"`
+	NotMatch []string `toml:"not_match" json:"not_match"`
+}
+
+// spec turns a table into a Spec; place says where the value at a path
+// stands.
+func (t *table) spec(place func(path string) patterns.Source) *Spec {
+	s := &Spec{
+		Mode: t.Mode, Unlisted: t.Unlisted, Risk: t.Risk, Catastrophic: t.Catastrophic,
+		Allow: items(t.Allow, "allow", place), Ask: items(t.Ask, "ask", place), Deny: items(t.Deny, "deny", place),
+	}
+	for key := range s.settings() {
+		if at := place(key); at.Line > 0 {
+			s.place(key, at)
+		}
+	}
+	for i, r := range t.Rules {
+		s.Rules = append(s.Rules, r.spec(fmt.Sprintf("rules[%d]", i), place))
+	}
+	return s
+}
+
+func (t *sessionTable) spec(place func(path string) patterns.Source) *Spec {
+	s := t.table.spec(place)
+	s.SessionAllow = items(t.SessionAllow, "session_allow", place)
+	s.SessionDeny = items(t.SessionDeny, "session_deny", place)
+	return s
+}
+
+func (r ruleTable) spec(path string, place func(string) patterns.Source) RuleSpec {
+	return RuleSpec{
+		Tools: r.Tools, Paths: r.Paths, Commands: r.Commands, Patterns: r.Patterns, Domains: r.Domains,
+		Action: r.Action, Message: r.Message, Source: place(path),
+		Match: items(r.Match, path+".match", place), NotMatch: items(r.NotMatch, path+".not_match", place),
+	}
+}
+
+// items gives the rules of a list their places. The place of a string is its
+// quote; the rule begins behind it.
+func items(texts []string, key string, place func(string) patterns.Source) []Item {
+	var list []Item
+	for i, text := range texts {
+		at := place(fmt.Sprintf("%s[%d]", key, i))
+		if at.Col > 0 {
+			at.Col++
+		}
+		list = append(list, Item{Text: text, Source: at})
+	}
+	return list
+}
+
+// oneOf returns an error unless a setting has one of the values, or none.
+func (s *Spec) oneOf(key string, values ...string) error {
+	value, given := *s.settings()[key], s.places[key].Line > 0
+	if value == "" && !given || slices.Contains(values, value) {
+		return nil
+	}
+	return s.fault(key, fmt.Errorf("%s is %q, want %s", key, value, orList(values)))
+}
+
+// fault gives an error about a setting its place.
+func (s *Spec) fault(key string, err error) error {
+	return at(s.places[key], err)
+}
+
+// at puts a place before an error.
+func at(place patterns.Source, err error) error {
+	switch {
+	case place.Name == "":
+		return err
+	case place.Line == 0:
+		return fmt.Errorf("%s: %w", place.Name, err)
+	}
+	return fmt.Errorf("%s:%d:%d: %w", place.Name, place.Line, place.Col, err)
+}
+
+func orList(values []string) string {
+	text := ""
+	for i, v := range values {
+		switch {
+		case i == 0:
+		case i == len(values)-1:
+			text += " or "
+		default:
+			text += ", "
+		}
+		text += v
+	}
+	return text
+}

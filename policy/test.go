@@ -1,0 +1,314 @@
+package policy
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+)
+
+// TestOptions change what RunTests does.
+type TestOptions struct {
+	// Update writes the decisions that cases get into their files, where they
+	// differ from what is expected or nothing is.
+	Update bool
+}
+
+// Report is what came out of the tests of a directory.
+type Report struct {
+	Results []Result
+	// Untouched are the rules of the policies that answered in no case, by
+	// "file:line:col".
+	Untouched []Item
+	Rules     int // of the policies, touched or not
+	Updated   int // expectations that were written
+}
+
+// Result is what came out of one case.
+type Result struct {
+	Case
+	Got    Expectation
+	Reason string // of the decision
+	// Diff is "" if the decision is the expected one.
+	Diff string
+}
+
+// Failed returns the results that are not as expected.
+func (r *Report) Failed() []Result {
+	var failed []Result
+	for _, result := range r.Results {
+		if result.Diff != "" {
+			failed = append(failed, result)
+		}
+	}
+	return failed
+}
+
+// casesPattern is what files of cases are called.
+const casesPattern = "*.cases.toml"
+
+// RunTests decides the cases in all *.cases.toml below dir by the policy
+// beside them: agent-wrapper.toml in the same directory, or else in the
+// nearest one above it, up to dir. The error says what could not be read; a
+// case that gets another decision than expected is none.
+func RunTests(dir string, opt TestOptions) (Report, error) {
+	files, err := caseFiles(dir)
+	if err != nil {
+		return Report{}, err
+	}
+	t := &tester{root: dir, opt: opt, policies: map[string]*underTest{}}
+	var errs []error
+	for _, file := range files {
+		if err := t.file(file); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	for _, p := range t.order {
+		t.report.Rules += len(p.rules)
+		t.report.Untouched = append(t.report.Untouched, p.untouched()...)
+	}
+	return t.report, errors.Join(errs...)
+}
+
+func caseFiles(dir string) ([]string, error) {
+	var files []string
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if ok, _ := filepath.Match(casesPattern, d.Name()); ok && !d.IsDir() {
+			files = append(files, path)
+		}
+		return nil
+	})
+	if err == nil && len(files) == 0 {
+		err = fmt.Errorf("no files %s in %s", casesPattern, dir)
+	}
+	return files, err
+}
+
+// tester runs the cases of one tree.
+type tester struct {
+	root     string
+	opt      TestOptions
+	policies map[string]*underTest // by path
+	order    []*underTest
+	report   Report
+}
+
+// underTest is one policy file with its coverage.
+type underTest struct {
+	spec    *Spec
+	err     error
+	rules   []Item
+	touched map[patterns.Source]bool
+}
+
+func (t *tester) file(path string) error {
+	p, err := t.policyFor(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	data, err := readFile(path)
+	if err != nil {
+		return err
+	}
+	cases, err := ParseCases(data, path)
+	if err != nil {
+		return err
+	}
+	var changed []Case
+	for _, c := range cases {
+		result, err := p.run(c)
+		if err != nil {
+			return err
+		}
+		if t.opt.Update && result.Diff != "" {
+			result.Want, result.Diff = result.Got, ""
+			changed = append(changed, result.Case)
+		}
+		t.report.Results = append(t.report.Results, result)
+	}
+	t.report.Updated += len(changed)
+	return update(path, data, changed)
+}
+
+// policyFor finds the policy of the cases in a directory.
+func (t *tester) policyFor(dir string) (*underTest, error) {
+	for at := dir; ; at = filepath.Dir(at) {
+		path := filepath.Join(at, FileName)
+		if _, err := os.Stat(path); err == nil {
+			p := t.read(path)
+			return p, p.err
+		}
+		if at == filepath.Clean(t.root) || at == filepath.Dir(at) {
+			return nil, fmt.Errorf("%s: no %s here or above", dir, FileName)
+		}
+	}
+}
+
+func (t *tester) read(path string) *underTest {
+	if p := t.policies[path]; p != nil {
+		return p
+	}
+	p := &underTest{touched: map[patterns.Source]bool{}}
+	p.spec, p.err = ReadFile(path)
+	if p.err == nil {
+		p.rules = p.spec.all()
+	}
+	t.policies[path] = p
+	t.order = append(t.order, p)
+	return p
+}
+
+// all lists the rules of a policy, also the granular ones.
+func (s *Spec) all() []Item {
+	var items []Item
+	for _, list := range [][]Item{s.Allow, s.Ask, s.Deny} {
+		items = append(items, list...)
+	}
+	for i, r := range s.Rules {
+		items = append(items, Item{Text: fmt.Sprintf("rules[%d] (%s)", i, r.Action), Source: r.Source})
+	}
+	return items
+}
+
+func (p *underTest) untouched() []Item {
+	var items []Item
+	for _, item := range p.rules {
+		if !p.touched[item.Source] {
+			items = append(items, item)
+		}
+	}
+	return items
+}
+
+// run decides one case.
+func (p *underTest) run(c Case) (Result, error) {
+	set := c.Setting.or(Setting{})
+	place, err := set.place()
+	if err != nil {
+		return Result{}, fmt.Errorf("%s:%d: %w", c.File, c.Line, err)
+	}
+	spec := &Spec{}
+	spec.Add(p.spec)
+	if c.With != nil {
+		spec.Add(c.With)
+	}
+	compiled, session, _, err := spec.Compile(place)
+	if err != nil {
+		return Result{}, fmt.Errorf("%s:%d: the policy does not load: %w", c.File, c.Line, err)
+	}
+	use := permission.ToolUse{Tool: c.Tool, Input: c.Input, Dir: place.Workspace, Dialect: dialect(set.Shell)}
+	var trace permission.Trace
+	d := permission.Evaluate(compiled, session, &use, set.fake(), &trace)
+	p.touch(&trace)
+	got := Expectation{Behavior: d.Behavior.String(), Layer: d.Layer.String(), Rule: d.Rule}
+	return Result{Case: c, Got: got, Reason: d.Reason, Diff: difference(c.Want, got)}, nil
+}
+
+func difference(want, got Expectation) string {
+	if want == (Expectation{}) {
+		return fmt.Sprintf("nothing is expected; the decision is %q\n", got)
+	}
+	return cmp.Diff(want, got.given(want))
+}
+
+func (p *underTest) touch(trace *permission.Trace) {
+	p.touched[trace.Wall.Source] = true
+	for _, action := range trace.Actions {
+		for _, step := range action.Steps {
+			p.touched[step.Source] = true
+		}
+	}
+}
+
+// update writes the changed expectations into a file of cases, if they then
+// read as they should.
+func update(path string, data []byte, changed []Case) error {
+	if len(changed) == 0 {
+		return nil
+	}
+	next := rewrite(data, changed)
+	if err := reads(next, path, data, changed); err != nil {
+		return err
+	}
+	return replace(path, next)
+}
+
+// reads checks that the text that is to be written has the expectations that
+// it should, and the same cases.
+func reads(next []byte, path string, data []byte, changed []Case) error {
+	before, err := ParseCases(data, path)
+	if err != nil {
+		return err
+	}
+	byStart := map[int]Expectation{}
+	for _, c := range changed {
+		byStart[c.start] = c.Want
+	}
+	after, err := ParseCases(next, path)
+	ok := err == nil && len(after) == len(before)
+	for i := 0; ok && i < len(before); i++ {
+		want, isNew := byStart[before[i].start]
+		if !isNew {
+			want = before[i].Want
+		}
+		ok = after[i].Want == want && after[i].Tool == before[i].Tool && bytes.Equal(after[i].Input, before[i].Input)
+	}
+	if !ok {
+		return fmt.Errorf("%s: cannot put the expectations into this form of the file; write cases as [[case]] with an expect line each", path)
+	}
+	return nil
+}
+
+// replace writes a file anew in one step.
+func replace(path string, data []byte) error {
+	mode := fs.FileMode(0o644)
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".cases-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name()) // gone after the rename
+	_, err = tmp.Write(data)
+	if err = errors.Join(err, tmp.Chmod(mode), tmp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), path)
+}
+
+// Text writes the report for a person: each failure with its place and diff
+// (-want +got), and a line of totals.
+func (r *Report) Text(coverage bool) string {
+	var b strings.Builder
+	for _, f := range r.Failed() {
+		fmt.Fprintf(&b, "FAIL %s:%d: %s\n%s     reason: %s\n\n", f.File, f.Line, f.Name, indent(f.Diff), f.Reason)
+	}
+	if coverage {
+		for _, item := range r.Untouched {
+			fmt.Fprintf(&b, "untouched %s\n", at(item.Source, errors.New(item.Text)))
+		}
+		fmt.Fprintf(&b, "rules: %d of %d answer in some case\n", r.Rules-len(r.Untouched), r.Rules)
+	}
+	failed := len(r.Failed())
+	fmt.Fprintf(&b, "cases: %d passed, %d failed", len(r.Results)-failed, failed)
+	if r.Updated > 0 {
+		fmt.Fprintf(&b, ", %d expectations written", r.Updated)
+	}
+	return b.String() + "\n"
+}
+
+func indent(text string) string {
+	return "     " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n     ") + "\n"
+}

@@ -1,0 +1,45 @@
+package policy
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// inputFields are the fields of a tool's input that a text can stand for.
+var inputFields = map[string]string{
+	"Bash": "command", "Monitor": "command", "SlashCommand": "command",
+	"Read": "file_path", "Edit": "file_path", "MultiEdit": "file_path", "Write": "file_path",
+	"NotebookRead": "notebook_path", "NotebookEdit": "notebook_path",
+	"LS": "path", "Grep": "path", "Glob": "path",
+	"WebFetch": "url", "WebSearch": "query", "Skill": "skill", "Task": "subagent_type", "Agent": "subagent_type",
+}
+
+// parseUse reads a tool use in its short form: "Bash(rm -rf x)", or only the
+// name of a tool, whose input is then empty. The text stands for the command,
+// path, URL or name that the tool is asked for, and ends at the last ")".
+func parseUse(short string) (tool string, input json.RawMessage, err error) {
+	name, rest, hasText := strings.Cut(short, "(")
+	switch {
+	case name == "" || strings.ContainsFunc(name, notName):
+		return "", nil, fmt.Errorf("tool use %q: write Tool(text), as in Bash(ls -l) or Read(/etc/passwd)", short)
+	case !hasText:
+		return name, json.RawMessage("{}"), nil
+	case !strings.HasSuffix(rest, ")"):
+		return "", nil, fmt.Errorf("tool use %q: no ) at the end", short)
+	}
+	return textUse(name, strings.TrimSuffix(rest, ")"))
+}
+
+func notName(r rune) bool {
+	return r != '_' && r != '-' && (r < '0' || '9' < r) && (r < 'A' || 'Z' < r) && (r < 'a' || 'z' < r)
+}
+
+func textUse(tool, text string) (string, json.RawMessage, error) {
+	field := inputFields[tool]
+	if field == "" {
+		return "", nil, fmt.Errorf("tool use %s(...): a text says nothing about this tool; give its whole input", tool)
+	}
+	input, err := json.Marshal(map[string]string{field: text})
+	return tool, input, err
+}
