@@ -19,548 +19,676 @@ func builtin(name string) *Program {
 		return &programs[4]
 	case "caller":
 		return &programs[5]
-	case "alias":
+	case "ack":
 		return &programs[6]
-	case "arch":
+	case "ag":
 		return &programs[7]
-	case "whoami":
+	case "alias":
 		return &programs[8]
-	case "logname":
+	case "apropos":
 		return &programs[9]
-	case "users":
+	case "whatis":
 		return &programs[10]
-	case "groups":
+	case "arch":
 		return &programs[11]
-	case "yes":
+	case "whoami":
 		return &programs[12]
-	case "sleep":
+	case "logname":
 		return &programs[13]
-	case "factor":
+	case "users":
 		return &programs[14]
-	case "autoload":
+	case "groups":
 		return &programs[15]
-	case "b2sum":
+	case "yes":
 		return &programs[16]
-	case "md5sum":
+	case "sleep":
 		return &programs[17]
-	case "sha1sum":
+	case "factor":
 		return &programs[18]
-	case "sha224sum":
+	case "autoload":
 		return &programs[19]
-	case "sha256sum":
+	case "awk":
 		return &programs[20]
-	case "sha384sum":
+	case "gawk":
 		return &programs[21]
-	case "sha512sum":
+	case "mawk":
 		return &programs[22]
-	case "shasum":
+	case "nawk":
 		return &programs[23]
-	case "md5":
+	case "original-awk":
 		return &programs[24]
-	case "base64":
+	case "goawk":
 		return &programs[25]
-	case "base32":
+	case "b2sum":
 		return &programs[26]
-	case "basenc":
+	case "md5sum":
 		return &programs[27]
-	case "basename":
+	case "sha1sum":
 		return &programs[28]
-	case "bg":
+	case "sha224sum":
 		return &programs[29]
-	case "fg":
+	case "sha256sum":
 		return &programs[30]
-	case "bind":
+	case "sha384sum":
 		return &programs[31]
-	case "break":
+	case "sha512sum":
 		return &programs[32]
-	case "continue":
+	case "shasum":
 		return &programs[33]
-	case "shift":
+	case "md5":
 		return &programs[34]
-	case "logout":
+	case "base64":
 		return &programs[35]
-	case "builtin":
+	case "base32":
 		return &programs[36]
-	case "busybox":
+	case "basenc":
 		return &programs[37]
-	case "toybox":
+	case "basename":
 		return &programs[38]
-	case "caffeinate":
+	case "bat":
 		return &programs[39]
-	case "capsh":
+	case "batcat":
 		return &programs[40]
-	case "cat":
+	case "bg":
 		return &programs[41]
-	case "catchsegv":
+	case "fg":
 		return &programs[42]
-	case "fakeroot":
+	case "bind":
 		return &programs[43]
-	case "eatmydata":
+	case "break":
 		return &programs[44]
-	case "dbus-run-session":
+	case "continue":
 		return &programs[45]
-	case "torsocks":
+	case "shift":
 		return &programs[46]
-	case "torify":
+	case "logout":
 		return &programs[47]
-	case "unbuffer":
+	case "builtin":
 		return &programs[48]
-	case "noglob":
+	case "busybox":
 		return &programs[49]
-	case "nocorrect":
+	case "toybox":
 		return &programs[50]
-	case "chronic":
+	case "caffeinate":
 		return &programs[51]
-	case "ifne":
+	case "capsh":
 		return &programs[52]
-	case "tini":
+	case "cat":
 		return &programs[53]
-	case "dumb-init":
+	case "catchsegv":
 		return &programs[54]
-	case "with-contenv":
+	case "fakeroot":
 		return &programs[55]
-	case "cd":
+	case "eatmydata":
 		return &programs[56]
-	case "chdir":
+	case "dbus-run-session":
 		return &programs[57]
-	case "chcon":
+	case "torsocks":
 		return &programs[58]
-	case "chgrp":
+	case "torify":
 		return &programs[59]
-	case "chmod":
+	case "unbuffer":
 		return &programs[60]
-	case "chown":
+	case "noglob":
 		return &programs[61]
-	case "chpst":
+	case "nocorrect":
 		return &programs[62]
-	case "chroot":
+	case "chronic":
 		return &programs[63]
-	case "chrt":
+	case "ifne":
 		return &programs[64]
-	case "cksum":
+	case "tini":
 		return &programs[65]
-	case "sum":
+	case "dumb-init":
 		return &programs[66]
-	case "comm":
+	case "with-contenv":
 		return &programs[67]
-	case "command":
+	case "cd":
 		return &programs[68]
-	case "compgen":
+	case "chdir":
 		return &programs[69]
-	case "complete":
+	case "chcon":
 		return &programs[70]
-	case "compopt":
+	case "chgrp":
 		return &programs[71]
-	case "cp":
+	case "chmod":
 		return &programs[72]
-	case "cross-env":
+	case "chown":
 		return &programs[73]
-	case "cross-env-shell":
+	case "chpst":
 		return &programs[74]
-	case "csplit":
+	case "chroot":
 		return &programs[75]
-	case "cut":
+	case "chrt":
 		return &programs[76]
-	case "date":
+	case "cksum":
 		return &programs[77]
-	case "dd":
+	case "sum":
 		return &programs[78]
-	case "declare":
+	case "cmp":
 		return &programs[79]
-	case "typeset":
+	case "colrm":
 		return &programs[80]
-	case "local":
+	case "column":
 		return &programs[81]
-	case "readonly":
+	case "comm":
 		return &programs[82]
-	case "integer":
+	case "command":
 		return &programs[83]
-	case "float":
+	case "compgen":
 		return &programs[84]
-	case "df":
+	case "complete":
 		return &programs[85]
-	case "dir":
+	case "compopt":
 		return &programs[86]
-	case "vdir":
+	case "cp":
 		return &programs[87]
-	case "dircolors":
+	case "cross-env":
 		return &programs[88]
-	case "direnv":
+	case "cross-env-shell":
 		return &programs[89]
-	case "dirname":
+	case "csplit":
 		return &programs[90]
-	case "dirs":
+	case "cut":
 		return &programs[91]
-	case "disown":
+	case "date":
 		return &programs[92]
-	case "doas":
+	case "dd":
 		return &programs[93]
-	case "dotenv":
+	case "declare":
 		return &programs[94]
-	case "du":
+	case "typeset":
 		return &programs[95]
-	case "echo":
+	case "local":
 		return &programs[96]
-	case "emulate":
+	case "readonly":
 		return &programs[97]
-	case "enable":
+	case "integer":
 		return &programs[98]
-	case "entr":
+	case "float":
 		return &programs[99]
-	case "env":
+	case "df":
 		return &programs[100]
-	case "eval":
+	case "diff":
 		return &programs[101]
-	case "exec":
+	case "colordiff":
 		return &programs[102]
-	case "exit":
+	case "gdiff":
 		return &programs[103]
-	case "return":
+	case "diff3":
 		return &programs[104]
-	case "bye":
+	case "diffstat":
 		return &programs[105]
-	case "expand":
+	case "dir":
 		return &programs[106]
-	case "unexpand":
+	case "vdir":
 		return &programs[107]
-	case "expect":
+	case "dircolors":
 		return &programs[108]
-	case "export":
+	case "direnv":
 		return &programs[109]
-	case "expr":
+	case "dirname":
 		return &programs[110]
-	case "faketime":
+	case "dirs":
 		return &programs[111]
-	case "fc":
+	case "disown":
 		return &programs[112]
-	case "r":
+	case "doas":
 		return &programs[113]
-	case "firejail":
+	case "dos2unix":
 		return &programs[114]
-	case "flock":
+	case "unix2dos":
 		return &programs[115]
-	case "fmt":
+	case "mac2unix":
 		return &programs[116]
-	case "fold":
+	case "dotenv":
 		return &programs[117]
-	case "getconf":
+	case "du":
 		return &programs[118]
-	case "getopts":
+	case "echo":
 		return &programs[119]
-	case "gosu":
+	case "emulate":
 		return &programs[120]
-	case "su-exec":
+	case "enable":
 		return &programs[121]
-	case "setuidgid":
+	case "entr":
 		return &programs[122]
-	case "gtime":
+	case "env":
 		return &programs[123]
-	case "hash":
+	case "envsubst":
 		return &programs[124]
-	case "head":
+	case "eval":
 		return &programs[125]
-	case "help":
+	case "exec":
 		return &programs[126]
-	case "history":
+	case "exit":
 		return &programs[127]
-	case "hostid":
+	case "return":
 		return &programs[128]
-	case "hostname":
+	case "bye":
 		return &programs[129]
-	case "hyperfine":
+	case "expand":
 		return &programs[130]
-	case "id":
+	case "unexpand":
 		return &programs[131]
-	case "install":
+	case "expect":
 		return &programs[132]
-	case "ginstall":
+	case "export":
 		return &programs[133]
-	case "ionice":
+	case "expr":
 		return &programs[134]
-	case "jobs":
+	case "faketime":
 		return &programs[135]
-	case "join":
+	case "fc":
 		return &programs[136]
-	case "kill":
+	case "r":
 		return &programs[137]
-	case "ld-linux-x86-64.so.2":
+	case "fd":
 		return &programs[138]
-	case "ld-linux.so.2":
+	case "fdfind":
 		return &programs[139]
-	case "ld-linux-aarch64.so.1":
+	case "firejail":
 		return &programs[140]
-	case "ld-linux-armhf.so.3":
+	case "flock":
 		return &programs[141]
-	case "ld-musl-x86_64.so.1":
+	case "fmt":
 		return &programs[142]
-	case "ld.so":
+	case "fold":
 		return &programs[143]
-	case "let":
+	case "fzf":
 		return &programs[144]
-	case "link":
+	case "getconf":
 		return &programs[145]
-	case "linux32":
+	case "getopts":
 		return &programs[146]
-	case "linux64":
+	case "gosu":
 		return &programs[147]
-	case "i386":
+	case "su-exec":
 		return &programs[148]
-	case "x86_64":
+	case "setuidgid":
 		return &programs[149]
-	case "uname26":
+	case "grep":
 		return &programs[150]
-	case "ln":
+	case "egrep":
 		return &programs[151]
-	case "ls":
+	case "fgrep":
 		return &programs[152]
-	case "gls":
+	case "rgrep":
 		return &programs[153]
-	case "ltrace":
+	case "ggrep":
 		return &programs[154]
-	case "mapfile":
+	case "zgrep":
 		return &programs[155]
-	case "readarray":
+	case "zegrep":
 		return &programs[156]
-	case "mkdir":
+	case "zfgrep":
 		return &programs[157]
-	case "mkfifo":
+	case "bzgrep":
 		return &programs[158]
-	case "mknod":
+	case "xzgrep":
 		return &programs[159]
-	case "mktemp":
+	case "pcregrep":
 		return &programs[160]
-	case "mv":
+	case "pcre2grep":
 		return &programs[161]
-	case "nice":
+	case "gtime":
 		return &programs[162]
-	case "nl":
+	case "hash":
 		return &programs[163]
-	case "nohup":
+	case "head":
 		return &programs[164]
-	case "nproc":
+	case "help":
 		return &programs[165]
-	case "nsenter":
+	case "hexdump":
 		return &programs[166]
-	case "numactl":
+	case "hd":
 		return &programs[167]
-	case "numfmt":
+	case "history":
 		return &programs[168]
-	case "od":
+	case "hostid":
 		return &programs[169]
-	case "god":
+	case "hostname":
 		return &programs[170]
-	case "parallel":
+	case "hyperfine":
 		return &programs[171]
-	case "paste":
+	case "iconv":
 		return &programs[172]
-	case "pathchk":
+	case "id":
 		return &programs[173]
-	case "perf":
+	case "install":
 		return &programs[174]
-	case "pinky":
+	case "ginstall":
 		return &programs[175]
-	case "finger":
+	case "ionice":
 		return &programs[176]
-	case "pkexec":
+	case "jobs":
 		return &programs[177]
-	case "popd":
+	case "join":
 		return &programs[178]
-	case "pr":
+	case "jq":
 		return &programs[179]
-	case "print":
+	case "gojq":
 		return &programs[180]
-	case "printenv":
+	case "jaq":
 		return &programs[181]
-	case "printf":
+	case "kill":
 		return &programs[182]
-	case "prlimit":
+	case "ld-linux-x86-64.so.2":
 		return &programs[183]
-	case "proot":
+	case "ld-linux.so.2":
 		return &programs[184]
-	case "bwrap":
+	case "ld-linux-aarch64.so.1":
 		return &programs[185]
-	case "proxychains4":
+	case "ld-linux-armhf.so.3":
 		return &programs[186]
-	case "proxychains":
+	case "ld-musl-x86_64.so.1":
 		return &programs[187]
-	case "ptx":
+	case "ld.so":
 		return &programs[188]
-	case "pushd":
+	case "less":
 		return &programs[189]
-	case "pwd":
+	case "lessecho":
 		return &programs[190]
-	case "read":
+	case "let":
 		return &programs[191]
-	case "readlink":
+	case "link":
 		return &programs[192]
-	case "realpath":
+	case "linux32":
 		return &programs[193]
-	case "grealpath":
+	case "linux64":
 		return &programs[194]
-	case "rev":
+	case "i386":
 		return &programs[195]
-	case "rlwrap":
+	case "x86_64":
 		return &programs[196]
-	case "rm":
+	case "uname26":
 		return &programs[197]
-	case "grm":
+	case "ln":
 		return &programs[198]
-	case "rmdir":
+	case "look":
 		return &programs[199]
-	case "run0":
+	case "ls":
 		return &programs[200]
-	case "runcon":
+	case "gls":
 		return &programs[201]
-	case "runuser":
+	case "ltrace":
 		return &programs[202]
-	case "script":
+	case "man":
 		return &programs[203]
-	case "scriptreplay":
+	case "mapfile":
 		return &programs[204]
-	case "seq":
+	case "readarray":
 		return &programs[205]
-	case "set":
+	case "mkdir":
 		return &programs[206]
-	case "setarch":
+	case "mkfifo":
 		return &programs[207]
-	case "setopt":
+	case "mknod":
 		return &programs[208]
-	case "unsetopt":
+	case "mktemp":
 		return &programs[209]
-	case "setpriv":
+	case "more":
 		return &programs[210]
-	case "setsid":
+	case "mv":
 		return &programs[211]
-	case "sg":
+	case "nice":
 		return &programs[212]
-	case "shopt":
+	case "nl":
 		return &programs[213]
-	case "shred":
+	case "nohup":
 		return &programs[214]
-	case "shuf":
+	case "nproc":
 		return &programs[215]
-	case "softlimit":
+	case "nsenter":
 		return &programs[216]
-	case "sort":
+	case "numactl":
 		return &programs[217]
-	case "gsort":
+	case "numfmt":
 		return &programs[218]
-	case "source":
+	case "od":
 		return &programs[219]
-	case ".":
+	case "god":
 		return &programs[220]
-	case "split":
+	case "parallel":
 		return &programs[221]
-	case "gsplit":
+	case "paste":
 		return &programs[222]
-	case "ssh-agent":
+	case "patch":
 		return &programs[223]
-	case "start-stop-daemon":
+	case "pathchk":
 		return &programs[224]
-	case "stat":
+	case "perf":
 		return &programs[225]
-	case "stdbuf":
+	case "pinky":
 		return &programs[226]
-	case "strace":
+	case "finger":
 		return &programs[227]
-	case "strings":
+	case "pkexec":
 		return &programs[228]
-	case "stty":
+	case "popd":
 		return &programs[229]
-	case "su":
+	case "pr":
 		return &programs[230]
-	case "sudo":
+	case "print":
 		return &programs[231]
-	case "sudoedit":
+	case "printenv":
 		return &programs[232]
-	case "sync":
+	case "printf":
 		return &programs[233]
-	case "systemd-inhibit":
+	case "prlimit":
 		return &programs[234]
-	case "systemd-nspawn":
+	case "proot":
 		return &programs[235]
-	case "systemd-run":
+	case "bwrap":
 		return &programs[236]
-	case "tac":
+	case "proxychains4":
 		return &programs[237]
-	case "tail":
+	case "proxychains":
 		return &programs[238]
-	case "taskset":
+	case "ptx":
 		return &programs[239]
-	case "tee":
+	case "pushd":
 		return &programs[240]
-	case "sponge":
+	case "pwd":
 		return &programs[241]
-	case "test":
+	case "read":
 		return &programs[242]
-	case "[":
+	case "readlink":
 		return &programs[243]
-	case "time":
+	case "realpath":
 		return &programs[244]
-	case "timeout":
+	case "grealpath":
 		return &programs[245]
-	case "gtimeout":
+	case "rev":
 		return &programs[246]
-	case "touch":
+	case "rg":
 		return &programs[247]
-	case "tr":
+	case "ripgrep":
 		return &programs[248]
-	case "trap":
+	case "rlwrap":
 		return &programs[249]
-	case "truncate":
+	case "rm":
 		return &programs[250]
-	case "tsort":
+	case "grm":
 		return &programs[251]
-	case "tty":
+	case "rmdir":
 		return &programs[252]
-	case "type":
+	case "run0":
 		return &programs[253]
-	case "whence":
+	case "runcon":
 		return &programs[254]
-	case "where":
+	case "runuser":
 		return &programs[255]
-	case "ulimit":
+	case "script":
 		return &programs[256]
-	case "umask":
+	case "scriptreplay":
 		return &programs[257]
-	case "unalias":
+	case "sdiff":
 		return &programs[258]
-	case "uname":
+	case "sed":
 		return &programs[259]
-	case "uniq":
+	case "gsed":
 		return &programs[260]
-	case "guniq":
+	case "seq":
 		return &programs[261]
-	case "unlink":
+	case "set":
 		return &programs[262]
-	case "unset":
+	case "setarch":
 		return &programs[263]
-	case "unshare":
+	case "setopt":
 		return &programs[264]
-	case "uptime":
+	case "unsetopt":
 		return &programs[265]
-	case "valgrind":
+	case "setpriv":
 		return &programs[266]
-	case "w":
+	case "setsid":
 		return &programs[267]
-	case "wait":
+	case "sg":
 		return &programs[268]
-	case "watch":
+	case "shopt":
 		return &programs[269]
-	case "watchexec":
+	case "shred":
 		return &programs[270]
-	case "wc":
+	case "shuf":
 		return &programs[271]
-	case "gwc":
+	case "softlimit":
 		return &programs[272]
-	case "who":
+	case "sort":
 		return &programs[273]
-	case "xargs":
+	case "gsort":
 		return &programs[274]
-	case "xvfb-run":
+	case "source":
 		return &programs[275]
-	case "zmodload":
+	case ".":
 		return &programs[276]
+	case "split":
+		return &programs[277]
+	case "gsplit":
+		return &programs[278]
+	case "ssh-agent":
+		return &programs[279]
+	case "start-stop-daemon":
+		return &programs[280]
+	case "stat":
+		return &programs[281]
+	case "stdbuf":
+		return &programs[282]
+	case "strace":
+		return &programs[283]
+	case "strings":
+		return &programs[284]
+	case "stty":
+		return &programs[285]
+	case "su":
+		return &programs[286]
+	case "sudo":
+		return &programs[287]
+	case "sudoedit":
+		return &programs[288]
+	case "sync":
+		return &programs[289]
+	case "systemd-inhibit":
+		return &programs[290]
+	case "systemd-nspawn":
+		return &programs[291]
+	case "systemd-run":
+		return &programs[292]
+	case "tac":
+		return &programs[293]
+	case "tail":
+		return &programs[294]
+	case "taskset":
+		return &programs[295]
+	case "tee":
+		return &programs[296]
+	case "sponge":
+		return &programs[297]
+	case "test":
+		return &programs[298]
+	case "[":
+		return &programs[299]
+	case "time":
+		return &programs[300]
+	case "timeout":
+		return &programs[301]
+	case "gtimeout":
+		return &programs[302]
+	case "touch":
+		return &programs[303]
+	case "tr":
+		return &programs[304]
+	case "trap":
+		return &programs[305]
+	case "tree":
+		return &programs[306]
+	case "truncate":
+		return &programs[307]
+	case "tsort":
+		return &programs[308]
+	case "tty":
+		return &programs[309]
+	case "type":
+		return &programs[310]
+	case "whence":
+		return &programs[311]
+	case "where":
+		return &programs[312]
+	case "ulimit":
+		return &programs[313]
+	case "umask":
+		return &programs[314]
+	case "unalias":
+		return &programs[315]
+	case "uname":
+		return &programs[316]
+	case "uniq":
+		return &programs[317]
+	case "guniq":
+		return &programs[318]
+	case "unlink":
+		return &programs[319]
+	case "unset":
+		return &programs[320]
+	case "unshare":
+		return &programs[321]
+	case "uptime":
+		return &programs[322]
+	case "valgrind":
+		return &programs[323]
+	case "w":
+		return &programs[324]
+	case "wait":
+		return &programs[325]
+	case "watch":
+		return &programs[326]
+	case "watchexec":
+		return &programs[327]
+	case "wc":
+		return &programs[328]
+	case "gwc":
+		return &programs[329]
+	case "wdiff":
+		return &programs[330]
+	case "which":
+		return &programs[331]
+	case "whereis":
+		return &programs[332]
+	case "command-not-found":
+		return &programs[333]
+	case "who":
+		return &programs[334]
+	case "xargs":
+		return &programs[335]
+	case "xmllint":
+		return &programs[336]
+	case "xvfb-run":
+		return &programs[337]
+	case "xxd":
+		return &programs[338]
+	case "yq":
+		return &programs[339]
+	case "zmodload":
+		return &programs[340]
 	}
 	return nil
 }
@@ -572,32 +700,44 @@ var programs = [...]Program{
 	{Name: "times", Style: NoOpts, Safe: true},
 	{Name: "suspend", Style: NoOpts, Safe: true},
 	{Name: "caller", Style: NoOpts, Safe: true},
-	{Name: "alias", Style: POSIX, Options: options0, Special: "alias"},
-	{Name: "arch", Options: options1, Safe: true},
-	{Name: "whoami", Options: options1, Safe: true},
-	{Name: "logname", Options: options1, Safe: true},
-	{Name: "users", Options: options1, Safe: true},
-	{Name: "groups", Options: options1, Safe: true},
-	{Name: "yes", Options: options1, Safe: true},
-	{Name: "sleep", Options: options1, Safe: true},
-	{Name: "factor", Options: options1, Safe: true},
-	{Name: "autoload", Operands: Unread, Options: options2},
-	{Name: "b2sum", Operands: Reads, Options: options3, Safe: true},
-	{Name: "md5sum", Operands: Reads, Options: options3, Safe: true},
-	{Name: "sha1sum", Operands: Reads, Options: options3, Safe: true},
-	{Name: "sha224sum", Operands: Reads, Options: options3, Safe: true},
-	{Name: "sha256sum", Operands: Reads, Options: options3, Safe: true},
-	{Name: "sha384sum", Operands: Reads, Options: options3, Safe: true},
-	{Name: "sha512sum", Operands: Reads, Options: options3, Safe: true},
-	{Name: "shasum", Operands: Reads, Options: options3, Safe: true},
-	{Name: "md5", Operands: Reads, Options: options3, Safe: true},
-	{Name: "base64", Operands: Reads, Options: options4, Safe: true},
-	{Name: "base32", Operands: Reads, Options: options4, Safe: true},
-	{Name: "basenc", Operands: Reads, Options: options4, Safe: true},
-	{Name: "basename", Operands: Names, Options: options5, Safe: true},
+	{Name: "ack", Operands: PatternTree, Options: options0},
+	{Name: "ag", Operands: PatternTree, Options: options1},
+	{Name: "alias", Style: POSIX, Options: options2, Special: "alias"},
+	{Name: "apropos", Options: options3},
+	{Name: "whatis", Options: options3},
+	{Name: "arch", Options: options4, Safe: true},
+	{Name: "whoami", Options: options4, Safe: true},
+	{Name: "logname", Options: options4, Safe: true},
+	{Name: "users", Options: options4, Safe: true},
+	{Name: "groups", Options: options4, Safe: true},
+	{Name: "yes", Options: options4, Safe: true},
+	{Name: "sleep", Options: options4, Safe: true},
+	{Name: "factor", Options: options4, Safe: true},
+	{Name: "autoload", Operands: Unread, Options: options5},
+	{Name: "awk", Style: POSIX, Operands: Script, Options: options6, Ends: true, Special: "awk"},
+	{Name: "gawk", Style: POSIX, Operands: Script, Options: options6, Ends: true, Special: "awk"},
+	{Name: "mawk", Style: POSIX, Operands: Script, Options: options6, Ends: true, Special: "awk"},
+	{Name: "nawk", Style: POSIX, Operands: Script, Options: options6, Ends: true, Special: "awk"},
+	{Name: "original-awk", Style: POSIX, Operands: Script, Options: options6, Ends: true, Special: "awk"},
+	{Name: "goawk", Style: POSIX, Operands: Script, Options: options6, Ends: true, Special: "awk"},
+	{Name: "b2sum", Operands: Reads, Options: options7, Safe: true},
+	{Name: "md5sum", Operands: Reads, Options: options7, Safe: true},
+	{Name: "sha1sum", Operands: Reads, Options: options7, Safe: true},
+	{Name: "sha224sum", Operands: Reads, Options: options7, Safe: true},
+	{Name: "sha256sum", Operands: Reads, Options: options7, Safe: true},
+	{Name: "sha384sum", Operands: Reads, Options: options7, Safe: true},
+	{Name: "sha512sum", Operands: Reads, Options: options7, Safe: true},
+	{Name: "shasum", Operands: Reads, Options: options7, Safe: true},
+	{Name: "md5", Operands: Reads, Options: options7, Safe: true},
+	{Name: "base64", Operands: Reads, Options: options8, Safe: true},
+	{Name: "base32", Operands: Reads, Options: options8, Safe: true},
+	{Name: "basenc", Operands: Reads, Options: options8, Safe: true},
+	{Name: "basename", Operands: Names, Options: options9, Safe: true},
+	{Name: "bat", Style: Exact, Operands: Reads, Options: options10},
+	{Name: "batcat", Style: Exact, Operands: Reads, Options: options10},
 	{Name: "bg", Safe: true},
 	{Name: "fg", Safe: true},
-	{Name: "bind", Style: POSIX, Operands: Unread, Options: options6},
+	{Name: "bind", Style: POSIX, Operands: Unread, Options: options11},
 	{Name: "break", Style: NoOpts, Safe: true},
 	{Name: "continue", Style: NoOpts, Safe: true},
 	{Name: "shift", Style: NoOpts, Safe: true},
@@ -605,9 +745,9 @@ var programs = [...]Program{
 	{Name: "builtin", Style: POSIX, Operands: RunsArgs, Ends: true, Plain: true, Special: "command"},
 	{Name: "busybox", Style: POSIX, Operands: RunsArgs, Ends: true, Special: "busybox"},
 	{Name: "toybox", Style: POSIX, Operands: RunsArgs, Ends: true, Special: "busybox"},
-	{Name: "caffeinate", Operands: RunsArgs, Options: options7, Ends: true},
-	{Name: "capsh", Style: POSIX, Operands: ShellArgs, Options: options8, Stdin: true},
-	{Name: "cat", Operands: Reads, Options: options9, Safe: true},
+	{Name: "caffeinate", Operands: RunsArgs, Options: options12, Ends: true},
+	{Name: "capsh", Style: POSIX, Operands: ShellArgs, Options: options13, Stdin: true},
+	{Name: "cat", Operands: Reads, Options: options14, Safe: true},
 	{Name: "catchsegv", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "fakeroot", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "eatmydata", Style: POSIX, Operands: RunsArgs, Ends: true},
@@ -622,240 +762,456 @@ var programs = [...]Program{
 	{Name: "tini", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "dumb-init", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "with-contenv", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "cd", Style: POSIX, Operands: Names, Options: options10, Safe: true, Special: "cd"},
-	{Name: "chdir", Style: POSIX, Operands: Names, Options: options10, Safe: true, Special: "cd"},
-	{Name: "chcon", Operands: ModeOutputs, Options: options11},
-	{Name: "chgrp", Operands: ModeOutputs, Options: options12},
-	{Name: "chmod", Operands: ModeWrites, Options: options13},
-	{Name: "chown", Operands: ModeOutputs, Options: options14},
-	{Name: "chpst", Style: POSIX, Operands: RunsArgs, Options: options15, Ends: true},
-	{Name: "chroot", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options16, Ends: true, Stdin: true},
-	{Name: "chrt", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options17, Ends: true},
-	{Name: "cksum", Operands: Reads, Options: options18, Safe: true},
-	{Name: "sum", Operands: Reads, Options: options18, Safe: true},
-	{Name: "comm", Operands: Reads, Options: options19, Safe: true},
-	{Name: "command", Style: POSIX, Operands: RunsArgs, Options: options20, Ends: true, Plain: true, Special: "command"},
-	{Name: "compgen", Style: POSIX, Operands: Unread, Options: options21, Special: "compgen"},
-	{Name: "complete", Style: POSIX, Operands: Unread, Options: options22, Special: "complete"},
-	{Name: "compopt", Style: POSIX, Options: options23},
-	{Name: "cp", Operands: Copy, Options: options24},
+	{Name: "cd", Style: POSIX, Operands: Names, Options: options15, Safe: true, Special: "cd"},
+	{Name: "chdir", Style: POSIX, Operands: Names, Options: options15, Safe: true, Special: "cd"},
+	{Name: "chcon", Operands: ModeOutputs, Options: options16},
+	{Name: "chgrp", Operands: ModeOutputs, Options: options17},
+	{Name: "chmod", Operands: ModeWrites, Options: options18},
+	{Name: "chown", Operands: ModeOutputs, Options: options19},
+	{Name: "chpst", Style: POSIX, Operands: RunsArgs, Options: options20, Ends: true},
+	{Name: "chroot", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options21, Ends: true, Stdin: true},
+	{Name: "chrt", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options22, Ends: true},
+	{Name: "cksum", Operands: Reads, Options: options23, Safe: true},
+	{Name: "sum", Operands: Reads, Options: options23, Safe: true},
+	{Name: "cmp", Operands: Reads, Options: options24, Safe: true},
+	{Name: "colrm", Options: options25, Safe: true},
+	{Name: "column", Operands: Reads, Options: options26, Safe: true},
+	{Name: "comm", Operands: Reads, Options: options27, Safe: true},
+	{Name: "command", Style: POSIX, Operands: RunsArgs, Options: options28, Ends: true, Plain: true, Special: "command"},
+	{Name: "compgen", Style: POSIX, Operands: Unread, Options: options29, Special: "compgen"},
+	{Name: "complete", Style: POSIX, Operands: Unread, Options: options30, Special: "complete"},
+	{Name: "compopt", Style: POSIX, Options: options31},
+	{Name: "cp", Operands: Copy, Options: options32},
 	{Name: "cross-env", Style: POSIX, Operands: RunsArgs, Ends: true, Assigns: true},
 	{Name: "cross-env-shell", Style: POSIX, Operands: RunsArgs, Ends: true, Assigns: true},
-	{Name: "csplit", Operands: Reads, Options: options25, Here: true},
-	{Name: "cut", Operands: Reads, Options: options26, Safe: true},
-	{Name: "date", Options: options27},
-	{Name: "dd", Style: NoOpts, Options: options28, Special: "dd"},
-	{Name: "declare", Style: POSIX, Operands: Assigns, Options: options29, Special: "declare"},
-	{Name: "typeset", Style: POSIX, Operands: Assigns, Options: options29, Special: "declare"},
-	{Name: "local", Style: POSIX, Operands: Assigns, Options: options29, Special: "declare"},
-	{Name: "readonly", Style: POSIX, Operands: Assigns, Options: options29, Special: "declare"},
-	{Name: "integer", Style: POSIX, Operands: Assigns, Options: options29, Special: "declare"},
-	{Name: "float", Style: POSIX, Operands: Assigns, Options: options29, Special: "declare"},
-	{Name: "df", Operands: Names, Options: options30, Safe: true},
-	{Name: "dir", Operands: Names, Options: options31, Safe: true},
-	{Name: "vdir", Operands: Names, Options: options31, Safe: true},
-	{Name: "dircolors", Operands: Reads, Options: options32, Safe: true},
-	{Name: "direnv", Operands: Unread, Subs: subs34},
-	{Name: "dirname", Operands: Names, Options: options35, Safe: true},
-	{Name: "dirs", Style: POSIX, Options: options36, Safe: true},
-	{Name: "disown", Style: POSIX, Options: options37},
-	{Name: "doas", Style: POSIX, Operands: RunsArgs, Options: options38, Ends: true},
-	{Name: "dotenv", Style: POSIX, Operands: RunsArgs, Options: options39, Ends: true},
-	{Name: "du", Operands: Names, Options: options40, Safe: true},
+	{Name: "csplit", Operands: Reads, Options: options33, Here: true},
+	{Name: "cut", Operands: Reads, Options: options34, Safe: true},
+	{Name: "date", Options: options35},
+	{Name: "dd", Style: NoOpts, Options: options25, Special: "dd"},
+	{Name: "declare", Style: POSIX, Operands: Assigns, Options: options36, Special: "declare"},
+	{Name: "typeset", Style: POSIX, Operands: Assigns, Options: options36, Special: "declare"},
+	{Name: "local", Style: POSIX, Operands: Assigns, Options: options36, Special: "declare"},
+	{Name: "readonly", Style: POSIX, Operands: Assigns, Options: options36, Special: "declare"},
+	{Name: "integer", Style: POSIX, Operands: Assigns, Options: options36, Special: "declare"},
+	{Name: "float", Style: POSIX, Operands: Assigns, Options: options36, Special: "declare"},
+	{Name: "df", Operands: Names, Options: options37, Safe: true},
+	{Name: "diff", Operands: Reads, Options: options38, Safe: true},
+	{Name: "colordiff", Operands: Reads, Options: options38, Safe: true},
+	{Name: "gdiff", Operands: Reads, Options: options38, Safe: true},
+	{Name: "diff3", Operands: Reads, Options: options39},
+	{Name: "diffstat", Operands: Reads, Options: options40},
+	{Name: "dir", Operands: Names, Options: options41, Safe: true},
+	{Name: "vdir", Operands: Names, Options: options41, Safe: true},
+	{Name: "dircolors", Operands: Reads, Options: options42, Safe: true},
+	{Name: "direnv", Operands: Unread, Subs: subs44},
+	{Name: "dirname", Operands: Names, Options: options45, Safe: true},
+	{Name: "dirs", Style: POSIX, Options: options46, Safe: true},
+	{Name: "disown", Style: POSIX, Options: options47},
+	{Name: "doas", Style: POSIX, Operands: RunsArgs, Options: options48, Ends: true},
+	{Name: "dos2unix", Operands: Outputs, Options: options49},
+	{Name: "unix2dos", Operands: Outputs, Options: options49},
+	{Name: "mac2unix", Operands: Outputs, Options: options49},
+	{Name: "dotenv", Style: POSIX, Operands: RunsArgs, Options: options50, Ends: true},
+	{Name: "du", Operands: Names, Options: options51, Safe: true},
 	{Name: "echo", Style: NoOpts, Safe: true},
-	{Name: "emulate", Style: POSIX, Operands: Unread, Options: options41},
-	{Name: "enable", Style: POSIX, Operands: Unread, Options: options42, Special: "enable"},
-	{Name: "entr", Style: POSIX, Operands: RunsArgs, Options: options43, Ends: true},
-	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options44, Ends: true, Assigns: true, Special: "env"},
+	{Name: "emulate", Style: POSIX, Operands: Unread, Options: options52},
+	{Name: "enable", Style: POSIX, Operands: Unread, Options: options53, Special: "enable"},
+	{Name: "entr", Style: POSIX, Operands: RunsArgs, Options: options54, Ends: true},
+	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options55, Ends: true, Assigns: true, Special: "env"},
+	{Name: "envsubst", Options: options56, Safe: true},
 	{Name: "eval", Style: NoOpts, Operands: RunsText, Ends: true, Special: "eval"},
-	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options45, Ends: true, Special: "exec"},
+	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options57, Ends: true, Special: "exec"},
 	{Name: "exit", Style: NoOpts, Safe: true, Special: "exit"},
 	{Name: "return", Style: NoOpts, Safe: true, Special: "exit"},
 	{Name: "bye", Style: NoOpts, Safe: true, Special: "exit"},
-	{Name: "expand", Operands: Reads, Options: options46, Safe: true},
-	{Name: "unexpand", Operands: Reads, Options: options46, Safe: true},
-	{Name: "expect", Style: POSIX, Operands: Script, Options: options47, Ends: true, Stdin: true},
-	{Name: "export", Style: POSIX, Operands: Assigns, Options: options48, Special: "declare"},
+	{Name: "expand", Operands: Reads, Options: options58, Safe: true},
+	{Name: "unexpand", Operands: Reads, Options: options58, Safe: true},
+	{Name: "expect", Style: POSIX, Operands: Script, Options: options59, Ends: true, Stdin: true},
+	{Name: "export", Style: POSIX, Operands: Assigns, Options: options60, Special: "declare"},
 	{Name: "expr", Style: NoOpts, Safe: true},
-	{Name: "faketime", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options49, Ends: true},
-	{Name: "fc", Style: POSIX, Operands: RunsText, Options: options50, Ends: true, Special: "fc"},
-	{Name: "r", Style: POSIX, Operands: RunsText, Options: options50, Ends: true, Special: "fc"},
+	{Name: "faketime", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options61, Ends: true},
+	{Name: "fc", Style: POSIX, Operands: RunsText, Options: options62, Ends: true, Special: "fc"},
+	{Name: "r", Style: POSIX, Operands: RunsText, Options: options62, Ends: true, Special: "fc"},
+	{Name: "fd", Style: Exact, Options: options63},
+	{Name: "fdfind", Style: Exact, Options: options63},
 	{Name: "firejail", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options51},
-	{Name: "fmt", Operands: Reads, Options: options52, Safe: true},
-	{Name: "fold", Operands: Reads, Options: options53, Safe: true},
-	{Name: "getconf", Options: options54, Safe: true},
+	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options64},
+	{Name: "fmt", Operands: Reads, Options: options65, Safe: true},
+	{Name: "fold", Operands: Reads, Options: options66, Safe: true},
+	{Name: "fzf", Options: options67},
+	{Name: "getconf", Options: options68, Safe: true},
 	{Name: "getopts", Style: POSIX, Operands: Assigns, Special: "getopts"},
 	{Name: "gosu", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
 	{Name: "su-exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
 	{Name: "setuidgid", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
-	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Options: options55, Ends: true, Plain: true},
-	{Name: "hash", Style: POSIX, Operands: Names, Options: options56, Special: "hash"},
-	{Name: "head", Operands: Reads, Options: options57, Safe: true},
-	{Name: "help", Style: POSIX, Options: options58, Safe: true},
-	{Name: "history", Style: POSIX, Operands: Unread, Options: options59, Special: "history"},
-	{Name: "hostid", Options: options28, Safe: true},
-	{Name: "hostname", Operands: Unread, Options: options60},
-	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options61},
-	{Name: "id", Options: options62, Safe: true},
-	{Name: "install", Operands: Copy, Options: options63},
-	{Name: "ginstall", Operands: Copy, Options: options63},
-	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options64, Ends: true},
-	{Name: "jobs", Style: POSIX, Options: options65, Special: "jobs"},
-	{Name: "join", Operands: Reads, Options: options66, Safe: true},
-	{Name: "kill", Style: Dash, Options: options67, Safe: true, Special: "kill"},
-	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options68, Ends: true},
-	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options68, Ends: true},
-	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options68, Ends: true},
-	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options68, Ends: true},
-	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options68, Ends: true},
-	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options68, Ends: true},
+	{Name: "grep", Operands: PatternReads, Options: options69, Safe: true},
+	{Name: "egrep", Operands: PatternReads, Options: options69, Safe: true},
+	{Name: "fgrep", Operands: PatternReads, Options: options69, Safe: true},
+	{Name: "rgrep", Operands: PatternReads, Options: options69, Safe: true},
+	{Name: "ggrep", Operands: PatternReads, Options: options69, Safe: true},
+	{Name: "zgrep", Operands: PatternReads, Options: options69, Safe: true},
+	{Name: "zegrep", Operands: PatternReads, Options: options69, Safe: true},
+	{Name: "zfgrep", Operands: PatternReads, Options: options69, Safe: true},
+	{Name: "bzgrep", Operands: PatternReads, Options: options69, Safe: true},
+	{Name: "xzgrep", Operands: PatternReads, Options: options69, Safe: true},
+	{Name: "pcregrep", Operands: PatternReads, Options: options69, Safe: true},
+	{Name: "pcre2grep", Operands: PatternReads, Options: options69, Safe: true},
+	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Options: options70, Ends: true, Plain: true},
+	{Name: "hash", Style: POSIX, Operands: Names, Options: options71, Special: "hash"},
+	{Name: "head", Operands: Reads, Options: options72, Safe: true},
+	{Name: "help", Style: POSIX, Options: options73, Safe: true},
+	{Name: "hexdump", Operands: Reads, Options: options74, Safe: true},
+	{Name: "hd", Operands: Reads, Options: options74, Safe: true},
+	{Name: "history", Style: POSIX, Operands: Unread, Options: options75, Special: "history"},
+	{Name: "hostid", Options: options25, Safe: true},
+	{Name: "hostname", Operands: Unread, Options: options76},
+	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options77},
+	{Name: "iconv", Operands: Reads, Options: options78},
+	{Name: "id", Options: options79, Safe: true},
+	{Name: "install", Operands: Copy, Options: options80},
+	{Name: "ginstall", Operands: Copy, Options: options80},
+	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options81, Ends: true},
+	{Name: "jobs", Style: POSIX, Options: options82, Special: "jobs"},
+	{Name: "join", Operands: Reads, Options: options83, Safe: true},
+	{Name: "jq", Operands: PatternReads, Options: options84, Special: "jq"},
+	{Name: "gojq", Operands: PatternReads, Options: options84, Special: "jq"},
+	{Name: "jaq", Operands: PatternReads, Options: options84, Special: "jq"},
+	{Name: "kill", Style: Dash, Options: options85, Safe: true, Special: "kill"},
+	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options86, Ends: true},
+	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options86, Ends: true},
+	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options86, Ends: true},
+	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options86, Ends: true},
+	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options86, Ends: true},
+	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options86, Ends: true},
+	{Name: "less", Operands: Reads, Options: options87},
+	{Name: "lessecho", Operands: Reads, Options: options87},
 	{Name: "let", Style: NoOpts, Special: "let"},
-	{Name: "link", Operands: Copy, Options: options28},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Options: options69, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Options: options69, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Options: options69, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Options: options69, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Options: options69, Ends: true},
-	{Name: "ln", Operands: Copy, Options: options70},
-	{Name: "ls", Operands: Names, Options: options71, Safe: true},
-	{Name: "gls", Operands: Names, Options: options71, Safe: true},
-	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options72, Ends: true},
-	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options73, Special: "mapfile"},
-	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options73, Special: "mapfile"},
-	{Name: "mkdir", Operands: Writes, Options: options74},
-	{Name: "mkfifo", Operands: Outputs, Options: options75},
-	{Name: "mknod", Operands: Outputs, Options: options75},
-	{Name: "mktemp", Operands: Outputs, Options: options76},
-	{Name: "mv", Operands: Move, Options: options77},
-	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options78, Ends: true, Plain: true},
-	{Name: "nl", Operands: Reads, Options: options79, Safe: true},
-	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options28, Ends: true, Plain: true},
-	{Name: "nproc", Options: options80, Safe: true},
-	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options81, Ends: true, Stdin: true},
-	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options82, Ends: true},
-	{Name: "numfmt", Options: options83, Safe: true},
-	{Name: "od", Operands: Reads, Options: options84, Safe: true},
-	{Name: "god", Operands: Reads, Options: options84, Safe: true},
-	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options85, Ends: true, Stdin: true},
-	{Name: "paste", Operands: Reads, Options: options86, Safe: true},
-	{Name: "pathchk", Operands: Names, Options: options87, Safe: true},
-	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs93},
-	{Name: "pinky", Options: options94, Safe: true},
-	{Name: "finger", Options: options94, Safe: true},
-	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options95, Ends: true},
-	{Name: "popd", Style: POSIX, Operands: Names, Options: options96, Safe: true, Special: "popd"},
-	{Name: "pr", Operands: Reads, Options: options97, Safe: true},
-	{Name: "print", Style: POSIX, Options: options98},
-	{Name: "printenv", Options: options99, Safe: true},
-	{Name: "printf", Style: POSIX, Options: options100, Special: "printf"},
-	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options101, Ends: true},
+	{Name: "link", Operands: Copy, Options: options25},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Options: options88, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Options: options88, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Options: options88, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Options: options88, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Options: options88, Ends: true},
+	{Name: "ln", Operands: Copy, Options: options89},
+	{Name: "look", Operands: PatternReads, Options: options90, Safe: true},
+	{Name: "ls", Operands: Names, Options: options91, Safe: true},
+	{Name: "gls", Operands: Names, Options: options91, Safe: true},
+	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options92, Ends: true},
+	{Name: "man", Options: options93},
+	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options94, Special: "mapfile"},
+	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options94, Special: "mapfile"},
+	{Name: "mkdir", Operands: Writes, Options: options95},
+	{Name: "mkfifo", Operands: Outputs, Options: options96},
+	{Name: "mknod", Operands: Outputs, Options: options96},
+	{Name: "mktemp", Operands: Outputs, Options: options97},
+	{Name: "more", Operands: Reads, Options: options98},
+	{Name: "mv", Operands: Move, Options: options99},
+	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options100, Ends: true, Plain: true},
+	{Name: "nl", Operands: Reads, Options: options101, Safe: true},
+	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options25, Ends: true, Plain: true},
+	{Name: "nproc", Options: options102, Safe: true},
+	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options103, Ends: true, Stdin: true},
+	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options104, Ends: true},
+	{Name: "numfmt", Options: options105, Safe: true},
+	{Name: "od", Operands: Reads, Options: options106, Safe: true},
+	{Name: "god", Operands: Reads, Options: options106, Safe: true},
+	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options107, Ends: true, Stdin: true},
+	{Name: "paste", Operands: Reads, Options: options108, Safe: true},
+	{Name: "patch", Operands: InOut, Options: options109, Here: true},
+	{Name: "pathchk", Operands: Names, Options: options110, Safe: true},
+	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs116},
+	{Name: "pinky", Options: options117, Safe: true},
+	{Name: "finger", Options: options117, Safe: true},
+	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options118, Ends: true},
+	{Name: "popd", Style: POSIX, Operands: Names, Options: options119, Safe: true, Special: "popd"},
+	{Name: "pr", Operands: Reads, Options: options120, Safe: true},
+	{Name: "print", Style: POSIX, Options: options121},
+	{Name: "printenv", Options: options122, Safe: true},
+	{Name: "printf", Style: POSIX, Options: options123, Special: "printf"},
+	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options124, Ends: true},
 	{Name: "proot", Style: POSIX, Operands: Unread},
 	{Name: "bwrap", Style: POSIX, Operands: Unread},
-	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options102, Ends: true},
-	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options102, Ends: true},
-	{Name: "ptx", Operands: InOut, Options: options103},
-	{Name: "pushd", Style: POSIX, Operands: Names, Options: options96, Safe: true, Special: "pushd"},
-	{Name: "pwd", Style: POSIX, Options: options104, Safe: true},
-	{Name: "read", Style: POSIX, Operands: Assigns, Options: options105, Special: "read"},
-	{Name: "readlink", Operands: Names, Options: options106, Safe: true},
-	{Name: "realpath", Operands: Names, Options: options107, Safe: true},
-	{Name: "grealpath", Operands: Names, Options: options107, Safe: true},
-	{Name: "rev", Operands: Reads, Options: options108, Safe: true},
-	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options109, Ends: true},
-	{Name: "rm", Operands: Writes, Options: options110},
-	{Name: "grm", Operands: Writes, Options: options110},
-	{Name: "rmdir", Operands: Writes, Options: options111},
-	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options112, Ends: true, Stdin: true},
-	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options113, Ends: true},
-	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options114, Stdin: true},
-	{Name: "script", Operands: Outputs, Options: options115, Here: true},
-	{Name: "scriptreplay", Operands: Reads, Options: options116},
-	{Name: "seq", Options: options117, Safe: true},
-	{Name: "set", Style: POSIX, Options: options118, Special: "set"},
-	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Options: options69, Subs: subs119, Ends: true},
-	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options120},
-	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options120},
-	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options121, Ends: true},
-	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options122, Ends: true},
-	{Name: "sg", Operands: RunsText, Skip: 1, Options: options123, Ends: true},
-	{Name: "shopt", Style: POSIX, Options: options124, Special: "shopt"},
-	{Name: "shred", Operands: Outputs, Options: options125},
-	{Name: "shuf", Operands: Reads, Options: options126},
-	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options127, Ends: true},
-	{Name: "sort", Operands: Reads, Options: options128},
-	{Name: "gsort", Operands: Reads, Options: options128},
+	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options125, Ends: true},
+	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options125, Ends: true},
+	{Name: "ptx", Operands: InOut, Options: options126},
+	{Name: "pushd", Style: POSIX, Operands: Names, Options: options119, Safe: true, Special: "pushd"},
+	{Name: "pwd", Style: POSIX, Options: options127, Safe: true},
+	{Name: "read", Style: POSIX, Operands: Assigns, Options: options128, Special: "read"},
+	{Name: "readlink", Operands: Names, Options: options129, Safe: true},
+	{Name: "realpath", Operands: Names, Options: options130, Safe: true},
+	{Name: "grealpath", Operands: Names, Options: options130, Safe: true},
+	{Name: "rev", Operands: Reads, Options: options131, Safe: true},
+	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options132},
+	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options132},
+	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options133, Ends: true},
+	{Name: "rm", Operands: Writes, Options: options134},
+	{Name: "grm", Operands: Writes, Options: options134},
+	{Name: "rmdir", Operands: Writes, Options: options135},
+	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options136, Ends: true, Stdin: true},
+	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options137, Ends: true},
+	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options138, Stdin: true},
+	{Name: "script", Operands: Outputs, Options: options139, Here: true},
+	{Name: "scriptreplay", Operands: Reads, Options: options140},
+	{Name: "sdiff", Operands: Reads, Options: options141},
+	{Name: "sed", Operands: PatternReads, Options: options142, Special: "sed"},
+	{Name: "gsed", Operands: PatternReads, Options: options142, Special: "sed"},
+	{Name: "seq", Options: options143, Safe: true},
+	{Name: "set", Style: POSIX, Options: options144, Special: "set"},
+	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Options: options88, Subs: subs145, Ends: true},
+	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options146},
+	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options146},
+	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options147, Ends: true},
+	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options148, Ends: true},
+	{Name: "sg", Operands: RunsText, Skip: 1, Options: options149, Ends: true},
+	{Name: "shopt", Style: POSIX, Options: options150, Special: "shopt"},
+	{Name: "shred", Operands: Outputs, Options: options151},
+	{Name: "shuf", Operands: Reads, Options: options152},
+	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options153, Ends: true},
+	{Name: "sort", Operands: Reads, Options: options154},
+	{Name: "gsort", Operands: Reads, Options: options154},
 	{Name: "source", Style: POSIX, Operands: Script, Ends: true, Special: "source"},
 	{Name: ".", Style: POSIX, Operands: Script, Ends: true, Special: "source"},
-	{Name: "split", Operands: InOut, Options: options129, Here: true},
-	{Name: "gsplit", Operands: InOut, Options: options129, Here: true},
-	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options130, Ends: true},
-	{Name: "start-stop-daemon", Operands: Unread, Options: options131},
-	{Name: "stat", Operands: Names, Options: options132, Safe: true},
-	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options133, Ends: true, Plain: true},
-	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options134, Ends: true},
-	{Name: "strings", Operands: Reads, Options: options135, Safe: true},
-	{Name: "stty", Options: options136},
-	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options137, Stdin: true},
-	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options138, Ends: true, Assigns: true},
-	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options139},
-	{Name: "sync", Operands: Names, Options: options140, Safe: true},
-	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options141, Ends: true},
+	{Name: "split", Operands: InOut, Options: options155, Here: true},
+	{Name: "gsplit", Operands: InOut, Options: options155, Here: true},
+	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options156, Ends: true},
+	{Name: "start-stop-daemon", Operands: Unread, Options: options157},
+	{Name: "stat", Operands: Names, Options: options158, Safe: true},
+	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options159, Ends: true, Plain: true},
+	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options160, Ends: true},
+	{Name: "strings", Operands: Reads, Options: options161, Safe: true},
+	{Name: "stty", Options: options162},
+	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options163, Stdin: true},
+	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options164, Ends: true, Assigns: true},
+	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options165},
+	{Name: "sync", Operands: Names, Options: options166, Safe: true},
+	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options167, Ends: true},
 	{Name: "systemd-nspawn", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options142, Ends: true},
-	{Name: "tac", Operands: Reads, Options: options143, Safe: true},
-	{Name: "tail", Operands: Reads, Options: options144, Safe: true},
-	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options145, Ends: true},
-	{Name: "tee", Operands: Outputs, Options: options146},
-	{Name: "sponge", Operands: Outputs, Options: options146},
+	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options168, Ends: true},
+	{Name: "tac", Operands: Reads, Options: options169, Safe: true},
+	{Name: "tail", Operands: Reads, Options: options170, Safe: true},
+	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options171, Ends: true},
+	{Name: "tee", Operands: Outputs, Options: options172},
+	{Name: "sponge", Operands: Outputs, Options: options172},
 	{Name: "test", Style: NoOpts, Operands: Names, Special: "test"},
 	{Name: "[", Style: NoOpts, Operands: Names, Special: "test"},
-	{Name: "time", Style: POSIX, Operands: RunsArgs, Options: options55, Ends: true, Plain: true},
-	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options147, Ends: true, Plain: true},
-	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options147, Ends: true, Plain: true},
-	{Name: "touch", Operands: Writes, Options: options148},
-	{Name: "tr", Options: options149, Safe: true},
-	{Name: "trap", Style: POSIX, Operands: Unread, Options: options150, Special: "trap"},
-	{Name: "truncate", Operands: Outputs, Options: options151},
-	{Name: "tsort", Operands: Reads, Options: options28, Safe: true},
-	{Name: "tty", Options: options152, Safe: true},
-	{Name: "type", Style: POSIX, Operands: Names, Options: options153, Safe: true},
-	{Name: "whence", Style: POSIX, Operands: Names, Options: options153, Safe: true},
-	{Name: "where", Style: POSIX, Operands: Names, Options: options153, Safe: true},
-	{Name: "ulimit", Style: POSIX, Options: options154},
-	{Name: "umask", Style: POSIX, Options: options155},
-	{Name: "unalias", Style: POSIX, Options: options156},
-	{Name: "uname", Options: options157, Safe: true},
-	{Name: "uniq", Operands: InOut, Options: options158},
-	{Name: "guniq", Operands: InOut, Options: options158},
-	{Name: "unlink", Operands: Writes, Options: options28},
-	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options159, Special: "unset"},
-	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options160, Ends: true, Stdin: true},
-	{Name: "uptime", Options: options161, Safe: true},
-	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options162, Ends: true},
-	{Name: "w", Options: options163, Safe: true},
-	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options164, Special: "wait"},
-	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options165, Ends: true},
-	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options166, Ends: true},
-	{Name: "wc", Operands: Reads, Options: options167, Safe: true},
-	{Name: "gwc", Operands: Reads, Options: options167, Safe: true},
-	{Name: "who", Operands: Reads, Options: options168, Safe: true},
-	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options169, Ends: true, Special: "xargs"},
-	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options170, Ends: true},
-	{Name: "zmodload", Operands: Unread, Options: options171},
+	{Name: "time", Style: POSIX, Operands: RunsArgs, Options: options70, Ends: true, Plain: true},
+	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options173, Ends: true, Plain: true},
+	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options173, Ends: true, Plain: true},
+	{Name: "touch", Operands: Writes, Options: options174},
+	{Name: "tr", Options: options175, Safe: true},
+	{Name: "trap", Style: POSIX, Operands: Unread, Options: options176, Special: "trap"},
+	{Name: "tree", Style: Exact, Operands: Names, Options: options177},
+	{Name: "truncate", Operands: Outputs, Options: options178},
+	{Name: "tsort", Operands: Reads, Options: options25, Safe: true},
+	{Name: "tty", Options: options179, Safe: true},
+	{Name: "type", Style: POSIX, Operands: Names, Options: options180, Safe: true},
+	{Name: "whence", Style: POSIX, Operands: Names, Options: options180, Safe: true},
+	{Name: "where", Style: POSIX, Operands: Names, Options: options180, Safe: true},
+	{Name: "ulimit", Style: POSIX, Options: options181},
+	{Name: "umask", Style: POSIX, Options: options182},
+	{Name: "unalias", Style: POSIX, Options: options183},
+	{Name: "uname", Options: options184, Safe: true},
+	{Name: "uniq", Operands: InOut, Options: options185},
+	{Name: "guniq", Operands: InOut, Options: options185},
+	{Name: "unlink", Operands: Writes, Options: options25},
+	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options186, Special: "unset"},
+	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options187, Ends: true, Stdin: true},
+	{Name: "uptime", Options: options188, Safe: true},
+	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options189, Ends: true},
+	{Name: "w", Options: options190, Safe: true},
+	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options191, Special: "wait"},
+	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options192, Ends: true},
+	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options193, Ends: true},
+	{Name: "wc", Operands: Reads, Options: options194, Safe: true},
+	{Name: "gwc", Operands: Reads, Options: options194, Safe: true},
+	{Name: "wdiff", Operands: Reads, Options: options195, Safe: true},
+	{Name: "which", Operands: Names, Options: options196, Safe: true},
+	{Name: "whereis", Operands: Names, Options: options196, Safe: true},
+	{Name: "command-not-found", Operands: Names, Options: options196, Safe: true},
+	{Name: "who", Operands: Reads, Options: options197, Safe: true},
+	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options198, Ends: true, Special: "xargs"},
+	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options199},
+	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options200, Ends: true},
+	{Name: "xxd", Style: Dash, Operands: InOut, Options: options201},
+	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options202, Special: "jq"},
+	{Name: "zmodload", Operands: Unread, Options: options203},
 }
 
 var options0 = []Option{
-	{Names: names{"-p"}},
+	{Names: names{"-A", "--after-context"}, Value: Required},
+	{Names: names{"-B", "--before-context"}, Value: Required},
+	{Names: names{"-C", "--context"}, Value: Optional},
+	{Names: names{"--ackrc"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--bar"}},
+	{Names: names{"--cathy"}},
+	{Names: names{"--break"}},
+	{Names: names{"--no-break"}},
+	{Names: names{"--color"}},
+	{Names: names{"--no-color"}},
+	{Names: names{"--colour"}},
+	{Names: names{"--no-colour"}},
+	{Names: names{"--color-filename"}, Value: Required},
+	{Names: names{"--color-match"}, Value: Required},
+	{Names: names{"--color-colno"}, Value: Required},
+	{Names: names{"--color-lineno"}, Value: Required},
+	{Names: names{"--column"}},
+	{Names: names{"--no-column"}},
+	{Names: names{"-c", "--count"}},
+	{Names: names{"--create-ackrc"}},
+	{Names: names{"--dump"}},
+	{Names: names{"--env"}},
+	{Names: names{"--noenv"}},
+	{Names: names{"--filter"}},
+	{Names: names{"--no-filter"}},
+	{Names: names{"--flush"}},
+	{Names: names{"--follow"}},
+	{Names: names{"--no-follow"}},
+	{Names: names{"-f"}, Effect: EffPattern},
+	{Names: names{"--files-from"}, Value: Required, Effect: EffInput},
+	{Names: names{"--group"}},
+	{Names: names{"--no-group"}},
+	{Names: names{"-g"}},
+	{Names: names{"-H", "--with-filename"}},
+	{Names: names{"-h", "--no-filename"}},
+	{Names: names{"--help-types"}},
+	{Names: names{"--help-colors"}},
+	{Names: names{"--heading"}},
+	{Names: names{"--no-heading"}},
+	{Names: names{"-i", "--ignore-case"}},
+	{Names: names{"-I"}},
+	{Names: names{"--no-ignore-case"}},
+	{Names: names{"--ignore-ack-defaults"}},
+	{Names: names{"--ignore-dir", "--ignore-directory"}, Value: Required},
+	{Names: names{"--noignore-dir"}, Value: Required},
+	{Names: names{"--ignore-file"}, Value: Required},
+	{Names: names{"-K", "--known-types"}},
+	{Names: names{"-l", "--files-with-matches"}},
+	{Names: names{"-L", "--files-without-matches"}},
+	{Names: names{"--match"}, Value: Required, Effect: EffPattern},
+	{Names: names{"-m", "--max-count"}, Value: Required},
+	{Names: names{"--man"}},
+	{Names: names{"-n", "--no-recurse"}},
+	{Names: names{"-o"}},
+	{Names: names{"--output"}, Value: Required, Effect: EffCode},
+	{Names: names{"-p", "--proximate"}, Value: Optional},
+	{Names: names{"-P"}},
+	{Names: names{"--pager"}, Value: Optional, Effect: EffProgram},
+	{Names: names{"--nopager"}},
+	{Names: names{"--passthru"}},
+	{Names: names{"--print0"}},
+	{Names: names{"-Q", "--literal"}},
+	{Names: names{"-r", "-R", "--recurse"}},
+	{Names: names{"--range-start"}, Value: Required},
+	{Names: names{"--range-end"}, Value: Required},
+	{Names: names{"--rc"}, Value: Required},
+	{Names: names{"-s"}},
+	{Names: names{"-S", "--smart-case"}},
+	{Names: names{"--no-smart-case"}},
+	{Names: names{"--sort-files"}},
+	{Names: names{"-t", "--type"}, Value: Required},
+	{Names: names{"-T"}},
+	{Names: names{"--type-add"}, Value: Required},
+	{Names: names{"--type-set"}, Value: Required},
+	{Names: names{"--type-del"}, Value: Required},
+	{Names: names{"-u", "--underline"}},
+	{Names: names{"-v", "--invert-match"}},
+	{Names: names{"-w", "--word-regexp"}},
+	{Names: names{"-x"}, Effect: EffUnproven},
+	{Names: names{"-1"}},
+	{Names: names{"--and"}, Value: Required},
+	{Names: names{"--or"}, Value: Required},
+	{Names: names{"--not"}, Value: Required},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
 }
 
 var options1 = []Option{
-	{Names: names{"-h", "--exponents"}},
+	{Names: names{"--pager"}, Value: Required, Effect: EffRun},
+	{Names: names{"--nopager"}},
+	{Names: names{"-a", "--all-types"}},
+	{Names: names{"-A", "--after"}, Value: Optional},
+	{Names: names{"-B", "--before"}, Value: Optional},
+	{Names: names{"-C", "--context"}, Value: Optional},
+	{Names: names{"--depth"}, Value: Required},
+	{Names: names{"-G", "--file-search-regex"}, Value: Required},
+	{Names: names{"-g"}},
+	{Names: names{"--ignore"}, Value: Required},
+	{Names: names{"--ignore-dir"}, Value: Required},
+	{Names: names{"-m", "--max-count"}, Value: Required},
+	{Names: names{"-p", "--path-to-ignore"}, Value: Required, Effect: EffInput},
+	{Names: names{"-W", "--width"}, Value: Required},
+	{Names: names{"-o", "--only-matching"}},
+	{Names: names{"-#"}},
+	{Names: names{"--ackmate"}},
+	{Names: names{"-c", "--count"}},
+	{Names: names{"--color-line-number"}},
+	{Names: names{"--color-match"}},
+	{Names: names{"--color-path"}},
+	{Names: names{"--column"}},
+	{Names: names{"-D", "--debug"}},
+	{Names: names{"-F", "--fixed-strings"}},
+	{Names: names{"--hidden"}},
+	{Names: names{"-i", "--ignore-case"}},
+	{Names: names{"-l", "--files-with-matches"}},
+	{Names: names{"-L", "--files-without-matches"}},
+	{Names: names{"--list-file-types"}},
+	{Names: names{"-n", "--norecurse"}},
+	{Names: names{"--one-device"}},
+	{Names: names{"--parallel"}},
+	{Names: names{"--print-long-lines"}},
+	{Names: names{"-Q", "--literal"}},
+	{Names: names{"-r", "--recurse"}},
+	{Names: names{"-s", "--case-sensitive"}},
+	{Names: names{"-S", "--smart-case"}},
+	{Names: names{"--search-binary"}},
+	{Names: names{"--silent"}},
+	{Names: names{"--stats"}},
+	{Names: names{"--stats-only"}},
+	{Names: names{"-t", "--all-text"}},
+	{Names: names{"-u", "--unrestricted"}},
+	{Names: names{"-U", "--skip-vcs-ignores"}},
+	{Names: names{"-v", "--invert-match"}},
+	{Names: names{"-V"}},
+	{Names: names{"--vimgrep"}},
+	{Names: names{"-w", "--word-regexp"}},
+	{Names: names{"--workers"}, Value: Required},
+	{Names: names{"-z", "--search-zip"}},
+	{Names: names{"-0"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
 var options2 = []Option{
+	{Names: names{"-p"}},
+}
+
+var options3 = []Option{
+	{Names: names{"-C", "--config-file"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-M", "--manpath"}, Value: Required},
+	{Names: names{"-d", "--debug"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-r", "--regex"}},
+	{Names: names{"-w", "--wildcard"}},
+	{Names: names{"-e", "--exact"}},
+	{Names: names{"-a", "--and"}},
+	{Names: names{"-l", "--long"}},
+	{Names: names{"-s", "--sections", "--section"}, Value: Required},
+	{Names: names{"-m", "--systems"}, Value: Required},
+	{Names: names{"-L", "--locale"}, Value: Required},
+	{Names: names{"-?"}},
+	{Names: names{"--usage"}},
+	{Names: names{"-V"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options4 = []Option{
+	{Names: names{"-h", "--exponents"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options5 = []Option{
 	{Names: names{"-U"}},
 	{Names: names{"-z"}},
 	{Names: names{"-k"}, Effect: EffUnproven},
@@ -863,7 +1219,42 @@ var options2 = []Option{
 	{Names: names{"+X"}, Effect: EffUnproven},
 }
 
-var options3 = []Option{
+var options6 = []Option{
+	{Names: names{"-W"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-k", "--csv"}},
+	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
+	{Names: names{"-F", "--field-separator"}, Value: Required},
+	{Names: names{"-v", "--assign"}, Value: Required},
+	{Names: names{"-b", "--characters-as-bytes"}},
+	{Names: names{"-c", "--traditional"}},
+	{Names: names{"-C", "--copyright"}},
+	{Names: names{"-d", "--dump-variables"}, Value: Optional, Effect: EffWrite},
+	{Names: names{"-D", "--debug"}, Value: Optional, Effect: EffUnproven},
+	{Names: names{"-e", "--source"}, Value: Required, Effect: EffPattern},
+	{Names: names{"-E", "--exec"}, Value: Required, Effect: EffProgram, Pattern: true},
+	{Names: names{"-g", "--gen-pot"}},
+	{Names: names{"-h"}},
+	{Names: names{"-i", "--include"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-I", "--trace"}},
+	{Names: names{"-l", "--load"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-L", "--lint"}, Value: Optional},
+	{Names: names{"-M", "--bignum"}},
+	{Names: names{"-n", "--non-decimal-data"}},
+	{Names: names{"-N", "--use-lc-numeric"}},
+	{Names: names{"-o", "--pretty-print"}, Value: Optional, Effect: EffWrite},
+	{Names: names{"-O", "--optimize"}},
+	{Names: names{"-p", "--profile"}, Value: Optional, Effect: EffWrite},
+	{Names: names{"-P", "--posix"}},
+	{Names: names{"-r", "--re-interval"}},
+	{Names: names{"-s", "--no-optimize"}},
+	{Names: names{"-S", "--sandbox"}},
+	{Names: names{"-t", "--lint-old"}},
+	{Names: names{"-V"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options7 = []Option{
 	{Names: names{"-a", "--algorithm"}, Value: Required},
 	{Names: names{"-l", "--length"}, Value: Required},
 	{Names: names{"-0", "--01"}},
@@ -884,7 +1275,7 @@ var options3 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options4 = []Option{
+var options8 = []Option{
 	{Names: names{"-d", "-D", "--decode"}},
 	{Names: names{"--base64"}},
 	{Names: names{"--base64url"}},
@@ -901,7 +1292,7 @@ var options4 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options5 = []Option{
+var options9 = []Option{
 	{Names: names{"-a", "--multiple"}},
 	{Names: names{"-s", "--suffix"}, Value: Required},
 	{Names: names{"-z", "--zero"}},
@@ -909,7 +1300,59 @@ var options5 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options6 = []Option{
+var options10 = []Option{
+	{Names: names{"-A", "--show-all"}},
+	{Names: names{"--nonprintable-notation"}, Value: Required},
+	{Names: names{"-p", "--plain"}},
+	{Names: names{"-l", "--language"}, Value: Required},
+	{Names: names{"-H", "--highlight-line"}, Value: Required},
+	{Names: names{"--file-name"}, Value: Required},
+	{Names: names{"-d", "--diff"}},
+	{Names: names{"--diff-context"}, Value: Required},
+	{Names: names{"--tabs"}, Value: Required},
+	{Names: names{"--wrap"}, Value: Required},
+	{Names: names{"-S", "--chop-long-lines"}},
+	{Names: names{"--terminal-width"}, Value: Required},
+	{Names: names{"-n", "--number"}},
+	{Names: names{"--color"}, Value: Required},
+	{Names: names{"--italic-text"}, Value: Required},
+	{Names: names{"--decorations"}, Value: Required},
+	{Names: names{"-f", "--force-colorization"}},
+	{Names: names{"--paging"}, Value: Required},
+	{Names: names{"-P"}},
+	{Names: names{"--pager"}, Value: Required, Effect: EffRun},
+	{Names: names{"-m", "--map-syntax"}, Value: Required},
+	{Names: names{"--ignored-suffix"}, Value: Required},
+	{Names: names{"--theme"}, Value: Required},
+	{Names: names{"--theme-light"}, Value: Required},
+	{Names: names{"--theme-dark"}, Value: Required},
+	{Names: names{"--list-themes"}},
+	{Names: names{"-s", "--squeeze-blank"}},
+	{Names: names{"--squeeze-limit"}, Value: Required},
+	{Names: names{"--strip-ansi"}, Value: Required},
+	{Names: names{"--style"}, Value: Required},
+	{Names: names{"-r", "--line-range"}, Value: Required},
+	{Names: names{"-L", "--list-languages"}},
+	{Names: names{"-u", "--unbuffered"}},
+	{Names: names{"--completion"}, Value: Required},
+	{Names: names{"--diagnostic"}},
+	{Names: names{"--acknowledgements"}},
+	{Names: names{"-h"}},
+	{Names: names{"-V"}},
+	{Names: names{"--no-config"}},
+	{Names: names{"--no-custom-assets"}},
+	{Names: names{"--config-file"}},
+	{Names: names{"--generate-config-file"}, Effect: EffUnproven},
+	{Names: names{"--config-dir"}},
+	{Names: names{"--cache-dir"}},
+	{Names: names{"--lessopen"}, Effect: EffOpaque},
+	{Names: names{"--no-lessopen"}},
+	{Names: names{"--set-terminal-title"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options11 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
@@ -926,7 +1369,7 @@ var options6 = []Option{
 	{Names: names{"-x"}, Value: Required, Effect: EffRun},
 }
 
-var options7 = []Option{
+var options12 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-i"}},
 	{Names: names{"-m"}},
@@ -936,7 +1379,7 @@ var options7 = []Option{
 	{Names: names{"-w"}, Value: Required},
 }
 
-var options8 = []Option{
+var options13 = []Option{
 	{Names: names{"--print"}},
 	{Names: names{"--current"}},
 	{Names: names{"--chroot"}, Value: Required},
@@ -980,7 +1423,7 @@ var options8 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options9 = []Option{
+var options14 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-A", "--show-all"}},
 	{Names: names{"-b", "--number-nonblank"}},
@@ -996,14 +1439,14 @@ var options9 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options10 = []Option{
+var options15 = []Option{
 	{Names: names{"-L"}},
 	{Names: names{"-P"}},
 	{Names: names{"-e"}},
 	{Names: names{"-@"}},
 }
 
-var options11 = []Option{
+var options16 = []Option{
 	{Names: names{"--dereference"}},
 	{Names: names{"-h", "--no-dereference"}},
 	{Names: names{"-u", "--user"}, Value: Required, Effect: EffPattern},
@@ -1022,7 +1465,7 @@ var options11 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options12 = []Option{
+var options17 = []Option{
 	{Names: names{"-c", "--changes"}},
 	{Names: names{"-f", "--silent", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
@@ -1039,7 +1482,7 @@ var options12 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options13 = []Option{
+var options18 = []Option{
 	{Names: names{"-r"}, Effect: EffPattern},
 	{Names: names{"-w"}, Effect: EffPattern},
 	{Names: names{"-x"}, Effect: EffPattern},
@@ -1061,7 +1504,7 @@ var options13 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options14 = []Option{
+var options19 = []Option{
 	{Names: names{"-c", "--changes"}},
 	{Names: names{"-f", "--silent", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
@@ -1079,7 +1522,7 @@ var options14 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options15 = []Option{
+var options20 = []Option{
 	{Names: names{"-u"}, Value: Required},
 	{Names: names{"-U"}, Value: Required},
 	{Names: names{"-b"}, Value: Required},
@@ -1103,7 +1546,7 @@ var options15 = []Option{
 	{Names: names{"-2"}},
 }
 
-var options16 = []Option{
+var options21 = []Option{
 	{Names: names{"--groups"}, Value: Required},
 	{Names: names{"--userspec"}, Value: Required},
 	{Names: names{"--skip-chdir"}},
@@ -1111,7 +1554,7 @@ var options16 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options17 = []Option{
+var options22 = []Option{
 	{Names: names{"-o", "--other"}},
 	{Names: names{"-f", "--fifo"}},
 	{Names: names{"-r", "--rr"}},
@@ -1130,7 +1573,7 @@ var options17 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options18 = []Option{
+var options23 = []Option{
 	{Names: names{"-r"}},
 	{Names: names{"-s", "--sysv"}},
 	{Names: names{"-a", "--algorithm"}, Value: Required},
@@ -1149,7 +1592,51 @@ var options18 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options19 = []Option{
+var options24 = []Option{
+	{Names: names{"-b", "--print-bytes"}},
+	{Names: names{"-i", "--ignore-initial"}, Value: Required},
+	{Names: names{"-l", "--verbose"}},
+	{Names: names{"-n", "--bytes"}, Value: Required},
+	{Names: names{"-s", "--quiet", "--silent"}},
+	{Names: names{"-v"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options25 = []Option{
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options26 = []Option{
+	{Names: names{"-J", "--json"}},
+	{Names: names{"-c", "--output-width"}, Value: Required},
+	{Names: names{"-d", "--table-noheadings"}},
+	{Names: names{"-o", "--output-separator"}, Value: Required},
+	{Names: names{"-s", "--separator"}, Value: Required},
+	{Names: names{"-t", "--table"}},
+	{Names: names{"-N", "--table-columns"}, Value: Required},
+	{Names: names{"-l", "--table-columns-limit"}, Value: Required},
+	{Names: names{"-R", "--table-right"}, Value: Required},
+	{Names: names{"-T", "--table-truncate"}, Value: Required},
+	{Names: names{"-E", "--table-noextreme"}, Value: Required},
+	{Names: names{"-e", "--table-header-repeat"}},
+	{Names: names{"-W", "--table-wrap"}, Value: Required},
+	{Names: names{"-H", "--table-hide"}, Value: Required},
+	{Names: names{"-O", "--table-order"}, Value: Required},
+	{Names: names{"-n", "--table-name"}, Value: Required},
+	{Names: names{"-L", "--keep-empty-lines"}},
+	{Names: names{"-r", "--tree"}, Value: Required},
+	{Names: names{"-i", "--tree-id"}, Value: Required},
+	{Names: names{"-p", "--tree-parent"}, Value: Required},
+	{Names: names{"-x", "--fillrows"}},
+	{Names: names{"-h"}},
+	{Names: names{"-V"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options27 = []Option{
 	{Names: names{"-1"}},
 	{Names: names{"-2"}},
 	{Names: names{"-3"}},
@@ -1162,13 +1649,13 @@ var options19 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options20 = []Option{
+var options28 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-v"}},
 	{Names: names{"-V"}},
 }
 
-var options21 = []Option{
+var options29 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -1193,7 +1680,7 @@ var options21 = []Option{
 	{Names: names{"-S"}, Value: Required},
 }
 
-var options22 = []Option{
+var options30 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-r"}},
 	{Names: names{"-D"}},
@@ -1223,7 +1710,7 @@ var options22 = []Option{
 	{Names: names{"-S"}, Value: Required},
 }
 
-var options23 = []Option{
+var options31 = []Option{
 	{Names: names{"-o"}, Value: Required},
 	{Names: names{"-D"}},
 	{Names: names{"-E"}},
@@ -1231,8 +1718,9 @@ var options23 = []Option{
 	{Names: names{"+o"}, Value: Required},
 }
 
-var options24 = []Option{
-	{Names: names{"-u", "--update"}, Value: Optional},
+var options32 = []Option{
+	{Names: names{"-u"}},
+	{Names: names{"--update"}, Value: Optional},
 	{Names: names{"--debug"}},
 	{Names: names{"--keep-directory-symlink"}},
 	{Names: names{"-X"}},
@@ -1271,7 +1759,7 @@ var options24 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options25 = []Option{
+var options33 = []Option{
 	{Names: names{"--suppress-matched"}},
 	{Names: names{"-b", "--suffix-format"}, Value: Required},
 	{Names: names{"-f", "--prefix"}, Value: Required, Effect: EffWrite},
@@ -1283,7 +1771,7 @@ var options25 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options26 = []Option{
+var options34 = []Option{
 	{Names: names{"-b", "--bytes"}, Value: Required},
 	{Names: names{"-c", "--characters"}, Value: Required},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -1297,7 +1785,7 @@ var options26 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options27 = []Option{
+var options35 = []Option{
 	{Names: names{"-j"}},
 	{Names: names{"-v"}, Value: Required},
 	{Names: names{"-n"}},
@@ -1315,12 +1803,7 @@ var options27 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options28 = []Option{
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
-}
-
-var options29 = []Option{
+var options36 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-f"}},
@@ -1338,7 +1821,7 @@ var options29 = []Option{
 	{Names: names{"+"}},
 }
 
-var options30 = []Option{
+var options37 = []Option{
 	{Names: names{"--sync"}},
 	{Names: names{"-g"}},
 	{Names: names{"-I"}},
@@ -1361,7 +1844,122 @@ var options30 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options31 = []Option{
+var options38 = []Option{
+	{Names: names{"--normal"}},
+	{Names: names{"-q", "--brief"}},
+	{Names: names{"-s", "--report-identical-files"}},
+	{Names: names{"-c"}},
+	{Names: names{"-C"}, Value: Required},
+	{Names: names{"--context"}, Value: Optional},
+	{Names: names{"-u"}},
+	{Names: names{"-U"}, Value: Required},
+	{Names: names{"--unified"}, Value: Optional},
+	{Names: names{"-L", "--label"}, Value: Required},
+	{Names: names{"--old-group-format"}, Value: Required},
+	{Names: names{"--new-group-format"}, Value: Required},
+	{Names: names{"--unchanged-group-format"}, Value: Required},
+	{Names: names{"--changed-group-format"}, Value: Required},
+	{Names: names{"--old-line-format"}, Value: Required},
+	{Names: names{"--new-line-format"}, Value: Required},
+	{Names: names{"--unchanged-line-format"}, Value: Required},
+	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
+	{Names: names{"-#"}},
+	{Names: names{"-e", "--ed"}},
+	{Names: names{"-n", "--rcs"}},
+	{Names: names{"-y", "--side-by-side"}},
+	{Names: names{"-W", "--width"}, Value: Required},
+	{Names: names{"--left-column"}},
+	{Names: names{"--suppress-common-lines"}},
+	{Names: names{"-p", "--show-c-function"}},
+	{Names: names{"-F", "--show-function-line"}, Value: Required},
+	{Names: names{"-t", "--expand-tabs"}},
+	{Names: names{"-T", "--initial-tab"}},
+	{Names: names{"--tabsize"}, Value: Required},
+	{Names: names{"--suppress-blank-empty"}},
+	{Names: names{"-l", "--paginate"}},
+	{Names: names{"--no-dereference"}},
+	{Names: names{"-N", "--new-file"}},
+	{Names: names{"--unidirectional-new-file"}},
+	{Names: names{"--ignore-file-name-case"}},
+	{Names: names{"--no-ignore-file-name-case"}},
+	{Names: names{"-x", "--exclude"}, Value: Required},
+	{Names: names{"-X", "--exclude-from"}, Value: Required, Effect: EffInput},
+	{Names: names{"-S", "--starting-file"}, Value: Required},
+	{Names: names{"--from-file"}, Value: Required, Effect: EffRead},
+	{Names: names{"--to-file"}, Value: Required, Effect: EffRead},
+	{Names: names{"-i", "--ignore-case"}},
+	{Names: names{"-E", "--ignore-tab-expansion"}},
+	{Names: names{"-Z", "--ignore-trailing-space"}},
+	{Names: names{"-b", "--ignore-space-change"}},
+	{Names: names{"-w", "--ignore-all-space"}},
+	{Names: names{"-B", "--ignore-blank-lines"}},
+	{Names: names{"-I", "--ignore-matching-lines"}, Value: Required},
+	{Names: names{"-a", "--text"}},
+	{Names: names{"--strip-trailing-cr"}},
+	{Names: names{"-D", "--ifdef"}, Value: Required},
+	{Names: names{"--line-format"}, Value: Required},
+	{Names: names{"-d", "--minimal"}},
+	{Names: names{"--horizon-lines"}, Value: Required},
+	{Names: names{"--speed-large-files"}},
+	{Names: names{"--color"}, Value: Optional},
+	{Names: names{"--palette"}, Value: Required},
+	{Names: names{"-v"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options39 = []Option{
+	{Names: names{"-X"}},
+	{Names: names{"-A", "--show-all"}},
+	{Names: names{"-e", "--ed"}},
+	{Names: names{"-E", "--show-overlap"}},
+	{Names: names{"-3", "--easy-only"}},
+	{Names: names{"-x", "--overlap-only"}},
+	{Names: names{"-i"}},
+	{Names: names{"-m", "--merge"}},
+	{Names: names{"-a", "--text"}},
+	{Names: names{"--strip-trailing-cr"}},
+	{Names: names{"-T", "--initial-tab"}},
+	{Names: names{"--diff-program"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-L", "--label"}, Value: Required},
+	{Names: names{"-v"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options40 = []Option{
+	{Names: names{"-b"}},
+	{Names: names{"-c"}},
+	{Names: names{"-C"}},
+	{Names: names{"-d"}},
+	{Names: names{"-e"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-f"}, Value: Required},
+	{Names: names{"-h"}},
+	{Names: names{"-k"}},
+	{Names: names{"-K"}},
+	{Names: names{"-l"}},
+	{Names: names{"-m"}},
+	{Names: names{"-n"}, Value: Required},
+	{Names: names{"-N"}, Value: Required},
+	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-p"}, Value: Required},
+	{Names: names{"-q"}},
+	{Names: names{"-r"}, Value: Required},
+	{Names: names{"-R"}},
+	{Names: names{"-s"}},
+	{Names: names{"-S"}, Value: Required, Effect: EffRead},
+	{Names: names{"-t"}},
+	{Names: names{"-T"}},
+	{Names: names{"-u"}},
+	{Names: names{"-v"}},
+	{Names: names{"-V"}},
+	{Names: names{"-w"}, Value: Required},
+	{Names: names{"-D"}, Value: Required, Effect: EffDir},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options41 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-A", "--almost-all"}},
 	{Names: names{"--author"}},
@@ -1422,7 +2020,7 @@ var options31 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options32 = []Option{
+var options42 = []Option{
 	{Names: names{"-b", "--sh", "--bourne-shell"}},
 	{Names: names{"-c", "--csh", "--c-shell"}},
 	{Names: names{"-p", "--print-database"}},
@@ -1431,11 +2029,11 @@ var options32 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options33 = []Option{
+var options43 = []Option{
 	{Names: names{"--json"}},
 }
 
-var subs34 = []Program{
+var subs44 = []Program{
 	{Name: "allow", Operands: Unread, Path: names{"allow"}},
 	{Name: "block", Operands: Unread, Path: names{"allow"}},
 	{Name: "deny", Operands: Unread, Path: names{"allow"}},
@@ -1450,17 +2048,17 @@ var subs34 = []Program{
 	{Name: "prune", Operands: Unread, Path: names{"allow"}},
 	{Name: "reload", Operands: Unread, Path: names{"allow"}},
 	{Name: "revoke", Operands: Unread, Path: names{"allow"}},
-	{Name: "status", Path: names{"status"}, Options: options33},
+	{Name: "status", Path: names{"status"}, Options: options43},
 	{Name: "version", Path: names{"export"}},
 }
 
-var options35 = []Option{
+var options45 = []Option{
 	{Names: names{"-z", "--zero"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options36 = []Option{
+var options46 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
@@ -1469,13 +2067,13 @@ var options36 = []Option{
 	{Names: names{"+"}},
 }
 
-var options37 = []Option{
+var options47 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-h"}},
 	{Names: names{"-r"}},
 }
 
-var options38 = []Option{
+var options48 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-L"}},
 	{Names: names{"-n"}},
@@ -1484,7 +2082,28 @@ var options38 = []Option{
 	{Names: names{"-a"}, Value: Required},
 }
 
-var options39 = []Option{
+var options49 = []Option{
+	{Names: names{"-n", "--newfile"}},
+	{Names: names{"-o", "--oldfile"}},
+	{Names: names{"-k", "--keepdate"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-f", "--force"}},
+	{Names: names{"-s", "--safe"}},
+	{Names: names{"-c", "--convmode"}, Value: Required},
+	{Names: names{"-l", "--newline"}},
+	{Names: names{"-i", "--info"}, Value: Optional},
+	{Names: names{"-u"}},
+	{Names: names{"-b"}},
+	{Names: names{"-r"}},
+	{Names: names{"-m"}},
+	{Names: names{"-e"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-O", "--to-stdout"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options50 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}},
@@ -1495,7 +2114,7 @@ var options39 = []Option{
 	{Names: names{"-q"}, Value: Required},
 }
 
-var options40 = []Option{
+var options51 = []Option{
 	{Names: names{"--time"}, Value: Optional},
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--all"}},
@@ -1526,14 +2145,14 @@ var options40 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options41 = []Option{
+var options52 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-L"}},
 	{Names: names{"-R"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
 }
 
-var options42 = []Option{
+var options53 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-d"}},
 	{Names: names{"-n"}},
@@ -1542,7 +2161,7 @@ var options42 = []Option{
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 }
 
-var options43 = []Option{
+var options54 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-c"}},
 	{Names: names{"-d"}},
@@ -1554,7 +2173,7 @@ var options43 = []Option{
 	{Names: names{"-s"}, Value: Required, Effect: EffRun},
 }
 
-var options44 = []Option{
+var options55 = []Option{
 	{Names: names{"-i", "--ignore-environment"}},
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-u", "--unset"}, Value: Required},
@@ -1572,13 +2191,21 @@ var options44 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options45 = []Option{
+var options56 = []Option{
+	{Names: names{"-v", "--variables"}},
+	{Names: names{"-h"}},
+	{Names: names{"-V"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options57 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-l"}},
 	{Names: names{"-a"}, Value: Required},
 }
 
-var options46 = []Option{
+var options58 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-i", "--initial"}},
 	{Names: names{"-t", "--tabs"}, Value: Required},
@@ -1588,7 +2215,7 @@ var options46 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options47 = []Option{
+var options59 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffCode},
 	{Names: names{"-d"}},
@@ -1600,13 +2227,13 @@ var options47 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options48 = []Option{
+var options60 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}},
 }
 
-var options49 = []Option{
+var options61 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-f"}},
 	{Names: names{"--exclude-monotonic"}},
@@ -1614,7 +2241,7 @@ var options49 = []Option{
 	{Names: names{"--date-prog"}, Value: Required, Effect: EffProgram},
 }
 
-var options50 = []Option{
+var options62 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffRun},
 	{Names: names{"-l"}},
 	{Names: names{"-n"}},
@@ -1623,7 +2250,68 @@ var options50 = []Option{
 	{Names: names{"-#"}},
 }
 
-var options51 = []Option{
+var options63 = []Option{
+	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffExec},
+	{Names: names{"-X", "--exec-batch"}, Value: Required, Effect: EffExec},
+	{Names: names{"-o", "--owner"}, Value: Required},
+	{Names: names{"-1"}},
+	{Names: names{"--max-results"}, Value: Required},
+	{Names: names{"-c", "--color"}, Value: Required},
+	{Names: names{"-C", "--base-directory"}, Value: Required, Effect: EffDir},
+	{Names: names{"-d", "--max-depth", "--maxdepth"}, Value: Required},
+	{Names: names{"-E", "--exclude"}, Value: Required},
+	{Names: names{"--and"}, Value: Required},
+	{Names: names{"-p", "--full-path"}},
+	{Names: names{"-I", "--no-ignore"}},
+	{Names: names{"--hyperlink"}, Value: Optional},
+	{Names: names{"--no-hidden"}},
+	{Names: names{"--ignore"}},
+	{Names: names{"--ignore-vcs"}},
+	{Names: names{"--relative-path"}},
+	{Names: names{"--no-follow"}},
+	{Names: names{"-j", "--threads"}, Value: Required},
+	{Names: names{"-l", "--list-details"}},
+	{Names: names{"--gen-completions"}, Value: Optional},
+	{Names: names{"--ignore-contain"}, Value: Required},
+	{Names: names{"--no-global-ignore-file"}},
+	{Names: names{"--no-strip-cwd-prefix"}},
+	{Names: names{"--strip-cwd-prefix"}, Value: Optional},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"--search-path"}, Value: Required},
+	{Names: names{"--require-git"}},
+	{Names: names{"--no-require-git"}},
+	{Names: names{"-H", "--hidden"}},
+	{Names: names{"-u", "--unrestricted"}},
+	{Names: names{"--no-ignore-vcs"}},
+	{Names: names{"--no-ignore-parent"}},
+	{Names: names{"-s", "--case-sensitive"}},
+	{Names: names{"-i", "--ignore-case"}},
+	{Names: names{"-g", "--glob"}},
+	{Names: names{"--regex"}},
+	{Names: names{"-F", "--fixed-strings"}},
+	{Names: names{"-a", "--absolute-path"}},
+	{Names: names{"-L", "--follow"}},
+	{Names: names{"-0", "--print0"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--show-errors"}},
+	{Names: names{"--one-file-system", "--mount", "--xdev"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"--min-depth"}, Value: Required},
+	{Names: names{"--exact-depth"}, Value: Required},
+	{Names: names{"--prune"}},
+	{Names: names{"-t", "--type"}, Value: Required},
+	{Names: names{"-e", "--extension"}, Value: Required},
+	{Names: names{"--ignore-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"-S", "--size"}, Value: Required},
+	{Names: names{"--changed-within"}, Value: Required},
+	{Names: names{"--change-newer-than"}, Value: Required},
+	{Names: names{"--changed-before"}, Value: Required},
+	{Names: names{"--path-separator"}, Value: Required},
+	{Names: names{"--batch-size"}, Value: Required},
+}
+
+var options64 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-E", "--conflict-exit-code"}, Value: Required},
 	{Names: names{"-F", "--no-fork"}},
@@ -1638,7 +2326,7 @@ var options51 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options52 = []Option{
+var options65 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-c", "--crown-margin"}},
 	{Names: names{"-p", "--prefix"}, Value: Required},
@@ -1651,7 +2339,7 @@ var options52 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options53 = []Option{
+var options66 = []Option{
 	{Names: names{"-c", "--characters"}},
 	{Names: names{"-#"}},
 	{Names: names{"-b", "--bytes"}},
@@ -1661,14 +2349,125 @@ var options53 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options54 = []Option{
+var options67 = []Option{
+	{Names: names{"-x", "--extended"}},
+	{Names: names{"-e", "--exact"}},
+	{Names: names{"-i"}},
+	{Names: names{"-f", "--filter"}, Value: Required},
+	{Names: names{"-q", "--query"}, Value: Required},
+	{Names: names{"-1", "--select-1"}},
+	{Names: names{"-0", "--exit-0"}},
+	{Names: names{"-m", "--multi"}, Value: Optional},
+	{Names: names{"-d", "--delimiter"}, Value: Required},
+	{Names: names{"-n", "--nth"}, Value: Required},
+	{Names: names{"--with-nth"}, Value: Required},
+	{Names: names{"-s", "--sort"}, Value: Required},
+	{Names: names{"--tac"}},
+	{Names: names{"--no-sort"}},
+	{Names: names{"--tiebreak"}, Value: Required},
+	{Names: names{"--bind"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"--preview"}, Value: Required, Effect: EffRun},
+	{Names: names{"--preview-window"}, Value: Required},
+	{Names: names{"--header"}, Value: Required},
+	{Names: names{"--header-lines"}, Value: Required},
+	{Names: names{"--prompt"}, Value: Required},
+	{Names: names{"--pointer"}, Value: Required},
+	{Names: names{"--marker"}, Value: Required},
+	{Names: names{"--height"}, Value: Required},
+	{Names: names{"--layout"}, Value: Required},
+	{Names: names{"--reverse"}},
+	{Names: names{"--border"}, Value: Optional},
+	{Names: names{"--ansi"}},
+	{Names: names{"--color"}, Value: Required},
+	{Names: names{"--no-color"}},
+	{Names: names{"--history"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--history-size"}, Value: Required},
+	{Names: names{"--print0"}},
+	{Names: names{"--read0"}},
+	{Names: names{"--print-query"}},
+	{Names: names{"--expect"}, Value: Required},
+	{Names: names{"--sync"}},
+	{Names: names{"--cycle"}},
+	{Names: names{"--info"}, Value: Required},
+	{Names: names{"--listen"}, Value: Optional, Effect: EffUnproven},
+	{Names: names{"--walker"}, Value: Required},
+	{Names: names{"--walker-root"}, Value: Required},
+	{Names: names{"--with-shell"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--execute"}, Value: Required, Effect: EffRun},
+	{Names: names{"--no-mouse"}},
+	{Names: names{"--tabstop"}, Value: Required},
+	{Names: names{"--margin"}, Value: Required},
+	{Names: names{"--padding"}, Value: Required},
+	{Names: names{"--ellipsis"}, Value: Required},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options68 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-v"}, Value: Required},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options55 = []Option{
+var options69 = []Option{
+	{Names: names{"-e", "--regexp"}, Value: Required, Effect: EffPattern},
+	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput, Pattern: true},
+	{Names: names{"-C", "--context"}, Value: Required},
+	{Names: names{"-#"}},
+	{Names: names{"--color", "--colour"}, Value: Optional},
+	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
+	{Names: names{"-R", "--dereference-recursive"}, Effect: EffRecursive},
+	{Names: names{"-y"}},
+	{Names: names{"-u", "--unix-byte-offsets"}},
+	{Names: names{"-S"}},
+	{Names: names{"-O"}},
+	{Names: names{"-p"}},
+	{Names: names{"-V"}},
+	{Names: names{"-E", "--extended-regexp"}},
+	{Names: names{"-F", "--fixed-strings"}},
+	{Names: names{"-G", "--basic-regexp"}},
+	{Names: names{"-P", "--perl-regexp"}},
+	{Names: names{"-i", "--ignore-case"}},
+	{Names: names{"--no-ignore-case"}},
+	{Names: names{"-v", "--invert-match"}},
+	{Names: names{"-w", "--word-regexp"}},
+	{Names: names{"-x", "--line-regexp"}},
+	{Names: names{"-c", "--count"}},
+	{Names: names{"-L", "--files-without-match"}},
+	{Names: names{"-l", "--files-with-matches"}},
+	{Names: names{"-m", "--max-count"}, Value: Required},
+	{Names: names{"-o", "--only-matching"}},
+	{Names: names{"-q", "--quiet", "--silent"}},
+	{Names: names{"-s", "--no-messages"}},
+	{Names: names{"-b", "--byte-offset"}},
+	{Names: names{"-H", "--with-filename"}},
+	{Names: names{"-h", "--no-filename"}},
+	{Names: names{"--label"}, Value: Required},
+	{Names: names{"-n", "--line-number"}},
+	{Names: names{"-T", "--initial-tab"}},
+	{Names: names{"-Z", "--null"}},
+	{Names: names{"-A", "--after-context"}, Value: Required},
+	{Names: names{"-B", "--before-context"}, Value: Required},
+	{Names: names{"--group-separator"}, Value: Required},
+	{Names: names{"--no-group-separator"}},
+	{Names: names{"-a", "--text"}},
+	{Names: names{"--binary-files"}, Value: Required},
+	{Names: names{"-D", "--devices"}, Value: Required},
+	{Names: names{"-d", "--directories"}, Value: Required},
+	{Names: names{"--exclude"}, Value: Required},
+	{Names: names{"--exclude-from"}, Value: Required, Effect: EffInput},
+	{Names: names{"--exclude-dir"}, Value: Required},
+	{Names: names{"-I"}},
+	{Names: names{"--include"}, Value: Required},
+	{Names: names{"--line-buffered"}},
+	{Names: names{"-U", "--binary"}},
+	{Names: names{"-z", "--null-data"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options70 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-h", "--help"}},
@@ -1680,7 +2479,7 @@ var options55 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options56 = []Option{
+var options71 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-r"}},
 	{Names: names{"-p"}, Value: Required, Effect: EffProgram},
@@ -1688,7 +2487,7 @@ var options56 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options57 = []Option{
+var options72 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-n", "--lines"}, Value: Required},
 	{Names: names{"-c", "--bytes"}, Value: Required},
@@ -1699,13 +2498,32 @@ var options57 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options58 = []Option{
+var options73 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-m"}},
 	{Names: names{"-s"}},
 }
 
-var options59 = []Option{
+var options74 = []Option{
+	{Names: names{"-b", "--one-byte-octal"}},
+	{Names: names{"-c", "--one-byte-char"}},
+	{Names: names{"-C", "--canonical"}},
+	{Names: names{"-d", "--two-bytes-decimal"}},
+	{Names: names{"-e", "--format"}, Value: Required},
+	{Names: names{"-f", "--format-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"-L", "--color"}, Value: Optional},
+	{Names: names{"-n", "--length"}, Value: Required},
+	{Names: names{"-o", "--two-bytes-octal"}},
+	{Names: names{"-s", "--skip"}, Value: Required},
+	{Names: names{"-v", "--no-squeezing"}},
+	{Names: names{"-x", "--two-bytes-hex"}},
+	{Names: names{"-h"}},
+	{Names: names{"-V"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options75 = []Option{
 	{Names: names{"-c"}, Effect: EffUnproven},
 	{Names: names{"-d"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-a"}, Effect: EffUnproven},
@@ -1716,7 +2534,7 @@ var options59 = []Option{
 	{Names: names{"-s"}},
 }
 
-var options60 = []Option{
+var options76 = []Option{
 	{Names: names{"-a", "--alias"}},
 	{Names: names{"-A", "--all-fqdns"}},
 	{Names: names{"-b", "--boot"}, Effect: EffSystem},
@@ -1733,7 +2551,7 @@ var options60 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options61 = []Option{
+var options77 = []Option{
 	{Names: names{"-w", "--warmup"}, Value: Required},
 	{Names: names{"-m", "--min-runs"}, Value: Required},
 	{Names: names{"-M", "--max-runs"}, Value: Required},
@@ -1765,7 +2583,21 @@ var options61 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options62 = []Option{
+var options78 = []Option{
+	{Names: names{"-f", "--from-code"}, Value: Required},
+	{Names: names{"-t", "--to-code"}, Value: Required},
+	{Names: names{"-l", "--list"}},
+	{Names: names{"-c"}},
+	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-s", "--silent"}},
+	{Names: names{"--verbose"}},
+	{Names: names{"-V"}},
+	{Names: names{"-?"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options79 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-Z", "--context"}},
 	{Names: names{"-g", "--group"}},
@@ -1778,7 +2610,7 @@ var options62 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options63 = []Option{
+var options80 = []Option{
 	{Names: names{"--backup"}, Value: Optional},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -1802,7 +2634,7 @@ var options63 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options64 = []Option{
+var options81 = []Option{
 	{Names: names{"-c", "--class"}, Value: Required},
 	{Names: names{"-n", "--classdata"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -1813,7 +2645,7 @@ var options64 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options65 = []Option{
+var options82 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}},
@@ -1822,7 +2654,7 @@ var options65 = []Option{
 	{Names: names{"-x"}, Effect: EffUnproven},
 }
 
-var options66 = []Option{
+var options83 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-i", "--ignore-case"}},
@@ -1840,7 +2672,45 @@ var options66 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options67 = []Option{
+var options84 = []Option{
+	{Names: names{"-s", "--slurp"}},
+	{Names: names{"-n", "--null-input"}},
+	{Names: names{"-R", "--raw-input"}},
+	{Names: names{"-c", "--compact-output"}},
+	{Names: names{"-r", "--raw-output"}},
+	{Names: names{"--raw-output0"}},
+	{Names: names{"-j", "--join-output"}},
+	{Names: names{"-a", "--ascii-output"}},
+	{Names: names{"-S", "--sort-keys"}},
+	{Names: names{"-C", "--color-output"}},
+	{Names: names{"-M", "--monochrome-output"}},
+	{Names: names{"--tab"}},
+	{Names: names{"--indent"}, Value: Required},
+	{Names: names{"--stream"}},
+	{Names: names{"--stream-errors"}},
+	{Names: names{"--seq"}},
+	{Names: names{"--unbuffered"}},
+	{Names: names{"-f", "--from-file"}, Value: Required, Effect: EffProgram, Pattern: true},
+	{Names: names{"-L", "--library-path"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--arg"}, Value: Pair},
+	{Names: names{"--argjson"}, Value: Pair},
+	{Names: names{"--slurpfile"}, Value: Pair, Effect: EffRead},
+	{Names: names{"--rawfile"}, Value: Pair, Effect: EffRead},
+	{Names: names{"--argfile"}, Value: Pair, Effect: EffRead},
+	{Names: names{"--args"}},
+	{Names: names{"--jsonargs"}},
+	{Names: names{"-e", "--exit-status"}, Value: Optional},
+	{Names: names{"-V"}},
+	{Names: names{"-h"}},
+	{Names: names{"--build-configuration"}},
+	{Names: names{"--yaml-output"}},
+	{Names: names{"--yaml-input"}},
+	{Names: names{"-b", "--binary"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options85 = []Option{
 	{Names: names{"-s", "--signal"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-l", "--list"}, Value: Optional},
@@ -1884,7 +2754,7 @@ var options67 = []Option{
 	{Names: names{"-#"}},
 }
 
-var options68 = []Option{
+var options86 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--verify"}},
 	{Names: names{"--inhibit-cache"}},
@@ -1901,7 +2771,94 @@ var options68 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options69 = []Option{
+var options87 = []Option{
+	{Names: names{"-a", "--search-skip-screen"}},
+	{Names: names{"-A", "--SEARCH-SKIP-SCREEN"}},
+	{Names: names{"-b", "--buffers"}, Value: Required},
+	{Names: names{"-B", "--auto-buffers"}},
+	{Names: names{"-c", "--clear-screen"}},
+	{Names: names{"-C", "--CLEAR-SCREEN"}},
+	{Names: names{"-d", "--dumb"}},
+	{Names: names{"-D", "--color"}, Value: Required},
+	{Names: names{"-e", "--quit-at-eof"}},
+	{Names: names{"-E", "--QUIT-AT-EOF"}},
+	{Names: names{"-f", "--force"}},
+	{Names: names{"-F", "--quit-if-one-screen"}},
+	{Names: names{"-g", "--hilite-search"}},
+	{Names: names{"-G", "--HILITE-SEARCH"}},
+	{Names: names{"-h", "--max-back-scroll"}, Value: Required},
+	{Names: names{"-i", "--ignore-case"}},
+	{Names: names{"-I", "--IGNORE-CASE"}},
+	{Names: names{"-j", "--jump-target"}, Value: Required},
+	{Names: names{"-J", "--status-column"}},
+	{Names: names{"-k", "--lesskey-file"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--lesskey-src"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--lesskey-content"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"-K", "--quit-on-intr"}},
+	{Names: names{"-L", "--no-lessopen"}},
+	{Names: names{"-m", "--long-prompt"}},
+	{Names: names{"-M", "--LONG-PROMPT"}},
+	{Names: names{"-n", "--line-numbers"}},
+	{Names: names{"-N", "--LINE-NUMBERS"}},
+	{Names: names{"-o", "--log-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-O", "--LOG-FILE"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-p", "--pattern"}, Value: Required},
+	{Names: names{"-P", "--prompt"}, Value: Required},
+	{Names: names{"-q", "--quiet", "--silent"}},
+	{Names: names{"-Q", "--QUIET", "--SILENT"}},
+	{Names: names{"-r", "--raw-control-chars"}},
+	{Names: names{"-R", "--RAW-CONTROL-CHARS"}},
+	{Names: names{"-s", "--squeeze-blank-lines"}},
+	{Names: names{"-S", "--chop-long-lines"}},
+	{Names: names{"-t", "--tag"}, Value: Required},
+	{Names: names{"-T", "--tag-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"-u", "--underline-special"}},
+	{Names: names{"-U", "--UNDERLINE-SPECIAL"}},
+	{Names: names{"-V"}},
+	{Names: names{"-w", "--hilite-unread"}},
+	{Names: names{"-W", "--HILITE-UNREAD"}},
+	{Names: names{"-x", "--tabs"}, Value: Required},
+	{Names: names{"-X", "--no-init"}},
+	{Names: names{"-y", "--max-forw-scroll"}, Value: Required},
+	{Names: names{"-z", "--window"}, Value: Required},
+	{Names: names{"-\"", "--quotes"}, Value: Required},
+	{Names: names{"-~", "--tilde"}},
+	{Names: names{"-#", "--shift"}, Value: Required},
+	{Names: names{"--file-size"}},
+	{Names: names{"--follow-name"}},
+	{Names: names{"--incsearch"}},
+	{Names: names{"--line-num-width"}, Value: Required},
+	{Names: names{"--mouse"}},
+	{Names: names{"--MOUSE"}},
+	{Names: names{"--no-keypad"}},
+	{Names: names{"--no-histdups"}},
+	{Names: names{"--rscroll"}, Value: Required},
+	{Names: names{"--save-marks"}},
+	{Names: names{"--status-col-width"}, Value: Required},
+	{Names: names{"--use-backslash"}},
+	{Names: names{"--use-color"}},
+	{Names: names{"--wheel-lines"}, Value: Required},
+	{Names: names{"--header"}, Value: Required},
+	{Names: names{"--redraw-on-quit"}},
+	{Names: names{"--search-options"}, Value: Required},
+	{Names: names{"--exit-follow-on-close"}},
+	{Names: names{"--modelines"}, Value: Required},
+	{Names: names{"--intr"}, Value: Required},
+	{Names: names{"--no-number-headers"}},
+	{Names: names{"--no-search-headers"}},
+	{Names: names{"--no-vbell"}},
+	{Names: names{"--proc-backspace"}},
+	{Names: names{"--proc-tab"}},
+	{Names: names{"--proc-return"}},
+	{Names: names{"--status-line"}},
+	{Names: names{"--show-preproc-errors"}},
+	{Names: names{"--match-shift"}, Value: Required},
+	{Names: names{"+"}, Effect: EffUnproven},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options88 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--uname-2.6"}},
 	{Names: names{"-v", "--verbose"}},
@@ -1922,7 +2879,7 @@ var options69 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options70 = []Option{
+var options89 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"--backup"}, Value: Optional},
 	{Names: names{"-b"}},
@@ -1942,7 +2899,18 @@ var options70 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options71 = []Option{
+var options90 = []Option{
+	{Names: names{"-a", "--alternative"}},
+	{Names: names{"-d", "--alphanum"}},
+	{Names: names{"-f", "--ignore-case"}},
+	{Names: names{"-t", "--terminate"}, Value: Required},
+	{Names: names{"-h"}},
+	{Names: names{"-V"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options91 = []Option{
 	{Names: names{"-G", "--no-group"}},
 	{Names: names{"--zero"}},
 	{Names: names{"-O"}},
@@ -2010,7 +2978,7 @@ var options71 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options72 = []Option{
+var options92 = []Option{
 	{Names: names{"-a", "--align"}, Value: Required},
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-b", "--no-signals"}},
@@ -2040,7 +3008,53 @@ var options72 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options73 = []Option{
+var options93 = []Option{
+	{Names: names{"-C", "--config-file"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-d", "--debug"}},
+	{Names: names{"-D", "--default"}},
+	{Names: names{"-H", "--html"}, Value: Optional, Effect: EffRun},
+	{Names: names{"-P", "--pager"}, Value: Required, Effect: EffRun},
+	{Names: names{"-r", "--prompt"}, Value: Required},
+	{Names: names{"-E", "--encoding"}, Value: Required},
+	{Names: names{"-l", "--local-file"}, Effect: EffUnproven},
+	{Names: names{"-K", "--global-apropos"}},
+	{Names: names{"-L", "--locale"}, Value: Required},
+	{Names: names{"-m", "--systems"}, Value: Required},
+	{Names: names{"-M", "--manpath"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-S", "-s", "--sections"}, Value: Required},
+	{Names: names{"-e", "--extension"}, Value: Required},
+	{Names: names{"-R", "--recode"}, Value: Required},
+	{Names: names{"-p", "--preprocessor"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-t", "--troff"}},
+	{Names: names{"-T", "--troff-device"}, Value: Optional},
+	{Names: names{"-X", "--gxditview"}, Value: Optional, Effect: EffUnproven},
+	{Names: names{"-Z", "--ditroff"}},
+	{Names: names{"-V"}},
+	{Names: names{"-h"}},
+	{Names: names{"-a", "-b", "--all"}},
+	{Names: names{"--warnings"}, Value: Optional},
+	{Names: names{"-f", "--whatis"}},
+	{Names: names{"-k", "--apropos"}},
+	{Names: names{"-w", "--where", "--path", "--location"}},
+	{Names: names{"-W", "--where-cat", "--location-cat"}},
+	{Names: names{"-c", "--catman"}},
+	{Names: names{"-i", "--ignore-case"}},
+	{Names: names{"-I", "--match-case"}},
+	{Names: names{"--regex"}},
+	{Names: names{"--wildcard"}},
+	{Names: names{"--names-only"}},
+	{Names: names{"-u", "--update"}},
+	{Names: names{"--no-subpages"}},
+	{Names: names{"-7", "--ascii"}},
+	{Names: names{"--no-hyphenation", "--nh"}},
+	{Names: names{"--no-justification", "--nj"}},
+	{Names: names{"-?"}},
+	{Names: names{"--usage"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options94 = []Option{
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-O"}, Value: Required},
@@ -2051,7 +3065,7 @@ var options73 = []Option{
 	{Names: names{"-c"}, Value: Required},
 }
 
-var options74 = []Option{
+var options95 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
@@ -2061,7 +3075,7 @@ var options74 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options75 = []Option{
+var options96 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-Z"}},
 	{Names: names{"--context"}, Value: Optional},
@@ -2069,7 +3083,7 @@ var options75 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options76 = []Option{
+var options97 = []Option{
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"--tmpdir"}, Value: Optional},
 	{Names: names{"-V"}},
@@ -2082,11 +3096,30 @@ var options76 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options77 = []Option{
+var options98 = []Option{
+	{Names: names{"-d", "--silent"}},
+	{Names: names{"-l", "--logical"}},
+	{Names: names{"-e", "--exit-on-eof"}},
+	{Names: names{"-f", "--no-pause"}},
+	{Names: names{"-p", "--print-over"}},
+	{Names: names{"-c", "--clean-print"}},
+	{Names: names{"-s", "--squeeze"}},
+	{Names: names{"-u", "--plain"}},
+	{Names: names{"-n", "--lines"}, Value: Required},
+	{Names: names{"-#"}},
+	{Names: names{"+"}, Effect: EffUnproven},
+	{Names: names{"-h"}},
+	{Names: names{"-V"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options99 = []Option{
+	{Names: names{"-u"}},
+	{Names: names{"--update"}, Value: Optional},
 	{Names: names{"--debug"}},
 	{Names: names{"--exchange"}},
 	{Names: names{"--no-copy"}},
-	{Names: names{"-u", "--update"}, Value: Optional},
 	{Names: names{"--backup"}, Value: Optional},
 	{Names: names{"-b"}},
 	{Names: names{"-f", "--force"}},
@@ -2102,14 +3135,14 @@ var options77 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options78 = []Option{
+var options100 = []Option{
 	{Names: names{"-n", "--adjustment"}, Value: Required},
 	{Names: names{"-#"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options79 = []Option{
+var options101 = []Option{
 	{Names: names{"-b", "--body-numbering"}, Value: Required},
 	{Names: names{"-d", "--section-delimiter"}, Value: Required},
 	{Names: names{"-f", "--footer-numbering"}, Value: Required},
@@ -2125,14 +3158,14 @@ var options79 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options80 = []Option{
+var options102 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--ignore"}, Value: Required},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options81 = []Option{
+var options103 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-m", "--mount"}, Value: Optional},
 	{Names: names{"-t", "--target"}, Value: Required},
@@ -2155,7 +3188,7 @@ var options81 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options82 = []Option{
+var options104 = []Option{
 	{Names: names{"-i", "--interleave"}, Value: Required},
 	{Names: names{"-p", "--preferred"}, Value: Required},
 	{Names: names{"-P", "--preferred-many"}, Value: Required},
@@ -2171,7 +3204,7 @@ var options82 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffUnproven},
 }
 
-var options83 = []Option{
+var options105 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 	{Names: names{"--debug"}},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -2191,7 +3224,7 @@ var options83 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options84 = []Option{
+var options106 = []Option{
 	{Names: names{"-A", "--address-radix"}, Value: Required},
 	{Names: names{"--endian"}, Value: Required},
 	{Names: names{"-j", "--skip-bytes"}, Value: Required},
@@ -2215,7 +3248,7 @@ var options84 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options85 = []Option{
+var options107 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--arg-file-sep"}, Value: Required},
@@ -2372,7 +3405,7 @@ var options85 = []Option{
 	{Names: names{"--unsafe"}},
 }
 
-var options86 = []Option{
+var options108 = []Option{
 	{Names: names{"-d", "--delimiters"}, Value: Required},
 	{Names: names{"-s", "--serial"}},
 	{Names: names{"-z", "--zero-terminated"}},
@@ -2380,7 +3413,51 @@ var options86 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options87 = []Option{
+var options109 = []Option{
+	{Names: names{"-b", "--backup"}},
+	{Names: names{"--backup-if-mismatch"}},
+	{Names: names{"--no-backup-if-mismatch"}},
+	{Names: names{"-B", "--prefix"}, Value: Required},
+	{Names: names{"--binary"}},
+	{Names: names{"-c", "--context"}},
+	{Names: names{"-d", "--directory"}, Value: Required, Effect: EffDir},
+	{Names: names{"-D", "--ifdef"}, Value: Required},
+	{Names: names{"--dry-run"}},
+	{Names: names{"-e", "--ed"}, Effect: EffOpaque},
+	{Names: names{"-E", "--remove-empty-files"}},
+	{Names: names{"-f", "--force"}},
+	{Names: names{"-F", "--fuzz"}, Value: Required},
+	{Names: names{"-g", "--get"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-i", "--input"}, Value: Required, Effect: EffInput},
+	{Names: names{"-l", "--ignore-whitespace"}},
+	{Names: names{"--merge"}, Value: Optional},
+	{Names: names{"-n", "--normal"}},
+	{Names: names{"-N", "--forward"}},
+	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-p", "--strip"}, Value: Required},
+	{Names: names{"--posix"}},
+	{Names: names{"--quoting-style"}, Value: Required},
+	{Names: names{"-r", "--reject-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-R", "--reverse"}},
+	{Names: names{"--read-only"}, Value: Required},
+	{Names: names{"--reject-format"}, Value: Required},
+	{Names: names{"-s", "--quiet", "--silent"}},
+	{Names: names{"--follow-symlinks"}, Effect: EffUnproven},
+	{Names: names{"-t", "--batch"}},
+	{Names: names{"-T", "--set-time"}},
+	{Names: names{"-u", "--unified"}},
+	{Names: names{"-v"}},
+	{Names: names{"-V", "--version-control"}, Value: Required},
+	{Names: names{"--verbose"}},
+	{Names: names{"-x", "--debug"}, Value: Required},
+	{Names: names{"-Y", "--basename-prefix"}, Value: Required},
+	{Names: names{"-z", "--suffix"}, Value: Required},
+	{Names: names{"-Z", "--set-utc"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options110 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 	{Names: names{"--portability"}},
@@ -2388,7 +3465,7 @@ var options87 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options88 = []Option{
+var options111 = []Option{
 	{Names: names{"-d", "--desc"}},
 	{Names: names{"-v", "--long-desc"}},
 	{Names: names{"--no-desc"}},
@@ -2397,7 +3474,7 @@ var options88 = []Option{
 	{Names: names{"-j", "--json"}},
 }
 
-var options89 = []Option{
+var options112 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -2431,7 +3508,7 @@ var options89 = []Option{
 	{Names: names{"--vmlinux"}, Value: Required, Effect: EffInput},
 }
 
-var options90 = []Option{
+var options113 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required, Effect: EffInput},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-n", "--show-nr-samples"}},
@@ -2460,7 +3537,7 @@ var options90 = []Option{
 	{Names: names{"--header"}},
 }
 
-var options91 = []Option{
+var options114 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -2487,7 +3564,7 @@ var options91 = []Option{
 	{Names: names{"-j", "--json-output"}},
 }
 
-var options92 = []Option{
+var options115 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -2505,7 +3582,7 @@ var options92 = []Option{
 	{Names: names{"-D", "--delay"}, Value: Required},
 }
 
-var subs93 = []Program{
+var subs116 = []Program{
 	{Name: "annotate", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "archive", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "bench", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
@@ -2524,23 +3601,23 @@ var subs93 = []Program{
 	{Name: "kmem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kvm", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kwork", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options88},
+	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options111},
 	{Name: "lock", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "mem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "probe", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options89, Ends: true, Here: true},
-	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options90},
+	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options112, Ends: true, Here: true},
+	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options113},
 	{Name: "sched", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "script", Style: POSIX, Operands: Unread, Path: names{"script"}},
-	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options91, Ends: true},
+	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options114, Ends: true},
 	{Name: "test", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "timechart", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "top", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options92, Ends: true},
+	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options115, Ends: true},
 	{Name: "version", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 }
 
-var options94 = []Option{
+var options117 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-b"}},
 	{Names: names{"-h"}},
@@ -2554,7 +3631,7 @@ var options94 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options95 = []Option{
+var options118 = []Option{
 	{Names: names{"--user"}, Value: Required},
 	{Names: names{"--disable-internal-agent"}},
 	{Names: names{"--keep-cwd"}},
@@ -2562,13 +3639,13 @@ var options95 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options96 = []Option{
+var options119 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 }
 
-var options97 = []Option{
+var options120 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 	{Names: names{"--columns"}, Value: Required},
@@ -2598,7 +3675,7 @@ var options97 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options98 = []Option{
+var options121 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -2625,17 +3702,17 @@ var options98 = []Option{
 	{Names: names{"-z"}, Effect: EffOpaque},
 }
 
-var options99 = []Option{
+var options122 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options100 = []Option{
+var options123 = []Option{
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options101 = []Option{
+var options124 = []Option{
 	{Names: names{"--noheadings"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -2661,12 +3738,12 @@ var options101 = []Option{
 	{Names: names{"-y", "--rttime"}, Value: Optional},
 }
 
-var options102 = []Option{
+var options125 = []Option{
 	{Names: names{"-q"}},
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 }
 
-var options103 = []Option{
+var options126 = []Option{
 	{Names: names{"-A", "--auto-reference"}},
 	{Names: names{"-G", "--traditional"}},
 	{Names: names{"-F", "--flag-truncation"}, Value: Required},
@@ -2687,13 +3764,13 @@ var options103 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options104 = []Option{
+var options127 = []Option{
 	{Names: names{"-L", "--logical"}},
 	{Names: names{"-P", "--physical"}},
 	{Names: names{"-W"}},
 }
 
-var options105 = []Option{
+var options128 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-e"}},
@@ -2708,7 +3785,7 @@ var options105 = []Option{
 	{Names: names{"-u"}, Value: Required},
 }
 
-var options106 = []Option{
+var options129 = []Option{
 	{Names: names{"-f", "--canonicalize"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -2721,7 +3798,7 @@ var options106 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options107 = []Option{
+var options130 = []Option{
 	{Names: names{"-E"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -2736,14 +3813,162 @@ var options107 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options108 = []Option{
+var options131 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"-V"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options109 = []Option{
+var options132 = []Option{
+	{Names: names{"-A", "--after-context"}, Value: Required},
+	{Names: names{"-B", "--before-context"}, Value: Required},
+	{Names: names{"-C", "--context"}, Value: Required},
+	{Names: names{"--auto-hybrid-regex"}},
+	{Names: names{"--no-auto-hybrid-regex"}},
+	{Names: names{"--binary"}},
+	{Names: names{"--no-binary"}},
+	{Names: names{"--block-buffered"}},
+	{Names: names{"--no-block-buffered"}},
+	{Names: names{"-b", "--byte-offset"}},
+	{Names: names{"--no-byte-offset"}},
+	{Names: names{"-s", "--case-sensitive"}},
+	{Names: names{"--color"}, Value: Required},
+	{Names: names{"--colors"}, Value: Required},
+	{Names: names{"--column"}},
+	{Names: names{"--no-column"}},
+	{Names: names{"--context-separator"}, Value: Required},
+	{Names: names{"--no-context-separator"}},
+	{Names: names{"-c", "--count"}},
+	{Names: names{"--count-matches"}},
+	{Names: names{"--crlf"}},
+	{Names: names{"--no-crlf"}},
+	{Names: names{"--debug"}},
+	{Names: names{"--trace"}},
+	{Names: names{"--dfa-size-limit"}, Value: Required},
+	{Names: names{"-E", "--encoding"}, Value: Required},
+	{Names: names{"--no-encoding"}},
+	{Names: names{"--engine"}, Value: Required},
+	{Names: names{"--field-context-separator"}, Value: Required},
+	{Names: names{"--field-match-separator"}, Value: Required},
+	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput, Pattern: true},
+	{Names: names{"--files"}, Effect: EffPattern},
+	{Names: names{"-l", "--files-with-matches"}},
+	{Names: names{"--files-without-match"}},
+	{Names: names{"-F", "--fixed-strings"}},
+	{Names: names{"--no-fixed-strings"}},
+	{Names: names{"-L", "--follow"}},
+	{Names: names{"--no-follow"}},
+	{Names: names{"--generate"}, Value: Required},
+	{Names: names{"-g", "--glob"}, Value: Required},
+	{Names: names{"--glob-case-insensitive"}},
+	{Names: names{"--no-glob-case-insensitive"}},
+	{Names: names{"--heading"}},
+	{Names: names{"--no-heading"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-.", "--hidden"}},
+	{Names: names{"--no-hidden"}},
+	{Names: names{"--hostname-bin"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--hyperlink-format"}, Value: Required},
+	{Names: names{"--iglob"}, Value: Required},
+	{Names: names{"-i", "--ignore-case"}},
+	{Names: names{"--ignore-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--ignore-file-case-insensitive"}},
+	{Names: names{"--no-ignore-file-case-insensitive"}},
+	{Names: names{"--include-zero"}},
+	{Names: names{"--no-include-zero"}},
+	{Names: names{"-v", "--invert-match"}},
+	{Names: names{"--no-invert-match"}},
+	{Names: names{"--json"}},
+	{Names: names{"--no-json"}},
+	{Names: names{"--line-buffered"}},
+	{Names: names{"--no-line-buffered"}},
+	{Names: names{"-n", "--line-number"}},
+	{Names: names{"-N", "--no-line-number"}},
+	{Names: names{"-x", "--line-regexp"}},
+	{Names: names{"-M", "--max-columns"}, Value: Required},
+	{Names: names{"--max-columns-preview"}},
+	{Names: names{"--no-max-columns-preview"}},
+	{Names: names{"-m", "--max-count"}, Value: Required},
+	{Names: names{"-d", "--max-depth", "--maxdepth"}, Value: Required},
+	{Names: names{"--max-filesize"}, Value: Required},
+	{Names: names{"--mmap"}},
+	{Names: names{"--no-mmap"}},
+	{Names: names{"-U", "--multiline"}},
+	{Names: names{"--no-multiline"}},
+	{Names: names{"--multiline-dotall"}},
+	{Names: names{"--no-multiline-dotall"}},
+	{Names: names{"--no-config"}},
+	{Names: names{"-I", "--no-filename"}},
+	{Names: names{"--ignore"}},
+	{Names: names{"--no-ignore"}},
+	{Names: names{"--ignore-dot"}},
+	{Names: names{"--no-ignore-dot"}},
+	{Names: names{"--ignore-exclude"}},
+	{Names: names{"--no-ignore-exclude"}},
+	{Names: names{"--ignore-files"}},
+	{Names: names{"--no-ignore-files"}},
+	{Names: names{"--ignore-global"}},
+	{Names: names{"--no-ignore-global"}},
+	{Names: names{"--ignore-messages"}},
+	{Names: names{"--no-ignore-messages"}},
+	{Names: names{"--ignore-parent"}},
+	{Names: names{"--no-ignore-parent"}},
+	{Names: names{"--ignore-vcs"}},
+	{Names: names{"--no-ignore-vcs"}},
+	{Names: names{"--messages"}},
+	{Names: names{"--no-messages"}},
+	{Names: names{"--pcre2-unicode"}},
+	{Names: names{"--no-pcre2-unicode"}},
+	{Names: names{"--require-git"}},
+	{Names: names{"--no-require-git"}},
+	{Names: names{"--unicode"}},
+	{Names: names{"--no-unicode"}},
+	{Names: names{"-0", "--null"}},
+	{Names: names{"--null-data"}},
+	{Names: names{"--one-file-system"}},
+	{Names: names{"--no-one-file-system"}},
+	{Names: names{"-o", "--only-matching"}},
+	{Names: names{"--passthru", "--passthrough"}},
+	{Names: names{"--path-separator"}, Value: Required},
+	{Names: names{"-P", "--pcre2"}},
+	{Names: names{"--no-pcre2"}},
+	{Names: names{"--pcre2-version"}},
+	{Names: names{"--pre"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--no-pre"}},
+	{Names: names{"--pre-glob"}, Value: Required},
+	{Names: names{"-p", "--pretty"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--regex-size-limit"}, Value: Required},
+	{Names: names{"-e", "--regexp"}, Value: Required, Effect: EffPattern},
+	{Names: names{"-r", "--replace"}, Value: Required},
+	{Names: names{"-z", "--search-zip"}},
+	{Names: names{"--no-search-zip"}},
+	{Names: names{"-S", "--smart-case"}},
+	{Names: names{"--sort"}, Value: Required},
+	{Names: names{"--sortr"}, Value: Required},
+	{Names: names{"--sort-files"}},
+	{Names: names{"--stats"}},
+	{Names: names{"--no-stats"}},
+	{Names: names{"--stop-on-nonmatch"}},
+	{Names: names{"-a", "--text"}},
+	{Names: names{"--no-text"}},
+	{Names: names{"-j", "--threads"}, Value: Required},
+	{Names: names{"--trim"}},
+	{Names: names{"--no-trim"}},
+	{Names: names{"-t", "--type"}, Value: Required},
+	{Names: names{"-T", "--type-not"}, Value: Required},
+	{Names: names{"--type-add"}, Value: Required},
+	{Names: names{"--type-clear"}, Value: Required},
+	{Names: names{"--type-list"}, Effect: EffPattern},
+	{Names: names{"-u", "--unrestricted"}},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"--vimgrep"}},
+	{Names: names{"-H", "--with-filename"}},
+	{Names: names{"-w", "--word-regexp"}},
+}
+
+var options133 = []Option{
 	{Names: names{"-a", "--always-readline"}, Value: Optional},
 	{Names: names{"-A", "--ansi-colour-aware"}, Value: Optional},
 	{Names: names{"-b", "--break-chars"}, Value: Required},
@@ -2781,7 +4006,7 @@ var options109 = []Option{
 	{Names: names{"-z", "--filter"}, Value: Required, Effect: EffRun},
 }
 
-var options110 = []Option{
+var options134 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-i"}},
 	{Names: names{"-I"}},
@@ -2796,7 +4021,7 @@ var options110 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options111 = []Option{
+var options135 = []Option{
 	{Names: names{"--ignore-fail-on-non-empty"}},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
@@ -2804,7 +4029,7 @@ var options111 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options112 = []Option{
+var options136 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--machine"}, Value: Required},
 	{Names: names{"--unit"}, Value: Required},
@@ -2825,7 +4050,7 @@ var options112 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options113 = []Option{
+var options137 = []Option{
 	{Names: names{"-c", "--compute"}},
 	{Names: names{"-t", "--type"}, Value: Required},
 	{Names: names{"-u", "--user"}, Value: Required},
@@ -2835,7 +4060,7 @@ var options113 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options114 = []Option{
+var options138 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -2851,7 +4076,7 @@ var options114 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options115 = []Option{
+var options139 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-E", "--echo"}, Value: Required},
@@ -2870,7 +4095,7 @@ var options115 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options116 = []Option{
+var options140 = []Option{
 	{Names: names{"-t", "--timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-T", "--log-timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-I", "--log-in"}, Value: Required, Effect: EffInput},
@@ -2886,7 +4111,50 @@ var options116 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options117 = []Option{
+var options141 = []Option{
+	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-i", "--ignore-case"}},
+	{Names: names{"-E", "--ignore-tab-expansion"}},
+	{Names: names{"-Z", "--ignore-trailing-space"}},
+	{Names: names{"-b", "--ignore-space-change"}},
+	{Names: names{"-W", "--ignore-all-space"}},
+	{Names: names{"-B", "--ignore-blank-lines"}},
+	{Names: names{"-I", "--ignore-matching-lines"}, Value: Required},
+	{Names: names{"--strip-trailing-cr"}},
+	{Names: names{"-a", "--text"}},
+	{Names: names{"-w", "--width"}, Value: Required},
+	{Names: names{"-l", "--left-column"}},
+	{Names: names{"-s", "--suppress-common-lines"}},
+	{Names: names{"-t", "--expand-tabs"}},
+	{Names: names{"--tabsize"}, Value: Required},
+	{Names: names{"-d", "--minimal"}},
+	{Names: names{"-H", "--speed-large-files"}},
+	{Names: names{"--diff-program"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-v"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options142 = []Option{
+	{Names: names{"-e", "--expression"}, Value: Required, Effect: EffPattern},
+	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
+	{Names: names{"-i", "--in-place"}, Value: Optional, Effect: EffInPlace},
+	{Names: names{"-E", "-r", "--regexp-extended"}},
+	{Names: names{"-a"}},
+	{Names: names{"-n", "--quiet", "--silent"}},
+	{Names: names{"--debug"}},
+	{Names: names{"--follow-symlinks"}},
+	{Names: names{"-l", "--line-length"}, Value: Required},
+	{Names: names{"--posix"}},
+	{Names: names{"-s", "--separate"}},
+	{Names: names{"--sandbox"}},
+	{Names: names{"-u", "--unbuffered"}},
+	{Names: names{"-z", "--null-data"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options143 = []Option{
 	{Names: names{"-t", "--terminator"}, Value: Required},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-s", "--separator"}, Value: Required},
@@ -2895,7 +4163,7 @@ var options117 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options118 = []Option{
+var options144 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-e"}},
@@ -2921,42 +4189,42 @@ var options118 = []Option{
 	{Names: names{"+"}},
 }
 
-var subs119 = []Program{
-	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
-	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
-	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
-	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
-	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
-	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
-	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
-	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
-	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
-	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
-	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
-	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
-	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
-	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
-	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
-	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
-	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
-	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
-	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
-	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
-	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options69, Ends: true},
+var subs145 = []Program{
+	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
+	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
+	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
+	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
+	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
+	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
+	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
+	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
+	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
+	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
+	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
+	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
+	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
+	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
+	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
+	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
+	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
+	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
+	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
+	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
+	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
 }
 
-var options120 = []Option{
+var options146 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-o"}, Value: Required},
 	{Names: names{"+o"}, Value: Required},
 }
 
-var options121 = []Option{
+var options147 = []Option{
 	{Names: names{"--clear-groups"}},
 	{Names: names{"-d", "--dump"}},
 	{Names: names{"--groups"}, Value: Required},
@@ -2986,7 +4254,7 @@ var options121 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options122 = []Option{
+var options148 = []Option{
 	{Names: names{"-c", "--ctty"}},
 	{Names: names{"-f", "--fork"}},
 	{Names: names{"-w", "--wait"}},
@@ -2994,11 +4262,11 @@ var options122 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options123 = []Option{
+var options149 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
 }
 
-var options124 = []Option{
+var options150 = []Option{
 	{Names: names{"-s"}},
 	{Names: names{"-u"}},
 	{Names: names{"-p"}},
@@ -3006,7 +4274,7 @@ var options124 = []Option{
 	{Names: names{"-o"}},
 }
 
-var options125 = []Option{
+var options151 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-n", "--iterations"}, Value: Required},
 	{Names: names{"--random-source"}, Value: Required, Effect: EffRead},
@@ -3020,7 +4288,7 @@ var options125 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options126 = []Option{
+var options152 = []Option{
 	{Names: names{"-e", "--echo"}},
 	{Names: names{"-i", "--input-range"}, Value: Required},
 	{Names: names{"-n", "--head-count"}, Value: Required},
@@ -3032,7 +4300,7 @@ var options126 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options127 = []Option{
+var options153 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
@@ -3046,7 +4314,7 @@ var options127 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options128 = []Option{
+var options154 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-C"}},
 	{Names: names{"--check"}, Value: Optional},
@@ -3087,7 +4355,7 @@ var options128 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options129 = []Option{
+var options155 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-a", "--suffix-length"}, Value: Required},
 	{Names: names{"--additional-suffix"}, Value: Required},
@@ -3108,7 +4376,7 @@ var options129 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options130 = []Option{
+var options156 = []Option{
 	{Names: names{"-a"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
@@ -3121,7 +4389,7 @@ var options130 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options131 = []Option{
+var options157 = []Option{
 	{Names: names{"-S", "--start"}},
 	{Names: names{"-K", "--stop"}},
 	{Names: names{"-T", "--status"}},
@@ -3157,7 +4425,7 @@ var options131 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options132 = []Option{
+var options158 = []Option{
 	{Names: names{"-c", "--format"}, Value: Required},
 	{Names: names{"-f", "--file-system"}},
 	{Names: names{"-t", "--terse"}},
@@ -3174,7 +4442,7 @@ var options132 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options133 = []Option{
+var options159 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-e", "--error"}, Value: Required},
@@ -3182,7 +4450,7 @@ var options133 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options134 = []Option{
+var options160 = []Option{
 	{Names: names{"-e", "--trace"}, Value: Required},
 	{Names: names{"-E", "--env"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-p", "--attach"}, Value: Required},
@@ -3251,7 +4519,7 @@ var options134 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options135 = []Option{
+var options161 = []Option{
 	{Names: names{"-n", "--bytes"}, Value: Required},
 	{Names: names{"-U", "--unicode"}, Value: Required},
 	{Names: names{"-a", "--all"}},
@@ -3270,7 +4538,7 @@ var options135 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options136 = []Option{
+var options162 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-g", "--save"}},
 	{Names: names{"-F", "--file"}, Value: Required},
@@ -3278,7 +4546,7 @@ var options136 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options137 = []Option{
+var options163 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -3293,7 +4561,7 @@ var options137 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options138 = []Option{
+var options164 = []Option{
 	{Names: names{"-A", "--askpass"}},
 	{Names: names{"-B", "--bell"}},
 	{Names: names{"-b", "--background"}},
@@ -3325,7 +4593,7 @@ var options138 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options139 = []Option{
+var options165 = []Option{
 	{Names: names{"-u", "--user"}, Value: Required},
 	{Names: names{"-g", "--group"}, Value: Required},
 	{Names: names{"-A"}},
@@ -3335,14 +4603,14 @@ var options139 = []Option{
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options140 = []Option{
+var options166 = []Option{
 	{Names: names{"-d", "--data"}},
 	{Names: names{"-f", "--file-system"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options141 = []Option{
+var options167 = []Option{
 	{Names: names{"--no-pager"}},
 	{Names: names{"--no-legend"}},
 	{Names: names{"--what"}, Value: Required},
@@ -3354,7 +4622,7 @@ var options141 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options142 = []Option{
+var options168 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--scope"}},
 	{Names: names{"-u", "--unit"}, Value: Required},
@@ -3397,7 +4665,7 @@ var options142 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options143 = []Option{
+var options169 = []Option{
 	{Names: names{"-b", "--before"}},
 	{Names: names{"-r", "--regex"}},
 	{Names: names{"-s", "--separator"}, Value: Required},
@@ -3405,7 +4673,7 @@ var options143 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options144 = []Option{
+var options170 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"--follow"}, Value: Optional},
 	{Names: names{"-n", "--lines"}, Value: Required},
@@ -3427,7 +4695,7 @@ var options144 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options145 = []Option{
+var options171 = []Option{
 	{Names: names{"-a", "--all-tasks"}},
 	{Names: names{"-c", "--cpu-list"}},
 	{Names: names{"-p", "--pid"}},
@@ -3435,7 +4703,7 @@ var options145 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options146 = []Option{
+var options172 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-i", "--ignore-interrupts"}},
 	{Names: names{"-p"}},
@@ -3444,7 +4712,7 @@ var options146 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options147 = []Option{
+var options173 = []Option{
 	{Names: names{"--preserve-status"}},
 	{Names: names{"--foreground"}},
 	{Names: names{"-k", "--kill-after"}, Value: Required},
@@ -3454,7 +4722,7 @@ var options147 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options148 = []Option{
+var options174 = []Option{
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-a"}},
 	{Names: names{"-c", "--no-create"}},
@@ -3469,7 +4737,7 @@ var options148 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options149 = []Option{
+var options175 = []Option{
 	{Names: names{"-c", "-C", "--complement"}},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-s", "--squeeze-repeats"}},
@@ -3478,13 +4746,82 @@ var options149 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options150 = []Option{
+var options176 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 }
 
-var options151 = []Option{
+var options177 = []Option{
+	{Names: names{"-a"}},
+	{Names: names{"-d"}},
+	{Names: names{"-l"}},
+	{Names: names{"-f"}},
+	{Names: names{"-x"}},
+	{Names: names{"-L"}, Value: Required},
+	{Names: names{"-R"}},
+	{Names: names{"-P"}, Value: Required},
+	{Names: names{"-I"}, Value: Required},
+	{Names: names{"--gitignore"}},
+	{Names: names{"--gitfile"}, Value: Required, Effect: EffInput},
+	{Names: names{"--ignore-case"}},
+	{Names: names{"--matchdirs"}},
+	{Names: names{"--metafirst"}},
+	{Names: names{"--prune"}},
+	{Names: names{"--info"}},
+	{Names: names{"--infofile"}, Value: Required, Effect: EffInput},
+	{Names: names{"--noreport"}},
+	{Names: names{"--charset"}, Value: Required},
+	{Names: names{"--filelimit"}, Value: Required},
+	{Names: names{"--timefmt"}, Value: Required},
+	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-q"}},
+	{Names: names{"-N"}},
+	{Names: names{"-Q"}},
+	{Names: names{"-p"}},
+	{Names: names{"-u"}},
+	{Names: names{"-g"}},
+	{Names: names{"-s"}},
+	{Names: names{"-h"}},
+	{Names: names{"--si"}},
+	{Names: names{"--du"}},
+	{Names: names{"-D"}},
+	{Names: names{"-F"}},
+	{Names: names{"--inodes"}},
+	{Names: names{"--device"}},
+	{Names: names{"-v"}},
+	{Names: names{"-t"}},
+	{Names: names{"-c"}},
+	{Names: names{"-U"}},
+	{Names: names{"-r"}},
+	{Names: names{"--dirsfirst"}},
+	{Names: names{"--filesfirst"}},
+	{Names: names{"--sort"}, Value: Required},
+	{Names: names{"-i"}},
+	{Names: names{"-A"}},
+	{Names: names{"-S"}},
+	{Names: names{"-n"}},
+	{Names: names{"-C"}},
+	{Names: names{"-X"}},
+	{Names: names{"-J"}},
+	{Names: names{"-H"}, Value: Required},
+	{Names: names{"--hintro"}, Value: Required, Effect: EffInput},
+	{Names: names{"--houtro"}, Value: Required, Effect: EffInput},
+	{Names: names{"-T"}, Value: Required},
+	{Names: names{"--nolinks"}},
+	{Names: names{"--fromfile"}, Effect: EffUnproven},
+	{Names: names{"--fromtabfile"}, Effect: EffUnproven},
+	{Names: names{"--fflinks"}},
+	{Names: names{"--opt-toggle"}},
+	{Names: names{"--hyperlink"}},
+	{Names: names{"--scheme"}, Value: Required},
+	{Names: names{"--authority"}, Value: Required},
+	{Names: names{"--compress"}, Value: Required},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options178 = []Option{
 	{Names: names{"-c", "--no-create"}},
 	{Names: names{"-o", "--io-blocks"}},
 	{Names: names{"-r", "--reference"}, Value: Required, Effect: EffRead},
@@ -3493,13 +4830,13 @@ var options151 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options152 = []Option{
+var options179 = []Option{
 	{Names: names{"-s", "--silent", "--quiet"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options153 = []Option{
+var options180 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-f"}},
 	{Names: names{"-p"}},
@@ -3513,7 +4850,7 @@ var options153 = []Option{
 	{Names: names{"-w"}},
 }
 
-var options154 = []Option{
+var options181 = []Option{
 	{Names: names{"-S"}},
 	{Names: names{"-H"}},
 	{Names: names{"-a"}},
@@ -3540,16 +4877,16 @@ var options154 = []Option{
 	{Names: names{"-x"}, Value: Required},
 }
 
-var options155 = []Option{
+var options182 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-S"}},
 }
 
-var options156 = []Option{
+var options183 = []Option{
 	{Names: names{"-a"}},
 }
 
-var options157 = []Option{
+var options184 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s", "--kernel-name"}},
 	{Names: names{"-n", "--nodename"}},
@@ -3563,7 +4900,7 @@ var options157 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options158 = []Option{
+var options185 = []Option{
 	{Names: names{"-D"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
@@ -3581,13 +4918,13 @@ var options158 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options159 = []Option{
+var options186 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-v"}},
 	{Names: names{"-n"}},
 }
 
-var options160 = []Option{
+var options187 = []Option{
 	{Names: names{"-i", "--ipc"}, Value: Optional},
 	{Names: names{"-m", "--mount"}, Value: Optional},
 	{Names: names{"-n", "--net"}, Value: Optional},
@@ -3621,7 +4958,7 @@ var options160 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options161 = []Option{
+var options188 = []Option{
 	{Names: names{"-p", "--pretty"}},
 	{Names: names{"-h"}},
 	{Names: names{"-s", "--since"}},
@@ -3630,7 +4967,7 @@ var options161 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options162 = []Option{
+var options189 = []Option{
 	{Names: names{"--tool"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
@@ -3671,7 +5008,7 @@ var options162 = []Option{
 	{Names: names{"--keep-debuginfo"}, Value: Required},
 }
 
-var options163 = []Option{
+var options190 = []Option{
 	{Names: names{"-h", "--no-header"}},
 	{Names: names{"-u", "--no-current"}},
 	{Names: names{"-s", "--short"}},
@@ -3683,13 +5020,13 @@ var options163 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options164 = []Option{
+var options191 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options165 = []Option{
+var options192 = []Option{
 	{Names: names{"-d", "--differences"}, Value: Optional},
 	{Names: names{"-n", "--interval"}, Value: Required},
 	{Names: names{"-p", "--precise"}},
@@ -3708,7 +5045,7 @@ var options165 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options166 = []Option{
+var options193 = []Option{
 	{Names: names{"-w", "--watch"}, Value: Required},
 	{Names: names{"-W", "--watch-non-recursive"}, Value: Required},
 	{Names: names{"-F", "--watch-file"}, Value: Required, Effect: EffInput},
@@ -3757,7 +5094,7 @@ var options166 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options167 = []Option{
+var options194 = []Option{
 	{Names: names{"--total"}, Value: Required},
 	{Names: names{"-c", "--bytes"}},
 	{Names: names{"-m", "--chars"}},
@@ -3769,7 +5106,47 @@ var options167 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options168 = []Option{
+var options195 = []Option{
+	{Names: names{"-1", "--no-deleted"}},
+	{Names: names{"-2", "--no-inserted"}},
+	{Names: names{"-3", "--no-common"}},
+	{Names: names{"-i", "--ignore-case"}},
+	{Names: names{"-n", "--avoid-wraps"}},
+	{Names: names{"-s", "--statistics"}},
+	{Names: names{"-w", "--start-delete"}, Value: Required},
+	{Names: names{"-x", "--end-delete"}, Value: Required},
+	{Names: names{"-y", "--start-insert"}, Value: Required},
+	{Names: names{"-z", "--end-insert"}, Value: Required},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options196 = []Option{
+	{Names: names{"-a", "--all"}},
+	{Names: names{"-s"}},
+	{Names: names{"-b"}},
+	{Names: names{"-m"}},
+	{Names: names{"-B"}, Value: Required},
+	{Names: names{"-M"}, Value: Required},
+	{Names: names{"-S"}, Value: Required},
+	{Names: names{"-u"}},
+	{Names: names{"-l"}},
+	{Names: names{"-f"}},
+	{Names: names{"--skip-alias"}},
+	{Names: names{"--skip-functions"}},
+	{Names: names{"--skip-dot"}},
+	{Names: names{"--skip-tilde"}},
+	{Names: names{"--show-dot"}},
+	{Names: names{"--show-tilde"}},
+	{Names: names{"--tty-only"}},
+	{Names: names{"-i", "--read-alias"}},
+	{Names: names{"--read-functions"}},
+	{Names: names{"-v", "-V"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options197 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--boot"}},
 	{Names: names{"-d", "--dead"}},
@@ -3791,7 +5168,7 @@ var options168 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options169 = []Option{
+var options198 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -3818,7 +5195,62 @@ var options169 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options170 = []Option{
+var options199 = []Option{
+	{Names: names{"--noout"}},
+	{Names: names{"--format"}},
+	{Names: names{"--xpath"}, Value: Required},
+	{Names: names{"--schema"}, Value: Required, Effect: EffInput},
+	{Names: names{"--noblanks"}},
+	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--valid"}},
+	{Names: names{"--dtdvalid"}, Value: Required, Effect: EffRead},
+	{Names: names{"--relaxng"}, Value: Required, Effect: EffInput},
+	{Names: names{"--html"}},
+	{Names: names{"--encode"}, Value: Required},
+	{Names: names{"--recover"}},
+	{Names: names{"--noent"}, Effect: EffUnproven},
+	{Names: names{"--nonet"}},
+	{Names: names{"--path"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--catalogs"}, Effect: EffProgram},
+	{Names: names{"--nocatalogs"}},
+	{Names: names{"--xinclude"}, Effect: EffUnproven},
+	{Names: names{"--load-trace"}},
+	{Names: names{"--loaddtd"}, Effect: EffUnproven},
+	{Names: names{"--dtdattr"}, Effect: EffUnproven},
+	{Names: names{"--shell"}, Effect: EffOpaque},
+	{Names: names{"--stream"}},
+	{Names: names{"--pattern"}, Value: Required},
+	{Names: names{"--c14n"}},
+	{Names: names{"--c14n11"}},
+	{Names: names{"--exc-c14n"}},
+	{Names: names{"--huge"}},
+	{Names: names{"--pretty"}, Value: Required},
+	{Names: names{"--quiet"}},
+	{Names: names{"--timing"}},
+	{Names: names{"--memory"}},
+	{Names: names{"--debug"}},
+	{Names: names{"--sax"}},
+	{Names: names{"--push"}},
+	{Names: names{"--copy"}},
+	{Names: names{"--dropdtd"}},
+	{Names: names{"--nowarning"}},
+	{Names: names{"--nowrap"}},
+	{Names: names{"--insert"}},
+	{Names: names{"--maxmem"}, Value: Required},
+	{Names: names{"--nocdata"}},
+	{Names: names{"--nodefdtd"}},
+	{Names: names{"--nsclean"}},
+	{Names: names{"--oldxml10"}},
+	{Names: names{"--postvalid"}},
+	{Names: names{"--walker"}},
+	{Names: names{"--xmlout"}},
+	{Names: names{"--schematron"}, Value: Required, Effect: EffInput},
+	{Names: names{"--dtdvalidfpi"}, Value: Required},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options200 = []Option{
 	{Names: names{"-a", "--auto-servernum", "--auto-display"}},
 	{Names: names{"-e", "--error-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-f", "--auth-file"}, Value: Required, Effect: EffWrite},
@@ -3830,7 +5262,74 @@ var options170 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options171 = []Option{
+var options201 = []Option{
+	{Names: names{"-a", "-autoskip"}},
+	{Names: names{"-b", "-bits"}},
+	{Names: names{"-c", "-cols"}, Value: Required},
+	{Names: names{"-C", "-capitalize"}},
+	{Names: names{"-d"}},
+	{Names: names{"-E", "-EBCDIC"}},
+	{Names: names{"-e"}},
+	{Names: names{"-g", "-groupsize"}, Value: Required},
+	{Names: names{"-h", "-help"}},
+	{Names: names{"-i", "-include"}},
+	{Names: names{"-l", "-len"}, Value: Required},
+	{Names: names{"-n", "-name"}, Value: Required},
+	{Names: names{"-o"}, Value: Required},
+	{Names: names{"-p", "-ps", "-postscript", "-plain"}},
+	{Names: names{"-r", "-revert"}},
+	{Names: names{"-R"}, Value: Required},
+	{Names: names{"-s", "-seek"}, Value: Required},
+	{Names: names{"-u"}},
+	{Names: names{"-v", "-version"}},
+	{Names: names{"-t"}},
+}
+
+var options202 = []Option{
+	{Names: names{"-C", "--colors"}},
+	{Names: names{"--csv-auto-parse"}},
+	{Names: names{"-e", "--exit-status"}},
+	{Names: names{"--expression"}, Value: Required, Effect: EffPattern},
+	{Names: names{"--from-file"}, Value: Required, Effect: EffProgram, Pattern: true},
+	{Names: names{"-f", "--front-matter"}, Value: Required},
+	{Names: names{"--header-preprocess"}},
+	{Names: names{"-h"}},
+	{Names: names{"-I", "--indent"}, Value: Required},
+	{Names: names{"-i", "--inplace"}, Effect: EffInPlace},
+	{Names: names{"-p", "--input-format"}, Value: Required},
+	{Names: names{"--lua-globals"}},
+	{Names: names{"-M", "--no-colors"}},
+	{Names: names{"-N", "--no-doc"}},
+	{Names: names{"-0", "--nul-output"}},
+	{Names: names{"-n", "--null-input"}},
+	{Names: names{"-o", "--output-format"}, Value: Required},
+	{Names: names{"-P", "--prettyPrint"}},
+	{Names: names{"-s", "--split-exp"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--split-exp-file"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"--string-interpolation"}, Value: Optional},
+	{Names: names{"--tsv-auto-parse"}},
+	{Names: names{"-r", "--unwrapScalar"}, Value: Optional},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-V"}},
+	{Names: names{"--xml-attribute-prefix"}, Value: Required},
+	{Names: names{"--xml-content-name"}, Value: Required},
+	{Names: names{"--xml-directive-name"}, Value: Required},
+	{Names: names{"--xml-keep-namespace"}},
+	{Names: names{"--xml-proc-inst-prefix"}, Value: Required},
+	{Names: names{"--xml-raw-token"}},
+	{Names: names{"--xml-skip-directives"}},
+	{Names: names{"--xml-skip-proc-inst"}},
+	{Names: names{"-y", "--yaml-output"}},
+	{Names: names{"-S", "--sort-keys"}},
+	{Names: names{"-c", "--compact-output"}},
+	{Names: names{"--arg"}, Value: Pair},
+	{Names: names{"--argjson"}, Value: Pair},
+	{Names: names{"--slurpfile"}, Value: Pair, Effect: EffRead},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options203 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-u"}},
 	{Names: names{"-a"}, Effect: EffUnproven},

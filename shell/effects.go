@@ -3,6 +3,8 @@ package shell
 import (
 	"path"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // effects adds a command and what the catalogue knows that it does.
@@ -56,6 +58,8 @@ type effector struct {
 	operands  []int // indexes of the words that are operands, without subcommands
 	pattern   bool  // an option gave the pattern or script
 	inPlace   bool
+	readOnly  bool // an option says that nothing is written
+	named     bool // an option names the output
 	recursive bool
 	target    *Word // -t DIR
 	done      bool  // a special reader has dealt with the operands
@@ -106,7 +110,12 @@ func (e *effector) readOptions() {
 }
 
 func (e *effector) optionFlags(a Arg) {
+	e.pattern = e.pattern || a.Option.Pattern
 	switch a.Option.Effect {
+	case EffReadOnly:
+		e.readOnly = true
+	case EffOutput:
+		e.named = true
 	case EffInPlace:
 		e.inPlace = true
 	case EffPattern:
@@ -173,6 +182,12 @@ func (e *effector) optionEffect(a Arg) {
 		e.w.opaque(e.index, MayRun, what+" is code in another language", "put the code into a file and run the file")
 	case EffOpaque:
 		e.w.opaque(e.index, MayRun, what+" can make it run anything", "leave the option out")
+	case EffExec:
+		e.execWords(a, what)
+	case EffOutput:
+		if !a.Value.Known() || a.Value.Text != "-" {
+			e.write(a.Value, NeedCover, false, what)
+		}
 	case EffWrite:
 		e.write(a.Value, NeedCover, false, what)
 	case EffRead, EffSend:
@@ -271,18 +286,20 @@ func (e *effector) operandEffects() {
 	what := "operand of " + e.prog.Name
 	rest := e.operandWords(p.Skip)
 	switch p.Operands {
-	case Reads, ReadsTree, PatternReads:
+	case Reads, ReadsTree, PatternReads, PatternTree:
 		e.reads(p, rest, what)
 	case Writes:
 		e.writes(rest, NeedOutside, true, what)
 	case Outputs:
-		e.writes(rest, NeedCover, false, what)
+		e.outputs(rest, what)
 	case ModeWrites:
 		e.writes(behind(rest, e.pattern), NeedOutside, true, what)
 	case ModeOutputs:
 		e.writes(behind(rest, e.pattern), NeedCover, false, what)
 	case Copy:
 		e.copies(rest, what)
+	case Transfer:
+		e.transfers(rest, what)
 	case Move:
 		e.moves(rest, what)
 	case InOut:
@@ -295,11 +312,20 @@ func (e *effector) operandEffects() {
 		e.runsArgs(p.Skip)
 	case RunsText:
 		e.runsText(rest, what)
+	case RunsTexts:
+		for i := range rest {
+			e.runsText(rest[i:i+1], what)
+		}
+	case ShellArgs:
+		e.shellArgs(rest)
 	case Script:
 		e.script(rest, what)
 	}
 	if len(rest) == 0 && p.Stdin && p.Operands != Script {
 		e.stdin()
+	}
+	if p.Here && !e.readOnly && !e.named {
+		e.write(Word{Holes: []Hole{{Kind: Glob}}}, NeedCover, false, "output of "+e.prog.Name)
 	}
 }
 
@@ -312,10 +338,10 @@ func behind(words []Word, given bool) []Word {
 }
 
 func (e *effector) reads(p *Program, rest []Word, what string) {
-	if p.Operands == PatternReads {
+	if p.Operands == PatternReads || p.Operands == PatternTree {
 		rest = behind(rest, e.pattern)
 	}
-	if p.Operands == ReadsTree {
+	if p.Operands == ReadsTree || p.Operands == PatternTree {
 		e.recursive = true
 	}
 	if len(rest) == 0 && e.recursive {
@@ -401,11 +427,88 @@ func (e *effector) inOut(rest []Word, what string) {
 
 // runsArgs runs the operands behind the first skip ones as a command.
 func (e *effector) runsArgs(skip int) {
+	for e.sub().Assigns && len(e.operands) > skip && assigns(&e.words[e.operands[skip]]) {
+		e.envAssign(&e.words[e.operands[skip]])
+		skip++
+	}
 	if len(e.operands) > skip {
 		e.runWords(e.operands[skip])
 	} else if e.sub().Stdin {
 		e.stdin()
 	}
+}
+
+// execWords runs the words behind an option, up to ";", with a name that is
+// not known in the place of {} or at the end.
+func (e *effector) execWords(a Arg, what string) {
+	if a.ValueAt < 0 {
+		return
+	}
+	end := a.ValueAt
+	for end < len(e.words) && e.words[end].Text != ";" {
+		end++
+	}
+	words := append([]Word{a.Value}, e.words[a.ValueAt+1:end]...)
+	replaced := false
+	for i := range words {
+		if strings.Contains(words[i].Text, "{") {
+			words[i] = Word{Holes: []Hole{{Kind: AnyText}}, Pos: words[i].Pos, End: words[i].End}
+			replaced = true
+		}
+	}
+	if !replaced {
+		words = append(words, Word{Holes: []Hole{{Kind: AnyText}}})
+	}
+	from := a.ValueAt
+	if a.ValueAt == a.Word {
+		from = -1
+	}
+	e.runList(words, from)
+}
+
+// shellArgs runs a shell with the operands as its arguments.
+func (e *effector) shellArgs(rest []Word) {
+	if len(rest) > 0 {
+		e.runList(append([]Word{{Text: "sh"}}, rest...), -1)
+	}
+}
+
+// outputs writes the operands, or reads them when an option says so.
+func (e *effector) outputs(rest []Word, what string) {
+	for _, r := range rest {
+		if e.readOnly {
+			e.read(r, NeedNone, what)
+		} else {
+			e.write(r, NeedCover, false, what)
+		}
+	}
+}
+
+// transfers are copies from and to other machines: host:path is fetched, or
+// gets what is read here.
+func (e *effector) transfers(rest []Word, what string) {
+	for i, r := range rest {
+		switch {
+		case remote(&r):
+			e.fetch(r, what)
+		case i > 0 && i == len(rest)-1:
+			e.write(r, NeedCover, false, what)
+		default:
+			e.read(r, NeedOutside, what)
+		}
+	}
+}
+
+// remote reports whether a word is of the form host:path or a URL.
+func remote(w *Word) bool {
+	host, _, found := strings.Cut(w.Text, ":")
+	return found && !strings.Contains(host, "/") && (len(w.Holes) == 0 || w.Holes[0].At > len(host))
+}
+
+// assigns reports whether a word is NAME=value.
+func assigns(w *Word) bool {
+	name, _, found := strings.Cut(w.Text, "=")
+	return found && syntax.ValidName(name)
 }
 
 // runWords runs the words from index at on as a command.

@@ -67,6 +67,7 @@ const (
 	ReadsTree                    // each is read recursively; none: the directory
 	Names                        // names only are looked at (ls, stat)
 	PatternReads                 // the first is a pattern (unless an option gave it), the rest are read
+	PatternTree                  // as PatternReads, recursively; none: the directory (rg)
 	Writes                       // each is written, and that is the program's purpose (touch, rm, mkdir)
 	Outputs                      // each is written, not the program's purpose (tee)
 	Copy                         // the last is written, the others are read (cp, ln, install)
@@ -115,9 +116,12 @@ type Effect uint8
 const (
 	EffNone      Effect = iota // nothing of interest
 	EffRun                     // the value is shell text that is run
+	EffExec                    // the value and the words behind it, up to ";", are a command that is run (fd -x)
 	EffProgram                 // the value names a program, library or configuration that is obeyed
 	EffCode                    // the value is code in another language
 	EffWrite                   // the value is a path that is written
+	EffOutput                  // as EffWrite; - is standard output
+	EffReadOnly                // operands are not written, nor anything in the directory (gzip -c, unzip -l)
 	EffRead                    // the value is a path that is read, beside the program's purpose
 	EffSend                    // the value is a path that is read and sent to a host: proves no allow
 	EffInput                   // the value is a path that is read, and that is the purpose (grep -f, tail operands)

@@ -9,15 +9,16 @@
 //
 // An option is its names, and behind " : " what it makes the program do. The
 // last name ends in = if the option takes a value, in ? if it takes one only
-// attached, in == if it takes two words. "--[no-]x" is the two options --x and
-// --no-x, of which the second takes no value.
+// attached, in == if it takes two words. A second effect "pattern" says that
+// the option also takes the place of the operand that would be the pattern or
+// script. "--[no-]x" is the two options --x and --no-x, of which the second
+// takes no value.
 //
 // The keys of a table are those of shell.Program in small letters: style,
-// operands, skip, inherit, ends, safe, plain, workdir, here, assigns,
-// stdin, special.
-// names are further names of the same program, use takes over the options of
-// [group.NAME], and [NAME.sub.SUB] is a subcommand, which has the style,
-// workdir and special of its program unless it says otherwise.
+// operands, skip, inherit, ends, safe, plain, workdir, here, assigns, stdin,
+// special. names are further names of the same program, use takes over the
+// options of [group.NAME], and [NAME.sub.SUB] is a subcommand, which has the
+// style, workdir and special of its program unless it says otherwise.
 package main
 
 import (

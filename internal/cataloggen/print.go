@@ -80,9 +80,24 @@ func (p *printer) program(e *entry, name string) string {
 func (p *printer) options(opts []option) string {
 	var sb strings.Builder
 	for _, o := range opts {
-		fmt.Fprintf(&sb, "{names{%s}, %s, %s},\n", quoted(o.names), o.mode, o.effect)
+		sb.WriteString(o.literal())
 	}
 	return p.variable("options", "[]Option", sb.String())
+}
+
+// literal is the composite literal of an option, without zero fields.
+func (o option) literal() string {
+	fields := []string{fmt.Sprintf("Names: names{%s}", quoted(o.names))}
+	if o.mode != "NoValue" {
+		fields = append(fields, "Value: "+o.mode)
+	}
+	if o.effect != "EffNone" {
+		fields = append(fields, "Effect: "+o.effect)
+	}
+	if o.pattern {
+		fields = append(fields, "Pattern: true")
+	}
+	return "{" + strings.Join(fields, ", ") + "},\n"
 }
 
 // subs prints subcommands under all their names, sorted.

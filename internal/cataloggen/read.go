@@ -29,6 +29,7 @@ type entry struct {
 type option struct {
 	names        []string
 	mode, effect string
+	pattern      bool
 }
 
 // where finds the line of a table or key in a file.
@@ -179,13 +180,14 @@ func (e *entry) readOptions(value any) error {
 
 // A name begins with a dash or a plus sign, holds no blank, and is written
 // without the suffix that tells about its value.
-var optionName = regexp.MustCompile(`^(-[^-\s=?]|--?[^-\s=?][^\s=?]*|\+[^\s=?]*)$`)
+var optionName = regexp.MustCompile(`^(-[^-\s=]|--?[^-\s=?][^\s=?]*|\+[^\s=?]*)$`)
 
 // parseOption reads "-o --output= : write"; the second result is what is
 // wrong.
 func parseOption(text string) ([]option, string) {
 	left, effect, _ := strings.Cut(text, " : ")
-	constant, ok := effects[strings.TrimSpace(effect)]
+	effect, pattern := strings.CutSuffix(effect, " pattern")
+	constant, ok := effects[effect]
 	if !ok {
 		return nil, fmt.Sprintf("unknown effect %q", effect)
 	}
@@ -194,7 +196,7 @@ func parseOption(text string) ([]option, string) {
 		return nil, "no name"
 	}
 	_, suffix := cutSuffix(words[len(words)-1])
-	main := option{mode: modes[suffix], effect: constant}
+	main := option{mode: modes[suffix], effect: constant, pattern: pattern}
 	negated := option{mode: "NoValue", effect: "EffNone"}
 	for _, word := range words {
 		name, own := cutSuffix(word)

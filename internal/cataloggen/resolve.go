@@ -13,7 +13,7 @@ var (
 	}
 	operands = map[string]string{
 		"text": "Text", "reads": "Reads", "reads-tree": "ReadsTree", "names": "Names",
-		"pattern-reads": "PatternReads", "writes": "Writes", "outputs": "Outputs", "copy": "Copy",
+		"pattern-reads": "PatternReads", "pattern-tree": "PatternTree", "writes": "Writes", "outputs": "Outputs", "copy": "Copy",
 		"move": "Move", "in-out": "InOut", "mode-writes": "ModeWrites", "mode-outputs": "ModeOutputs",
 		"urls": "URLs", "runs-args": "RunsArgs", "runs-text": "RunsText",
 		"runs-texts": "RunsTexts", "shell-args": "ShellArgs", "script": "Script",
@@ -21,11 +21,10 @@ var (
 	}
 	modes   = map[string]string{"": "NoValue", "=": "Required", "?": "Optional", "==": "Pair"}
 	effects = map[string]string{
-		"": "EffNone", "run": "EffRun", "program": "EffProgram", "code": "EffCode", "write": "EffWrite",
+		"": "EffNone", "run": "EffRun", "program": "EffProgram", "code": "EffCode", "write": "EffWrite", "output": "EffOutput", "read-only": "EffReadOnly",
 		"read": "EffRead", "send": "EffSend", "input": "EffInput", "dir": "EffDir", "url": "EffURL",
-		"opaque": "EffOpaque", "unproven": "EffUnproven", "write-here": "EffWriteHere",
-		"in-place": "EffInPlace", "pattern": "EffPattern", "pattern-file": "EffPatternFile",
-		"recursive": "EffRecursive", "target": "EffTarget", "system": "EffSystem",
+		"opaque": "EffOpaque", "unproven": "EffUnproven", "write-here": "EffWriteHere", "exec": "EffExec",
+		"in-place": "EffInPlace", "pattern": "EffPattern", "recursive": "EffRecursive", "target": "EffTarget", "system": "EffSystem",
 	}
 )
 
@@ -187,7 +186,7 @@ func (e *entry) distinct(borrowed []option) error {
 			seen[name] = true
 		}
 		if len(names) > 0 {
-			e.opts = append(e.opts, option{names, o.mode, o.effect})
+			e.opts = append(e.opts, option{names, o.mode, o.effect, o.pattern})
 		}
 	}
 	return nil
