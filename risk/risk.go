@@ -93,15 +93,9 @@ type Place struct {
 	Workspace string // absolute: removing it, or what it lies in, is catastrophic
 }
 
-// raise lifts the finding to at least class c and adds to its reason; a
-// finding that is as high already keeps its class.
+// raise lifts the finding to a higher class.
 func (f *Finding) raise(c Class, reason, factor string) {
-	if c > f.Class {
-		f.Class = c
-		f.Reason = reason
-	} else if reason != "" && !strings.Contains(f.Reason, reason) {
-		f.Reason += ", " + reason
-	}
+	f.Class, f.Reason = c, reason
 	f.factor(factor)
 }
 
@@ -210,16 +204,14 @@ func Command(a *shell.Action, p Profile) Finding {
 	return f
 }
 
-// substitution lifts a safe command whose words hold a substitution.
+// substitution lifts a safe command whose words hold a command or process
+// substitution.
 func (f *Finding) substitution(a *shell.Action) {
 	if !a.Substitution {
 		return
 	}
-	const contains = "contains command substitution"
-	if f.Class == Safe {
-		f.Class = Moderate
-	}
-	f.Reason += ", " + contains
+	f.Class = max(f.Class, Moderate)
+	f.Reason += ", contains command substitution"
 	f.factor(FactorSubstitution)
 }
 

@@ -21,7 +21,7 @@ func TestClasses(t *testing.T) {
 			"git branch --list 'feature/*'", "git tag", "git remote -v", "git stash list", "git config --get user.name",
 			"docker ps -a", "docker compose logs web", "date", "date +%F", "hostname", "hostname -f", "true && false",
 			"echo 'a | rm b'", "echo ok # $(x)", "if true; then ls; fi", "for f in a b; do cat $f; done", "cd src && ls",
-			"find . -name '*.go'", "find . -type f -exec cat {} \\;", "timeout 5 ls", "nice -n 5 cat f", "env FOO=1 ls",
+			"find . -name '*.go'", "find . -type f -exec cat {} \\;", "timeout 5 ls", "nice -n 5 cat f", "env CI=1 ls",
 			"bash -c 'ls -l'", "xargs cat", "sort f | uniq -c | head -5", "echo hi > /dev/null", "ls 2>&1", "kubectl delete --help",
 			"rm --help", "rm --version", "npm ls", "pip list", "apt list", "dpkg -l", "tar tf x.tar", "unzip -l x.zip",
 			"kill -l", "test -f x", "[ -f x ]", "[[ -f x ]]", "wc -l < f", "export A=1", "git restore --help", "awk '{print $1}' f",
@@ -37,7 +37,7 @@ func TestClasses(t *testing.T) {
 			"kill 1234", "kill -9 1234", "kill -1 1234", "pkill x", "sleep 60", "date -s 2020-01-01", "date 01010000", "hostname evil",
 			"dmesg -C", "journalctl --vacuum-size=1", "ss -K dst 1.2.3.4", "smartctl -s off /dev/sda", "less +!sh f",
 			"find . $x", "git log $x", "echo $(date)", "cat `ls`", "cat <(ls)", "kubectl get pods $(cat ns)", "$CMD x",
-			"ls --no-such-option-at-all x | grep --no-such-option y", "bash script.sh", "timeout 5 make", "eval \"$x\"", "tar xf x.tar",
+			"git log --no-such-option", "env FOO=1 ls", "FOO=1 ls", "bash script.sh", "timeout 5 make", "eval \"$x\"", "tar xf x.tar",
 			"aws s3 cp a b", "gh api -X POST repos/x", "aws secretsmanager get-secret-value --secret-id x", "shutdown -c", "alias x=y",
 			"docker run ubuntu ls", "kubectl $VERB pods", "nc -l 80",
 		}},
@@ -151,6 +151,26 @@ func TestChainsTakeTheHighest(t *testing.T) {
 			for _, op := range []string{"; ", " && ", " || ", " | ", " & ", "\n"} {
 				if got := Facts(analyze(a+op+b), Default); got.Class != want {
 					t.Errorf("%q: %+v, want %v", a+op+b, got, want)
+				}
+			}
+		}
+	}
+}
+
+// Quotes and escapes that mean the same text change nothing.
+func TestQuotingChangesNothing(t *testing.T) {
+	for _, line := range []string{
+		"ls -la src", "rm -rf d", "rm x", "kubectl -n x get pods", "git push --force", "sudo rm -rf /", "kill -9 1", "dd if=a of=b",
+		"shutdown -h now", "find . -delete", "systemctl restart x", "nonesuch a", "mkfs.ext4 /dev/sda", "git -C d reset --hard",
+	} {
+		want := Facts(analyze(line), Default)
+		words := strings.Fields(line)
+		for i := range words {
+			for _, quoted := range []string{"'" + words[i] + "'", `"` + words[i] + `"`, `\` + words[i], words[i][:1] + "''" + words[i][1:]} {
+				other := slices.Clone(words)
+				other[i] = quoted
+				if got := Facts(analyze(strings.Join(other, " ")), Default); got.Class != want.Class {
+					t.Errorf("%q: %v, want %v as for %q", other, got, want, line)
 				}
 			}
 		}
