@@ -18,6 +18,9 @@ type answer struct {
 	err     error
 }
 
+// errWithdrawn is for an allow that came when nobody waited for it any more.
+var errWithdrawn = errors.New("the question was withdrawn")
+
 // decide asks the Decider. Whatever is not a sound allow comes back as a deny;
 // so does an allow that comes when nobody waits for it any more.
 func decide(ctx context.Context, d Decider, use permission.ToolUse) answer {
@@ -27,7 +30,7 @@ func decide(ctx context.Context, d Decider, use permission.ToolUse) answer {
 		a.allowed = true
 		_, a.err = strictjson.Object(res.UpdatedInput, strictjson.MaxSize(maxLine))
 		if ctx.Err() != nil {
-			a.err = errors.New("the question was withdrawn")
+			a.err = errWithdrawn
 		}
 	}
 	if a.err != nil && (a.allowed || a.result.Message == "") {
@@ -35,6 +38,9 @@ func decide(ctx context.Context, d Decider, use permission.ToolUse) answer {
 	}
 	if a.err != nil || !a.allowed {
 		a.deny()
+	}
+	if ctx.Err() != nil {
+		a.err = nil // that the question ended is no fault
 	}
 	return a
 }

@@ -99,6 +99,9 @@ func (r *run) recordDenial(id string, e *entry) string {
 		Session: r.out.Session, Dialect: r.o.Dialect,
 	}
 	a := decide(ctx, r.o.Decider, use)
+	if a.result.Reason == "" {
+		a.result.Reason = "denied by the agent CLI itself"
+	}
 	r.tell(use, &a)
 	return a.message()
 }
