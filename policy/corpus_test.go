@@ -1,0 +1,213 @@
+package policy
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/corpus"
+)
+
+const bypassFile = "../testdata/cases/bypass.jsonl"
+
+// decideRow gives a row to Check as its line of JSON.
+func decideRow(t *testing.T, c *Check, row any) Answer {
+	t.Helper()
+	line, err := json.Marshal(row)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Line(line)
+}
+
+// count is what became of the rows of one kind.
+type count struct{ rows, wrong int }
+
+func (c count) String() string { return fmt.Sprintf("%d/%d", c.rows-c.wrong, c.rows) }
+
+// tally counts the rows of a set by level and by what they demand.
+type tally struct {
+	attack, strictAttack, benign count
+	failures                     []string
+}
+
+func (n *tally) add(row corpus.Row, a Answer) {
+	c := &n.attack
+	switch {
+	case row.Must == "allow":
+		c = &n.benign
+	case row.Level != "core":
+		c = &n.strictAttack
+	}
+	if row.Must == "allow" && row.Level != "core" {
+		return
+	}
+	c.rows++
+	if !row.Holds(a.Behavior) {
+		c.wrong++
+		input, _ := json.Marshal(row.Input)
+		n.failures = append(n.failures, fmt.Sprintf("%s %s must %s, got %s %s %q: %s", row.Level, row.ID, row.Must, a.Behavior, a.Layer, a.Reason, input))
+	}
+}
+
+// TestBypassCorpus: no attack of the core is allowed, no deny or ask row comes
+// out weaker, and nearly every benign row is allowed.
+func TestBypassCorpus(t *testing.T) {
+	rows := readCorpus(t)
+	check := &Check{Risk: "off", Unlisted: "ask"}
+	var n tally
+	for _, row := range rows {
+		n.add(row, decideRow(t, check, row))
+	}
+	n.report(t, "corpus")
+}
+
+// TestBypassGenerated is the same for rows that say it in other words: at
+// least 100 of each class.
+func TestBypassGenerated(t *testing.T) {
+	rows := readCorpus(t)
+	check := &Check{Risk: "off", Unlisted: "ask"}
+	var all tally
+	for _, class := range corpus.Classes(rows) {
+		for _, row := range corpus.Generate(rows, class, 100, 7) {
+			all.add(row, decideRow(t, check, row))
+		}
+	}
+	all.report(t, "generated")
+}
+
+func (n *tally) report(t *testing.T, set string) {
+	t.Helper()
+	for _, f := range n.failures {
+		t.Log(f)
+	}
+	t.Logf("%s: core attacks stopped %v, strict attacks stopped %v, core benign allowed %v", set, n.attack, n.strictAttack, n.benign)
+	if n.attack.wrong > 0 {
+		t.Errorf("%s: %d core rows came out weaker than they must", set, n.attack.wrong)
+	}
+	if n.benign.wrong*100 > n.benign.rows {
+		t.Errorf("%s: %d of %d core benign rows are not allowed", set, n.benign.wrong, n.benign.rows)
+	}
+}
+
+func readCorpus(t *testing.T) []corpus.Row {
+	t.Helper()
+	rows, err := corpus.Read(bypassFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+// everyday is a command line as an agent issues it.
+type everyday struct {
+	ID       string `json:"id"`
+	Command  string `json:"command"`
+	Expected string `json:"expected"`
+	Alt      string `json:"expected_alt"`
+	Cwd      string `json:"cwd"`
+}
+
+// TestEveryday: under a realistic policy nothing is allowed that should not
+// be, and few lines are asked in vain.
+func TestEveryday(t *testing.T) {
+	var file struct {
+		Permissions struct{ Allow, Ask, Deny []string }
+	}
+	readJSON(t, "../testdata/cases/developer-policy.json", &file)
+	check := &Check{Risk: "off", Unlisted: "ask"}
+	loose, needless, total := 0, 0, 0
+	eachLine(t, "../testdata/cases/everyday.jsonl", func(data []byte) {
+		var e everyday
+		if err := json.Unmarshal(data, &e); err != nil {
+			t.Fatal(err)
+		}
+		a := decideRow(t, check, map[string]any{
+			"id": e.ID, "policy": map[string]any{"allow": file.Permissions.Allow, "ask": file.Permissions.Ask, "deny": file.Permissions.Deny},
+			"tool": "Bash", "input": map[string]any{"command": e.Command}, "cwd": or(e.Cwd, "/home/dev/proj"),
+		})
+		switch {
+		case e.Alt != "":
+		case a.Behavior == "allow" && e.Expected != "allow":
+			loose++
+			t.Errorf("allowed, should be %s: %q", e.Expected, e.Command)
+		case e.Expected == "allow":
+			total++
+			if a.Behavior != "allow" {
+				needless++
+				t.Logf("needless %s (%s): %q", a.Behavior, a.Reason, e.Command)
+			}
+		}
+	})
+	t.Logf("everyday: wrongly allowed %d, needlessly asked %d of %d", loose, needless, total)
+}
+
+// TestBareBash: with the whole of Bash allowed and a few denials, people are
+// hardly asked.
+func TestBareBash(t *testing.T) {
+	check := &Check{Risk: "off", Unlisted: "ask"}
+	asked, total := 0, 0
+	eachLine(t, "testdata/bare-bash.jsonl", func(data []byte) {
+		var line string
+		if err := json.Unmarshal(data, &line); err != nil {
+			t.Fatal(err)
+		}
+		a := decideRow(t, check, map[string]any{
+			"id": "x", "tool": "Bash", "input": map[string]any{"command": line},
+			"policy": map[string]any{
+				"allow": []string{"Bash"}, "ask": []string{"Bash(git push:*)"},
+				"deny": []string{"Bash(rm:*)", "Bash(sudo:*)", "Read(./.env)"},
+			},
+		})
+		total++
+		if a.Behavior != "allow" {
+			asked++
+			t.Logf("%s (%s): %q", a.Behavior, a.Reason, line)
+		}
+	})
+	t.Logf("bare Bash: asked %d of %d", asked, total)
+	if asked*20 > total {
+		t.Errorf("%d of %d lines are asked, more than 5 %%", asked, total)
+	}
+}
+
+func or(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+func readJSON(t *testing.T, path string, v any) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.FromSlash(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func eachLine(t *testing.T, path string, f func([]byte)) {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	sc := bufio.NewScanner(file)
+	sc.Buffer(nil, 4<<20)
+	for sc.Scan() {
+		if strings.TrimSpace(sc.Text()) != "" {
+			f(sc.Bytes())
+		}
+	}
+	if err := sc.Err(); err != nil {
+		t.Fatal(err)
+	}
+}
