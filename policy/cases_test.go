@@ -1,0 +1,273 @@
+package policy
+
+import (
+	"encoding/xml"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const someCases = `home = "/home/eva"
+
+[[case]]
+use = 'Bash(echo "a)" \)' # a comment
+expect = "ask ask-list  Bash(echo:*)"
+
+[[case]]
+id = "whole"
+tool = "Grep"
+input = { pattern = "x", head_limit = 5 }
+cwd = "/srv/x"
+symlinks = { "src/link" = "/etc/passwd" }
+fs = "case-insensitive"
+shell = "zsh"
+expect = "deny"
+[case.with]
+mode = "plan"
+session_allow = ["Bash"]
+
+[[case]]
+use = "TodoWrite"
+`
+
+func TestParseCases(t *testing.T) {
+	got, err := ParseCases([]byte(someCases), "c.cases.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Case{
+		{
+			Name: `Bash(echo "a)" \)`, File: "c.cases.toml", Line: 3, Tool: "Bash", Input: []byte(`{"command":"echo \"a)\" \\"}`),
+			Setting: Setting{Cwd: "/home/dev/proj", Home: "/home/eva"},
+			Want:    Expectation{"ask", "ask-list", "Bash(echo:*)"},
+		},
+		{
+			Name: "whole", File: "c.cases.toml", Line: 7, Tool: "Grep", Input: []byte(`{"head_limit":5,"pattern":"x"}`),
+			Setting: Setting{Cwd: "/srv/x", Home: "/home/eva", Symlinks: map[string]string{"src/link": "/etc/passwd"}, FS: "case-insensitive", Shell: "zsh"},
+			Want:    Expectation{Behavior: "deny"}, With: got[1].With,
+		},
+		{
+			Name: "TodoWrite", File: "c.cases.toml", Line: 20, Tool: "TodoWrite", Input: []byte(`{}`),
+			Setting: Setting{Cwd: "/home/dev/proj", Home: "/home/eva"},
+		},
+	}
+	if diff := cmp.Diff(want, got, ignorePlace, cmp.AllowUnexported(Spec{})); diff != "" {
+		t.Error(diff)
+	}
+	with := got[1].With
+	if with.Mode != "plan" || len(with.SessionAllow) != 1 || with.SessionAllow[0].Source.Line != 18 {
+		t.Errorf("with: %+v", with)
+	}
+}
+
+func TestParseCasesRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		`expect = "ask"`:                                  "no tool use: give use, or tool and input",
+		`use = "Bash(ls"`:                                 "no ) at the end",
+		`use = "ls -l"`:                                   "write Tool(text)",
+		`use = "TodoWrite(x)"`:                            "a text says nothing about this tool",
+		"use = 'Bash'\ntool = 'Bash'":                     "give one",
+		`tool = "Bash"`:                                   "tool without input",
+		"use = 'Bash'\nexpect = 'maybe'":                  "want allow, ask or deny",
+		"use = 'Bash'\nexpect = 'ask the-list'":           `there is no layer "the-list" (guard, session-deny,`,
+		"use = 'Bash'\nId = 'x'":                          "unknown key Id (did you mean id?)",
+		"use = 'Bash'\nwith = { modes = 'plan' }":         "unknown key modes",
+		"use = 'Bash'\nid='x'\n[[case]]\nuse='A'\nid='x'": `id "x" stands twice`,
+	} {
+		_, err := ParseCases([]byte("[[case]]\n"+text), "c")
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "c:") {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// write makes the files of a tree: name, text, name, text …
+func write(t *testing.T, files ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for i := 0; i < len(files); i += 2 {
+		path := filepath.Join(dir, files[i])
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(files[i+1]), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func read(t *testing.T, path ...string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(path...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+const samplePolicy = `allow = ["Bash"]
+ask = ["Bash(git push:*)", "Bash(npm publish:*)"]
+deny = ["Bash(rm:*)"]
+[[rules]]
+tools = ["Bash"]
+commands = ["curl"]
+action = "ask"
+`
+
+const sampleCases = `# the cases
+[[case]]
+use = "Bash(git status)"
+expect = "allow"
+
+[[case]]
+use = "Bash(git push)" # pushes
+expect = "deny" # no
+
+[[case]]
+use = "Bash(rm 'x y')"
+[case.with]
+mode = "plan"
+
+[[case]]
+use = "Bash(curl https://a.example)"
+expect = "ask rules"
+`
+
+func TestRunTests(t *testing.T) {
+	dir := write(t, FileName, samplePolicy, "sub/deep/x.cases.toml", sampleCases)
+	report, err := RunTests(dir, TestOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := report.Failed()
+	if len(report.Results) != 4 || len(failed) != 2 {
+		t.Fatal(report.Text(true))
+	}
+	if f := failed[0]; f.Line != 6 || !strings.Contains(f.Diff, `"deny"`) || !strings.Contains(f.Diff, `"ask"`) || strings.Contains(f.Diff, "ask-list") {
+		t.Errorf("the diff: %s", f.Diff)
+	}
+	if f := failed[1]; !strings.Contains(f.Diff, `nothing is expected; the decision is "deny deny-list Bash(rm:*)"`) {
+		t.Errorf("the diff: %s", f.Diff)
+	}
+	text := report.Text(true)
+	for _, want := range []string{
+		"FAIL " + filepath.Join(dir, "sub/deep/x.cases.toml") + ":6: Bash(git push)", "reason: ", "cases: 2 passed, 2 failed\n",
+		FileName + ":2:29: Bash(npm publish:*)", "rules: 4 of 5 answer in some case",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the report does not say %q:\n%s", want, text)
+		}
+	}
+	if len(report.Untouched) != 1 {
+		t.Errorf("untouched: %v", report.Untouched)
+	}
+	if got := read(t, dir, "sub/deep/x.cases.toml"); got != sampleCases {
+		t.Error("without Update a file was changed")
+	}
+}
+
+func TestUpdate(t *testing.T) {
+	dir := write(t, FileName, samplePolicy, "x.cases.toml", sampleCases)
+	report, err := RunTests(dir, TestOptions{Update: true})
+	if err != nil || report.Updated != 2 || len(report.Failed()) != 0 {
+		t.Fatal(err, report.Text(false))
+	}
+	want := strings.Replace(sampleCases, `expect = "deny" # no`, `expect = "ask ask-list Bash(git push:*)" # no`, 1)
+	want = strings.Replace(want, `use = "Bash(rm 'x y')"`, "use = \"Bash(rm 'x y')\"\nexpect = \"deny deny-list Bash(rm:*)\"", 1)
+	if diff := cmp.Diff(want, read(t, dir, "x.cases.toml")); diff != "" {
+		t.Error(diff)
+	}
+	again, err := RunTests(dir, TestOptions{})
+	if err != nil || len(again.Failed()) != 0 {
+		t.Error(err, again.Text(false))
+	}
+	left, _ := filepath.Glob(filepath.Join(dir, ".cases-*"))
+	if len(left) > 0 {
+		t.Errorf("left over: %v", left)
+	}
+}
+
+// TestUpdateRefused: a form of the file into which no line can be put is left
+// as it is.
+func TestUpdateRefused(t *testing.T) {
+	inline := `case = [ { use = "Bash(rm x)" }, { use = "Bash(ls)", expect = "allow" } ]`
+	dir := write(t, FileName, samplePolicy, "x.cases.toml", inline)
+	if _, err := RunTests(dir, TestOptions{Update: true}); err == nil || !strings.Contains(err.Error(), "cannot put the expectations") {
+		t.Errorf("%v", err)
+	}
+	if got := read(t, dir, "x.cases.toml"); got != inline {
+		t.Errorf("the file is now %s", got)
+	}
+}
+
+func TestQuote(t *testing.T) {
+	for _, text := range []string{`ask rules Bash(a)`, `ask rules Bash("a b")`, `ask rules Bash("a" 'b' \)`, "deny rules Bash(\x01\n'\"é)"} {
+		cases, err := ParseCases([]byte("[[case]]\nuse='Bash'\nexpect = "+quote(text)), "c")
+		if err != nil || cases[0].Want.String() != text {
+			t.Errorf("%s: %v, %+v", text, err, cases)
+		}
+	}
+}
+
+func TestRunTestsErrors(t *testing.T) {
+	tests := []struct{ name, want string }{
+		{write(t), "no files *.cases.toml"},
+		{filepath.Join(t.TempDir(), "none"), "no such file"},
+		{write(t, "x.cases.toml", sampleCases), "no agent-wrapper.toml here or above"},
+		{write(t, FileName, "deny = ['bash']", "x.cases.toml", sampleCases), "the policy does not load"},
+		{write(t, FileName, "denny = []", "x.cases.toml", sampleCases), "unknown key denny"},
+		{write(t, FileName, "", "x.cases.toml", "[[case]]\nuse='Bash'\ncwd='x'"), `cwd "x" is not absolute`},
+		{write(t, FileName, "", "x.cases.toml", "[[case]]\nuse='Bash'\nwith={deny=['bash']}"), "did you mean Bash"},
+	}
+	for _, tt := range tests {
+		if _, err := RunTests(tt.name, TestOptions{}); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%v, want %s", err, tt.want)
+		}
+	}
+}
+
+// TestNearestPolicy: the policy above the tree is not looked at, the nearest
+// one inside is.
+func TestNearestPolicy(t *testing.T) {
+	cases := "[[case]]\nuse='Bash(ls)'\nexpect='deny deny-list Bash(ls)'\n"
+	dir := write(t,
+		FileName, `allow = ["Bash"]`,
+		"a/"+FileName, `deny = ["Bash(ls)"]`, "a/b/x.cases.toml", cases,
+		"c/x.cases.toml", strings.Replace(cases, "deny deny-list Bash(ls)", "allow", 1))
+	if report, err := RunTests(dir, TestOptions{}); err != nil || len(report.Failed()) > 0 || len(report.Results) != 2 {
+		t.Error(err, report.Text(false))
+	}
+	if _, err := RunTests(filepath.Join(dir, "c"), TestOptions{}); err == nil {
+		t.Error("a policy above the directory is taken")
+	}
+}
+
+func TestJUnit(t *testing.T) {
+	dir := write(t, FileName, samplePolicy, "x.cases.toml", sampleCases+"\n[[case]]\nuse=\"Bash(echo \\u0001 <b>)\"\nexpect='deny'\n")
+	report, err := RunTests(dir, TestOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := report.JUnit(&b); err != nil {
+		t.Fatal(err)
+	}
+	var got junitSuites
+	if err := xml.Unmarshal([]byte(b.String()), &got); err != nil {
+		t.Fatalf("%v in\n%s", err, b.String())
+	}
+	if got.Tests != 5 || got.Failures != 3 || len(got.Suites) != 1 || got.Suites[0].Failures != 3 {
+		t.Errorf("%+v", got)
+	}
+	c := got.Suites[0].Cases[1]
+	if c.Name != "Bash(git push)" || c.Line != 6 || c.Failure == nil || c.Failure.Message != "want deny, got ask ask-list Bash(git push:*)" {
+		t.Errorf("%+v", c)
+	}
+	if got.Suites[0].Cases[0].Failure != nil {
+		t.Error("a case that passed has a failure")
+	}
+}

@@ -1,0 +1,173 @@
+package policy
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestCheckLine(t *testing.T) {
+	check := &Check{Risk: "off", Unlisted: "ask"}
+	tests := []struct {
+		name, row string
+		want      Answer // Reason: a part of it
+	}{
+		{
+			"the shape of an answer",
+			`{"id":"x","policy":{"allow":["Bash(ls:*)"],"ask":[],"deny":[],"mode":"default","unlisted":"ask","risk":"on","rules":[],"session_allow":[],"session_deny":[]},` +
+				`"tool":"Bash","input":{"command":"ls"},"cwd":"/home/dev/proj","home":"/home/dev","symlinks":{"src/link":"/etc/passwd"},"fs":"case-insensitive","shell":"bash"}`,
+			Answer{"x", "allow", "default", "Bash(ls:*)", "", 1, "safe"},
+		},
+		{
+			"what others add is ignored",
+			`{"id":"x","class":"y","must":"deny","verified":true,"policy":{"deny":["Bash(rm:*)"]},"tool":"Bash","input":{"command":"rm x"}}`,
+			Answer{"x", "deny", "deny-list", "Bash(rm:*)", "", 0, ""},
+		},
+		{
+			"context",
+			`{"id":"x","policy":{"allow":["Edit(src/**)"]},"tool":"Edit","input":{"file_path":"src/link"},"context":{"cwd":"/srv","home":"/h","symlinks":{"src/link":"/etc/passwd"}}}`,
+			Answer{"x", "ask", "allow-list", "", "", 0, ""},
+		},
+		{
+			"a link that stays inside",
+			`{"id":"x","policy":{"allow":["Edit(src/**)"]},"tool":"Edit","input":{"file_path":"src/cur/a.js"},"context":{"symlinks":{"src/cur":"v2"}}}`,
+			Answer{"x", "allow", "default", "Edit(src/**)", "", 0, ""},
+		},
+		{
+			"the row goes before the context",
+			`{"id":"x","policy":{"allow":["Edit(/a/**)"]},"tool":"Edit","input":{"file_path":"x"},"cwd":"/a","context":{"cwd":"/b"}}`,
+			Answer{"x", "allow", "default", "Edit(/a/**)", "", 0, ""},
+		},
+		{
+			"a file system that ignores case",
+			`{"id":"x","policy":{"allow":["Read"],"deny":["Read(./.env)"]},"tool":"Read","input":{"file_path":".Env"},"context":{"fs":"case-insensitive"}}`,
+			Answer{"x", "deny", "deny-list", "Read(./.env)", "", 0, ""},
+		},
+		{
+			"session rules",
+			`{"id":"x","policy":{"allow":["Bash"],"session_deny":["Bash(ls)"]},"tool":"Bash","input":{"command":"ls"}}`,
+			Answer{"x", "deny", "session-deny", "Bash(ls)", "", 0, ""},
+		},
+		{
+			"defaults of the flags",
+			`{"id":"x","policy":{"allow":["Read"],"mode":"dontAsk"},"tool":"WebFetch","input":{"url":"https://a.example"}}`,
+			Answer{"x", "deny", "allow-list", "", "", 0, ""},
+		},
+		{
+			"an unknown shell",
+			`{"id":"x","policy":{"allow":["Bash(ls)"]},"tool":"Bash","input":{"command":"ls"},"shell":"powershell"}`,
+			Answer{"x", "ask", "", "", "", 0, ""},
+		},
+		{"a broken rule", `{"id":"x","policy":{"deny":["bash"]},"tool":"Bash","input":{}}`, Answer{ID: "x", Reason: "did you mean Bash"}},
+		{"an unknown key", `{"id":"x","policy":{"denny":[]},"tool":"Bash","input":{}}`, Answer{ID: "x", Reason: "policy:1:2: unknown key denny"}},
+		{"a key twice in the policy", `{"id":"x","policy":{"deny":["Bash"],"deny":[]},"tool":"Bash","input":{}}`, Answer{ID: "x", Reason: "key deny stands twice"}},
+		{"a key twice in the input", `{"id":"x","policy":{},"tool":"Bash","input":{"command":"ls","command":"rm"}}`, Answer{ID: "x", Reason: "key command stands twice"}},
+		{"a twin in the row", `{"id":"x","policy":{},"tool":"Bash","input":{"command":"ls"},"Policy":{"allow":["Bash"]}}`, Answer{ID: "x", Reason: "did you mean policy"}},
+		{"a twin in the input", `{"id":"x","policy":{"allow":["Bash"]},"tool":"Bash","input":{"command":"ls","Command":"rm"}}`, Answer{ID: "x", Reason: "did you mean command"}},
+		{"policy null", `{"id":"x","policy":null,"tool":"Bash","input":{"command":"ls"}}`, Answer{ID: "x", Reason: "no policy"}},
+		{"no policy", `{"id":"x","tool":"Bash","input":{"command":"ls"}}`, Answer{ID: "x", Reason: "no policy"}},
+		{"no id", `{"policy":{},"tool":"Bash","input":{"command":"ls"}}`, Answer{Reason: "no id"}},
+		{"no tool", `{"id":"x","policy":{},"input":{"command":"ls"}}`, Answer{ID: "x", Reason: "no tool"}},
+		{"no input", `{"id":"x","policy":{},"tool":"Bash"}`, Answer{ID: "x", Reason: "no input"}},
+		{"input null", `{"id":"x","policy":{},"tool":"Bash","input":null}`, Answer{ID: "x", Reason: "null"}},
+		{"an unknown mode", `{"id":"x","policy":{"mode":"auto"},"tool":"Bash","input":{}}`, Answer{ID: "x", Reason: `unknown permission mode "auto"`}},
+		{"a relative directory", `{"id":"x","policy":{},"tool":"Bash","input":{},"cwd":"proj"}`, Answer{ID: "x", Reason: "not absolute"}},
+		{"an unknown fs", `{"id":"x","policy":{},"tool":"Bash","input":{},"fs":"fat"}`, Answer{ID: "x", Reason: `fs "fat"`}},
+		{"no JSON", `ls`, Answer{Reason: "row: 1:1"}},
+		{"empty", ``, Answer{Reason: "row: 1:1"}},
+		{"two values", `{"id":"x"} {}`, Answer{Reason: "text after the end"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := check.Line([]byte(tt.row))
+			want := tt.want
+			if want.Behavior == "" {
+				want.Behavior, want.Layer, want.Tier, want.Risk = "deny", "guard", got.Tier, got.Risk
+			}
+			if want.Risk == "" {
+				want.Tier, want.Risk = got.Tier, got.Risk
+			}
+			if want.Layer == "" {
+				want.Layer = got.Layer
+			}
+			if !strings.Contains(got.Reason, want.Reason) {
+				t.Errorf("the reason is %q, want %q", got.Reason, want.Reason)
+			}
+			want.Reason = got.Reason
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestAnswerKeys: an answer has all its keys, in their order.
+func TestAnswerKeys(t *testing.T) {
+	out, err := json.Marshal((&Check{}).Line([]byte(`{"id":"x"}`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := 0
+	for _, key := range []string{"id", "behavior", "layer", "rule", "reason", "tier", "risk"} {
+		at := strings.Index(string(out), `"`+key+`":`)
+		if at < from {
+			t.Errorf("key %s is not in its place in %s", key, out)
+		}
+		from = at
+	}
+}
+
+// TestCheckForgets: many policies do not pile up, and a policy that was
+// forgotten is read again.
+func TestCheckForgets(t *testing.T) {
+	check := &Check{}
+	for i := range maxCompiled + 10 {
+		row := fmt.Sprintf(`{"id":"x","policy":{"deny":["Bash(p%d)"]},"tool":"Bash","input":{"command":"p%d"}}`, i, i)
+		if got := check.Line([]byte(row)); got.Layer != "deny-list" {
+			t.Fatalf("row %d: %+v", i, got)
+		}
+	}
+	if len(check.compiled) > maxCompiled {
+		t.Errorf("%d policies are kept", len(check.compiled))
+	}
+}
+
+// BenchmarkCheck decides rows as they come from a corpus: few policies, many
+// command lines.
+func BenchmarkCheck(b *testing.B) {
+	var rows [][]byte
+	for i := range 100 {
+		rows = append(rows, fmt.Appendf(nil, `{"id":"r%d","policy":{"allow":["Bash(git:*)","Bash(ls:*)","Read"],"deny":["Bash(rm:*)","Read(./.env)"]},"tool":"Bash","input":{"command":"cd src && git log -%d | head; ls *.go"}}`, i, i))
+	}
+	check := &Check{}
+	start := time.Now()
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		check.Line(rows[i%len(rows)])
+	}
+	b.ReportMetric(float64(b.N)/time.Since(start).Seconds(), "rows/s")
+}
+
+func FuzzCheckLine(f *testing.F) {
+	f.Add([]byte(`{"id":"x","policy":{"allow":["Bash(ls:*)"]},"tool":"Bash","input":{"command":"ls"},"symlinks":{"a":"b"}}`))
+	f.Add([]byte(`{"id":"x","policy":{"rules":[{"tools":["Bash"],"action":"deny"}]},"tool":"Bash","input":{"command":"ls"},"context":{"fs":"case-insensitive"}}`))
+	f.Add([]byte(`{"id":1}`))
+	f.Fuzz(func(t *testing.T, row []byte) {
+		got := (&Check{}).Line(row)
+		switch got.Behavior {
+		case "allow", "ask", "deny":
+		default:
+			t.Fatalf("behavior %q", got.Behavior)
+		}
+		if got.Layer == "" || got.Layer == "invalid" {
+			t.Fatalf("layer %q", got.Layer)
+		}
+		if got.Behavior == "allow" && !json.Valid(row) {
+			t.Fatal("a row that is no JSON is allowed")
+		}
+	})
+}
