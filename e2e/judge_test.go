@@ -88,6 +88,10 @@ func (v *verdict) row(b *box, m *model, r row, ds []decision, ran map[string]boo
 			v.fault("%s: ran at %s, before its decision at %s", r.Name, at, ds[0].At)
 		}
 	}
+	// Our own driver records no directory.
+	if len(ds) == 1 && ds[0].Dir != "" && r.Dir != "" && ran[r.Name] && ds[0].Dir != filepath.Join(b.Dir, r.Dir) {
+		v.fault("%s: decided for the directory %s", r.Name, ds[0].Dir)
+	}
 	v.count(r, sent, back, didRun, len(ds))
 	v.expect(r, sent, didRun, ds, ran, allowed, res)
 }
@@ -133,7 +137,7 @@ func evidence(b *box, r row, res toolResult, back bool) (time.Time, bool) {
 func (v *verdict) files(b *box, rows []row, before map[string]string, ran map[string]bool) {
 	mine := map[string]bool{}
 	for _, r := range rows {
-		for _, name := range []string{r.Mark, r.Gone, r.Holds} {
+		for _, name := range append([]string{r.Mark, r.Gone, r.Holds}, r.Also...) {
 			mine[name] = mine[name] || ran[r.Name]
 		}
 	}

@@ -12,10 +12,18 @@ const roleVar = "AW_E2E_ROLE"
 
 func TestMain(m *testing.M) {
 	switch os.Getenv(roleVar) {
+	case "shim":
+		shim()
+		return
 	case "mcp":
 		serveMCP(os.Stdin, os.Stdout)
 		return
 	}
 	enterNamespace()
-	os.Exit(m.Run())
+	if err := adoptOrphans(); err != nil {
+		fatal(err)
+	}
+	code := m.Run()
+	end(descendants())
+	os.Exit(code)
 }

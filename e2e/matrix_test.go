@@ -15,8 +15,10 @@ type row struct {
 	Gone   string // a path below the box that is gone only if it ran
 	Holds  string // a path below the box that holds Text only if it ran
 	Text   string
-	Says   string // the result holds it if and only if it ran
-	Passes bool   // any result without an error means that it ran
+	Says   string   // the result holds it if and only if it ran
+	Also   []string // further files that it changes
+	Dir    string   // the directory below the box that the decision must know
+	Passes bool     // any result without an error means that it ran
 	// Person: a person is asked whatever the lists say; it is denied with
 	// nobody there.
 	Person bool
@@ -75,14 +77,14 @@ func matrix(b *box, rel release) (script, []row) {
 	add("main", row{call: call{Name: "task-stop", Tool: "TaskStop", Input: backgroundID}, Passes: true, After: "background-sleep"})
 
 	// The directory goes on from call to call.
-	add("main", row{call: bash("cd-sub", "cd sub"), Passes: true})
-	add("main", row{call: bash("cd-write", "touch c1"), Mark: "work/sub/c1"})
-	add("main", row{call: bash("cd-read", "cat b.txt"), Says: "secret-of-b"})
-	add("main", row{call: bash("cd-up", "cd .."), Passes: true})
-	add("main", row{call: bash("cd-up-write", "touch c2"), Mark: "work/c2"})
-	add("main", row{call: bash("cd-up-read", "cat sub/b.txt"), Says: "secret-of-b"})
-	add("main", row{call: bash("cd-out", "cd .."), Passes: true})
-	add("main", row{call: bash("cd-out-write", "touch c3"), Mark: "work/c3"})
+	add("main", row{call: bash("cd-sub", "cd sub"), Passes: true, Dir: "work"})
+	add("main", row{call: bash("cd-write", "touch c1"), Mark: "work/sub/c1", Dir: "work/sub"})
+	add("main", row{call: bash("cd-read", "cat b.txt"), Says: "secret-of-b", Dir: "work/sub"})
+	add("main", row{call: bash("cd-up", "cd .."), Passes: true, Dir: "work/sub"})
+	add("main", row{call: bash("cd-up-write", "touch c2"), Mark: "work/c2", Dir: "work"})
+	add("main", row{call: bash("cd-up-read", "cat sub/b.txt"), Says: "secret-of-b", Dir: "work"})
+	add("main", row{call: bash("cd-out", "cd .."), Passes: true, Dir: "work"})
+	add("main", row{call: bash("cd-out-write", "touch c3"), Mark: "work/c3", Dir: "work"})
 
 	// Files.
 	add("main", row{call: call{Name: "read", Tool: "Read", Input: in{"file_path": p("work/a.txt")}}, Says: "secret-of-a"})

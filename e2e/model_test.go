@@ -24,6 +24,8 @@ type call struct {
 	// Wait names calls whose results must be back before this one is sent, each
 	// with the call that starts them: if that failed there is no wait.
 	Wait map[string]string
+	// Pause is how long the model thinks before it.
+	Pause time.Duration
 }
 
 func (c call) id() string { return "toolu_" + c.Name }
@@ -136,6 +138,7 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	answer := m.next(&req)
 	for _, c := range answer {
+		time.Sleep(c.Pause)
 		for name, starter := range c.Wait {
 			if res, ok := m.result(starter); ok && !res.Error {
 				m.await(name, 20*time.Second)

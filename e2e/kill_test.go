@@ -1,0 +1,125 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// long reports whether the long forms are to run.
+func long() bool { return os.Getenv("AW_E2E_LONG") == "1" }
+
+// seed gives the seed of this run and prints it.
+func seed(t testing.TB) uint64 {
+	n, err := strconv.ParseUint(os.Getenv("AW_E2E_SEED"), 10, 64)
+	if err != nil {
+		n = uint64(time.Now().UnixNano())
+	}
+	t.Logf("AW_E2E_SEED=%d", n)
+	return n
+}
+
+// killScript is many small tool uses, alone, together and in a subagent.
+func killScript() (script, []row) {
+	var rows []row
+	s := script{}
+	one := func(i int) row {
+		name := fmt.Sprintf("k%02d", i)
+		if i%4 == 3 {
+			return row{call: call{Name: name, Tool: "mcp__marks__poke", Input: in{"mark": name}}, Mark: "marks/" + name}
+		}
+		return row{call: call{Name: name, Tool: "Bash", Input: in{"command": "touch " + name, "description": "x"}}, Mark: "work/" + name}
+	}
+	add := func(key string, list ...row) {
+		var t turn
+		for _, r := range list {
+			rows = append(rows, r)
+			t = append(t, r.call)
+		}
+		s[key] = append(s[key], t)
+	}
+	for i := 0; i < 10; i++ {
+		add("main", one(i))
+	}
+	add("main", row{call: call{Name: "agent", Tool: "Agent", Input: in{"description": "d", "prompt": "go [[sub]]", "subagent_type": "general-purpose", "run_in_background": true}}, Passes: true})
+	for i := 10; i < 20; i++ {
+		add("main", one(i))
+		add("sub", one(i+40))
+	}
+	for i := 20; i < 40; i += 4 {
+		add("main", one(i), one(i+1), one(i+2), one(i+3))
+	}
+	return s, rows
+}
+
+// TestKill kills agent-wrapper at random moments: no tool use runs that was
+// not decided by then, and the agent CLI is gone within five seconds.
+func TestKill(t *testing.T) {
+	times := 3
+	if long() {
+		times = 100
+	}
+	random := rand.New(rand.NewPCG(seed(t), 0))
+	for _, r := range releases() {
+		t.Run(r.Version, func(t *testing.T) {
+			need(t, r)
+			partial, slowest := 0, time.Duration(0)
+			for i := range times {
+				ran, all, took := killOnce(t, r, random)
+				if ran > 0 && ran < all {
+					partial++
+				}
+				slowest = max(slowest, took)
+				if t.Failed() {
+					t.Fatalf("at kill %d of %d", i+1, times)
+				}
+			}
+			t.Logf("%d kills, %d of them in the midst of tool uses; the agent CLI was gone after at most %v", times, partial, slowest)
+		})
+	}
+}
+
+func killOnce(t *testing.T, r release, random *rand.Rand) (ran, all int, took time.Duration) {
+	t.Helper()
+	b := newBox(t)
+	s, rows := killScript()
+	m := startModel(t, s)
+	x := wrapped{release: r, Policy: []string{"--allow", "Bash,mcp__marks__*"}}
+	cmd := x.command(t, b, m, startWeb(t, b))
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if !m.await("k00", 30*time.Second) {
+		t.Fatal("the first tool use never came back")
+	}
+	time.Sleep(time.Duration(random.Int64N(int64(900 * time.Millisecond))))
+	syscall.Kill(cmd.Process.Pid, syscall.SIGKILL)
+	cmd.Wait()
+	took, dead := gone(r.Path, 5*time.Second)
+	if !dead {
+		t.Errorf("the agent CLI is still there %v after the wrapper was killed", took)
+		end(agents(r.Path))
+	}
+	time.Sleep(300 * time.Millisecond) // whatever still runs leaves its mark
+	allowed := map[string]bool{}
+	for _, d := range record(t, b) {
+		allowed[d.ID] = d.Allow
+	}
+	for _, row := range rows {
+		if row.Passes || !row.ran(b, m) {
+			continue
+		}
+		ran++
+		if !allowed[row.id()] {
+			t.Errorf("%s ran, and was not decided when the wrapper was killed", row.Name)
+		}
+	}
+	end(descendants())
+	return ran, len(rows), took
+}

@@ -1,0 +1,107 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+)
+
+// terminal is a run of agent-wrapper with a person at a terminal.
+type terminal struct {
+	t   testing.TB
+	cmd *exec.Cmd
+	tty *os.File
+
+	mu      sync.Mutex
+	text    string
+	read    int // how much of text was already expected
+	changed chan struct{}
+	over    bool
+}
+
+// onTerminal starts the run on a new terminal.
+func (x wrapped) onTerminal(t testing.TB, b *box, m *model, w *web) *terminal {
+	t.Helper()
+	cmd := x.command(t, b, m, w)
+	cmd.SysProcAttr = &syscall.SysProcAttr{}
+	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 50, Cols: 200})
+	if err != nil {
+		t.Fatal(err)
+	}
+	term := &terminal{t: t, cmd: cmd, tty: tty, changed: make(chan struct{})}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		tty.Close()
+	})
+	go term.listen()
+	return term
+}
+
+func (x *terminal) listen() {
+	buf := make([]byte, 1<<16)
+	for {
+		n, err := x.tty.Read(buf)
+		x.mu.Lock()
+		x.text += string(buf[:n])
+		x.over = err != nil
+		close(x.changed)
+		x.changed = make(chan struct{})
+		x.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// expect waits for text behind what was expected before, and returns all up to
+// its end.
+func (x *terminal) expect(want string) string {
+	x.t.Helper()
+	timeout := time.After(30 * time.Second)
+	for {
+		x.mu.Lock()
+		rest, over, changed := x.text[x.read:], x.over, x.changed
+		at := strings.Index(rest, want)
+		if at >= 0 {
+			x.read += at + len(want)
+			x.mu.Unlock()
+			return rest[:at+len(want)]
+		}
+		x.mu.Unlock()
+		if over {
+			x.t.Fatalf("the run ended, and %q was not seen; the terminal shows\n%s", want, rest)
+		}
+		select {
+		case <-changed:
+		case <-timeout:
+			x.t.Fatalf("%q was not seen; the terminal shows\n%s", want, rest)
+		}
+	}
+}
+
+// answer types a line.
+func (x *terminal) answer(line string) {
+	x.t.Helper()
+	if _, err := x.tty.WriteString(line + "\n"); err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+// wait waits for the end and gives all that the terminal showed.
+func (x *terminal) wait() (code int, shown string) {
+	x.t.Helper()
+	stop := time.AfterFunc(time.Minute, func() { x.cmd.Process.Kill() })
+	defer stop.Stop()
+	x.cmd.Wait()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.cmd.ProcessState.ExitCode(), x.text
+}
