@@ -62,6 +62,11 @@ type Subject struct {
 	Path   *Path
 	URL    *URL
 	May    shell.Effects
+
+	// What matching has worked out of Command; a Subject is used by one
+	// goroutine at a time.
+	scan                  shell.Scan
+	strictText, looseText string
 }
 
 // Place is what relative patterns are relative to.

@@ -1,0 +1,334 @@
+package patterns
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+// commandRule is the specifier of a Bash rule.
+type commandRule struct {
+	// lines are whole command lines: the rule matches a line that is equal to
+	// one of them, and then everything that it does.
+	lines []string
+	// exact are argument lists: the rule matches a command with these words.
+	exact [][]string
+
+	// words are those of a prefix or wildcard rule, nil for the others; the
+	// bytes wild and home are not literal. open: any words may follow.
+	words []string
+	open  bool
+	// literal is the number of words at the beginning without a wildcard.
+	literal int
+	// gaps: there is a wildcard that is not the open end.
+	gaps bool
+
+	shapes []*shape    // how ask and deny read the words and the exact lists
+	text   textPattern // the words as one text with wildcards
+}
+
+// The limits of a pattern with wildcards.
+const (
+	maxPattern = 4 << 10 // bytes of a command pattern
+	maxStars   = 64
+)
+
+// keywords begin or continue a compound command: on their own they are
+// fragments of one, and no program.
+var keywords = map[string]bool{
+	"if": true, "then": true, "elif": true, "else": true, "fi": true, "for": true, "while": true,
+	"until": true, "do": true, "done": true, "case": true, "esac": true, "select": true,
+	"function": true, "coproc": true, "{": true, "}": true, "!": true,
+}
+
+// commandSpec reads the specifier of a Bash rule.
+func (p *parser) commandSpec(r *Rule, spec string) (string, error) {
+	if strings.Trim(spec, "*") == "" {
+		r.bare = true
+		return spec, nil
+	}
+	r.command = &commandRule{}
+	body, prefix := strings.CutSuffix(spec, ":*")
+	if prefix {
+		if trimmed := strings.TrimRight(body, " \t\n"); trimmed != body {
+			p.warn(Note, p.from+len(trimmed), `blanks before ":*" do not count`)
+			body, spec = trimmed, trimmed+":*"
+		}
+		if body == "" {
+			return "", p.fail(p.from, `":*" without a command before it`, "write Bash or name the command")
+		}
+	}
+	t := splitText(body, p.list == Allow)
+	if err := p.earlyColon(body, t); err != nil {
+		return "", err
+	}
+	switch {
+	case strings.HasPrefix(spec, "__NEW_LINE"):
+		return spec, p.dead(p.from, "the rule was saved with a mark for a new line, which is no program", "remove it, or write Bash("+afterMark(spec)+")")
+	case t.open >= 0 && (prefix || t.stars):
+		return spec, p.openQuote(r, body, prefix, t)
+	case !prefix && !t.stars:
+		return spec, p.exactSpec(r, spec)
+	case !t.plain():
+		return spec, p.wildLine(r, spec, body, t)
+	case keywords[t.words[0]]:
+		return spec, p.keyword(spec, t)
+	}
+	return spec, p.wildSpec(r, t, prefix)
+}
+
+func afterMark(spec string) string {
+	if _, rest, ok := strings.Cut(spec, " "); ok {
+		return strings.TrimSpace(rest)
+	}
+	return "…"
+}
+
+// earlyColon refuses ":*" that is not at the end: some take it for a wildcard.
+func (p *parser) earlyColon(body string, t *ruleText) error {
+	if !t.stars || t.here {
+		return nil
+	}
+	for _, w := range splitText(body, true).words {
+		if strings.Contains(w, ":"+string([]byte{wild})) {
+			at := max(strings.Index(body, ":*"), 0)
+			return p.fail(p.from+at, `":*" is only valid at the end`, `write "*" for any characters`)
+		}
+	}
+	return nil
+}
+
+// keyword reports a fragment of a compound command.
+func (p *parser) keyword(spec string, t *ruleText) error {
+	return p.dead(p.from, fmt.Sprintf("%q is a keyword of the shell, and a rule is about one simple command", t.words[0]),
+		"remove it, or name the command itself")
+}
+
+// exactSpec reads a specifier without wildcards. Text that the agent CLI saved
+// is read as it stands and with its escapes undone.
+func (p *parser) exactSpec(r *Rule, spec string) error {
+	texts := []string{spec}
+	if plain := unescape(spec); plain != spec {
+		texts = []string{plain, spec}
+	}
+	for _, text := range texts {
+		t := splitText(text, true)
+		switch {
+		case t.plain() && !keywords[t.words[0]]:
+			r.command.exact = append(r.command.exact, t.words)
+			r.command.lines = append(r.command.lines, text)
+		case !fragment(text, t) && shell.Readable(text):
+			r.command.lines = append(r.command.lines, text)
+		}
+	}
+	t := splitText(texts[0], true)
+	if len(r.command.lines) == 0 {
+		return p.unreadable(spec, t)
+	}
+	if len(r.command.exact) == 0 {
+		p.lineOnly(t)
+	}
+	return nil
+}
+
+// lineOnly warns that an ask or deny rule is about one line only.
+func (p *parser) lineOnly(t *ruleText) {
+	if p.list != Allow {
+		p.warn(Note, p.from+max(t.operator, t.dynamic, 0), "the rule is about exactly this line, not about a command in another line")
+	}
+}
+
+// fragment reports whether text, which is no simple command, can never be a
+// line of its own although the parser may read it.
+func fragment(text string, t *ruleText) bool {
+	switch {
+	case len(t.words) == 0 || t.comment >= 0 && len(t.words) > 0 && strings.HasPrefix(t.words[0], "#"):
+		return true
+	case t.assigned == len(t.words) && t.operator < 0:
+		return true
+	case keywords[t.words[0]] && t.operator < 0:
+		return true
+	}
+	return t.here && len(t.words) > 0 && t.assigned == 0 && hereTarget(t.words[0], text)
+}
+
+// hereTarget reports whether text is the rest of "cat > FILE <<EOF" without
+// its beginning: a path where the program should be, and a here-document.
+func hereTarget(word, text string) bool {
+	name := word[strings.LastIndexByte(word, '/')+1:]
+	return strings.Contains(name, ".") && strings.HasPrefix(strings.TrimLeft(text[min(len(word), len(text)):], " "), "<<")
+}
+
+// unreadable says why a specifier can never be a command line.
+func (p *parser) unreadable(spec string, t *ruleText) error {
+	switch {
+	case t.open >= 0:
+		return p.dead(p.from+t.open, "a quote is not closed", "close it, or remove the rule")
+	case len(t.words) > 0 && keywords[t.words[0]]:
+		return p.keyword(spec, t)
+	case t.comment >= 0:
+		return p.dead(p.from+t.comment, "it begins a comment", "remove it, or name the command")
+	case t.assigned > 0 && t.assigned == len(t.words):
+		return p.dead(p.from, "it only sets a variable, and that is no command", "remove it; setting a variable needs no rule")
+	case t.here:
+		return p.dead(p.from, "it is a path and a here-document without the command", "name the command, or write Edit("+t.words[0]+") for the file")
+	}
+	return p.dead(p.from, "it is no command line that a shell can read", "name the command, as in Bash(git status)")
+}
+
+// wildLine is for wildcards in what is no simple command.
+func (p *parser) wildLine(r *Rule, spec, body string, t *ruleText) error {
+	fix := "write a rule for each command, as in " + p.parts(body)
+	switch {
+	case len(t.words) > 0 && keywords[t.words[0]]:
+		return p.keyword(spec, t)
+	case len(t.words) == 0 || t.comment >= 0 && strings.HasPrefix(t.words[0], "#"):
+		return p.unreadable(spec, t)
+	case t.operator < 0 && t.assigned > 0:
+		if t.assigned == len(t.words) {
+			return p.unreadable(spec, t)
+		}
+		return p.dead(p.from, "a variable set before a command is no word of it", "write "+p.parts(body))
+	case t.operator < 0 && t.dynamic >= 0:
+		return p.dead(p.from+t.dynamic, "what is expanded here is only known when the line runs", `write "*" for it`)
+	case p.list != Allow:
+		return p.fail(p.from+max(t.operator, 0), "a rule is about one simple command, and this is more than one, or a redirection, with a wildcard", fix)
+	}
+	r.command.lines = []string{spec}
+	if strings.HasSuffix(spec, ":*") || strings.HasSuffix(spec, " *") || !shell.Readable(spec) {
+		r.command.lines = nil
+		return p.dead(p.from+max(t.operator, 0), "a rule with a wildcard is about one simple command, and this is more", fix)
+	}
+	p.warn(Note, p.from+max(t.operator, 0), `the rule is about exactly this line: "*" is no wildcard here; `+fix)
+	return nil
+}
+
+// parts names the rules that somebody who wrote a compound line may want.
+func (p *parser) parts(body string) string {
+	var rules []string
+	for i, part := range strings.FieldsFunc(body, func(r rune) bool { return strings.ContainsRune("|&;()\n", r) }) {
+		command, target, writes := strings.Cut(part, ">")
+		t := splitText(strings.Trim(command, "<1234567890 "), false)
+		words := t.words[t.assigned:]
+		if len(words) > 0 && (words[0][0] != wild || len(words[0]) > 1) {
+			rules = append(rules, "Bash("+printable(words[0])+":*)")
+		}
+		if target = strings.Trim(target, ">*& \t"); writes && target != "" {
+			rules = append(rules, "Edit("+target+"*)")
+		}
+		if i >= 7 {
+			break
+		}
+	}
+	if len(rules) == 0 {
+		return "Bash(git push:*)"
+	}
+	return strings.Join(rules, " and ")
+}
+
+// printable undoes the marks in a word of a rule.
+func printable(word string) string {
+	return strings.NewReplacer(string([]byte{wild}), "*", string([]byte{home}), "~").Replace(word)
+}
+
+// openQuote reads Bash(python3 -c ' *) and Bash(python3 -c ":*): the quote
+// opens an argument of which nothing more is said.
+func (p *parser) openQuote(r *Rule, body string, prefix bool, t *ruleText) error {
+	rest := body[t.open+1:]
+	head := splitText(body[:t.open], p.list == Allow)
+	if strings.Trim(rest, " *") != "" || !head.plain() || t.open == 0 || body[t.open-1] != ' ' {
+		if t.operator < 0 && t.dynamic < 0 && len(t.words) > 1 && !keywords[t.words[0]] {
+			p.warn(Danger, p.from+t.open, "a quote is not closed: whatever follows is matched")
+			return p.wildSpec(r, t, prefix)
+		}
+		return p.unreadable(body, t)
+	}
+	p.warn(Danger, p.from+t.open, "a quote is not closed: any argument is matched, "+head.words[0]+" may run what it likes")
+	head.words = append(head.words, string([]byte{wild}))
+	head.stars = true
+	return p.wildSpec(r, head, true)
+}
+
+// wildSpec reads a prefix or a pattern: the words of one simple command with
+// wildcards.
+func (p *parser) wildSpec(r *Rule, t *ruleText, prefix bool) error {
+	c := r.command
+	c.words, c.open = t.words, prefix
+	any := string([]byte{wild})
+	if !prefix && len(c.words) > 1 && c.words[len(c.words)-1] == any {
+		c.words, c.open = c.words[:len(c.words)-1], true
+	}
+	stars, size := 0, 0
+	for _, w := range c.words {
+		stars += strings.Count(w, any)
+		size += len(w) + 1
+	}
+	switch {
+	case stars > 0 && size > maxPattern:
+		return p.fail(p.from, fmt.Sprintf("the pattern is longer than %d bytes", maxPattern), "write a shorter one")
+	case stars > maxStars:
+		return p.fail(p.from, fmt.Sprintf("the pattern has more than %d wildcards", maxStars), "write a simpler one")
+	case p.list == Allow && strings.Trim(c.words[0], any) == "":
+		return p.fail(p.from, "the program may be any program", "name it, as in Bash(node --version)")
+	}
+	c.gaps = stars > 0
+	for c.literal < len(c.words) && strings.IndexByte(c.words[c.literal], wild) < 0 {
+		c.literal++
+	}
+	p.wildWarnings(r, prefix)
+	return nil
+}
+
+func (p *parser) wildWarnings(r *Rule, prefix bool) {
+	c := r.command
+	last := c.words[len(c.words)-1]
+	if strings.HasPrefix(last, "http://") || strings.HasPrefix(last, "https://") {
+		if host := last[strings.Index(last, "//")+2:]; prefix && !c.gaps && !strings.Contains(host, "/") {
+			p.warn(Note, p.from, fmt.Sprintf(`":*" stands for further words, not for a port or a path: %s:3000/ is another word; write %s:3000/*`, last, last))
+		}
+	}
+	if p.list != Allow {
+		return
+	}
+	if c.gaps && len(last) > 1 && last[len(last)-1] == wild && !c.open && len(c.words) == 1 {
+		p.warn(Note, p.from, `"*" follows without a blank: every program whose name begins so is matched; write "`+printable(last[:len(last)-1])+` *" for one program`)
+	}
+	if why := broad(c); why != "" {
+		p.warn(Danger, p.from, why)
+	}
+}
+
+// runners are programs that run what their arguments say, or remove without
+// asking: a rule that allows them with any argument allows nearly everything.
+var runners = map[string]string{
+	"sh": "", "bash": "", "zsh": "", "dash": "", "ksh": "", "fish": "", "eval": "", "exec": "", "source": "", ".": "",
+	"python": "", "python2": "", "python3": "", "node": "", "deno": "", "bun": "", "ruby": "", "perl": "", "php": "", "lua": "",
+	"awk": "", "gawk": "", "osascript": "", "powershell": "", "pwsh": "", "powershell.exe": "", "cmd": "", "cmd.exe": "",
+	"xargs": "", "env": "", "find": "", "timeout": "", "sudo": "", "doas": "", "su": "", "nohup": "", "nice": "", "time": "",
+	"watch": "", "ssh": "", "npx": "", "docker": "",
+	"rm": "removes whatever it is told to",
+	"dd": "overwrites whatever it is told to",
+}
+
+// broad says why an allow rule allows far more than it seems to, "" if it does
+// not.
+func broad(c *commandRule) string {
+	program := c.words[0][strings.LastIndexByte(c.words[0], '/')+1:]
+	what, known := runners[program]
+	if !known || !c.open {
+		return ""
+	}
+	for _, w := range c.words[1:] {
+		if program != "sudo" && program != "doas" && !strings.HasPrefix(w, "-") {
+			return ""
+		}
+	}
+	if what == "" {
+		what = "runs whatever it is told to"
+	}
+	return program + " " + what + ": allow the commands that are meant instead"
+}
+
+// onlyLines reports whether the rule matches whole lines only.
+func (c *commandRule) onlyLines() bool { return c.words == nil && len(c.exact) == 0 }

@@ -1,0 +1,86 @@
+package patterns
+
+import (
+	"strings"
+)
+
+// hostRule is the specifier of a WebFetch rule.
+type hostRule struct {
+	name string // canonical
+	subs bool   // "*.": the subdomains
+}
+
+// hostSpec reads the specifier of a WebFetch rule.
+func (p *parser) hostSpec(r *Rule, spec string) (string, error) {
+	text := strings.TrimSpace(strings.TrimPrefix(spec, "domain:"))
+	at := p.from + len(spec) - len(text)
+	if text == "*" {
+		r.bare = true
+		return spec, nil
+	}
+	h := &hostRule{}
+	h.name, h.subs = strings.CutPrefix(text, "*.")
+	if err := p.checkHost(at, text, h.name); err != nil {
+		return "", err
+	}
+	name, ok := canonical(h.name)
+	if !ok {
+		return "", p.fail(at, "the host is no name and no address", "write it as in WebFetch(domain:github.com)")
+	}
+	h.name = name
+	if h.subs && p.list == Allow && !strings.Contains(name, ".") {
+		p.warn(Danger, at, "every host below the top-level domain "+name+" is allowed")
+	}
+	r.host = h
+	return spec, nil
+}
+
+func (p *parser) checkHost(at int, text, name string) error {
+	host := text
+	if i := strings.Index(host, "://"); i >= 0 {
+		host = host[i+3:]
+	}
+	if i := strings.IndexAny(host, "/?#"); i >= 0 {
+		host = host[:i]
+	}
+	plain, port := cutPort(host)
+	switch {
+	case text == "":
+		return p.fail(at, "the host is empty", "write it as in WebFetch(domain:github.com)")
+	case strings.Contains(text, "://") || strings.ContainsAny(text, "/?#@"):
+		return p.fail(at, "a rule names a host, not a URL", "write WebFetch(domain:"+host+")")
+	case port != "" || plain != host:
+		return p.fail(at, "a rule names a host without a port", "write WebFetch(domain:"+plain+")")
+	case strings.Contains(name, "*"):
+		return p.fail(at+strings.LastIndex(text, "*"), `"*" in a host stands only at the beginning, for its subdomains`, "write WebFetch(domain:*.example.com)")
+	}
+	return nil
+}
+
+// match says whether the rule is about a URL. An allow is about exactly the
+// host, or with "*." its subdomains; ask and deny are about both.
+func (h *hostRule) match(u *URL, list List) Match {
+	if list == Allow {
+		return yesIf(u.host != "" && h.allows(u.host))
+	}
+	found := 0
+	for _, host := range u.hosts {
+		if host == h.name || strings.HasSuffix(host, "."+h.name) {
+			found++
+		}
+	}
+	switch {
+	case found > 0 && found == len(u.hosts) && !u.any:
+		return Yes
+	case found > 0 || u.any:
+		return Maybe
+	}
+	return No
+}
+
+func (h *hostRule) allows(host string) bool {
+	if h.subs {
+		return strings.HasSuffix(host, "."+h.name)
+	}
+	return host == h.name
+}

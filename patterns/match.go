@@ -1,0 +1,216 @@
+package patterns
+
+import "github.com/agent-wrapper/agent-wrapper/shell"
+
+// bound returns a copy of the rule that is ready to match at a place.
+func (r *Rule) bound(place Place, order int) *Rule {
+	b := *r
+	b.place, b.order, b.globs = place, order, nil
+	if r.command != nil {
+		b.command = r.command.bind(place, r.list)
+	}
+	for i := range r.paths {
+		if g, ok := r.paths[i].bind(place, r.list); ok {
+			b.globs = append(b.globs, g)
+		}
+	}
+	return &b
+}
+
+// match says whether the rule, bound to a place, is about a subject. For an
+// allow the answer is Yes or No.
+func (r *Rule) match(sub *Subject, q Query) Match {
+	if r.bare && q.Specific || r.bare && r.family == ofAll && r.list == Allow {
+		return No
+	}
+	switch r.family {
+	case ofAll:
+		return Yes
+	case ofLines:
+		return r.matchLines(sub, q)
+	case ofFetch:
+		if sub.Kind == FetchURL {
+			return r.matchURL(sub)
+		}
+	case ofTool:
+		return r.matchTool(sub)
+	default:
+		if r.about(sub) {
+			return r.matchPath(sub.Path)
+		}
+	}
+	if sub.Kind == Hidden && r.list != Allow {
+		return maybeIf(sub.May&r.hiddenBy() != 0)
+	}
+	return No
+}
+
+// hiddenBy returns what an opaque spot has to be able to do for the rule to be
+// about it.
+func (r *Rule) hiddenBy() shell.Effects {
+	switch {
+	case r.family == ofLines:
+		return shell.MayRun
+	case r.family == ofReads:
+		return shell.MayRun | shell.MayRead
+	case r.family == ofEdits:
+		return shell.MayRun | shell.MayWrite
+	case r.family == ofFetch:
+		return shell.MayRun | shell.MayFetch
+	case r.tool == "Write":
+		return shell.MayRun
+	}
+	return 0
+}
+
+// matchLines is for rules about command lines.
+func (r *Rule) matchLines(sub *Subject, q Query) Match {
+	switch {
+	case sub.Tool != r.tool:
+		return No
+	case r.bare:
+		return yesIf(r.list == Allow || sub.Kind == RunCommand || sub.Kind == Hidden)
+	case r.list == Allow:
+		return r.command.allows(sub, q)
+	}
+	if m := r.command.possible(sub, r.place); m > No || sub.Kind != Hidden || r.command.onlyLines() {
+		return m
+	}
+	return maybeIf(sub.May&shell.MayRun != 0)
+}
+
+// about reports whether the rule's paths are of the subject's kind and tool.
+func (r *Rule) about(sub *Subject) bool {
+	switch r.family {
+	case ofReads:
+		return sub.Kind == ReadPath
+	case ofReadsBy:
+		return sub.Kind == ReadPath && sub.Tool == r.tool
+	case ofEdits:
+		return sub.Kind == WritePath
+	case ofEditsBy:
+		return sub.Kind == WritePath && sub.Tool == r.tool
+	}
+	return false
+}
+
+func (r *Rule) matchPath(p *Path) Match {
+	if r.bare {
+		return Yes
+	}
+	if p == nil {
+		return maybeIf(r.list != Allow)
+	}
+	if r.list == Allow {
+		return yesIf(p.odd == "" && !p.lost && r.proves(p))
+	}
+	best := No
+	for _, forms := range [2][]form{p.forms, p.also} {
+		for i := range forms {
+			for k := range r.globs {
+				m := r.globs[k].match(&forms[i], false)
+				best = max(best, m)
+			}
+		}
+	}
+	if best == No && (p.odd != "" || p.blind || len(r.globs) < len(r.paths)) {
+		return Maybe
+	}
+	return best
+}
+
+// proves reports whether each form of a path is matched for certain.
+func (r *Rule) proves(p *Path) bool {
+	for i := range p.forms {
+		proven := false
+		for k := range r.globs {
+			proven = proven || r.globs[k].match(&p.forms[i], true) == Yes
+		}
+		if !proven {
+			return false
+		}
+	}
+	return len(p.forms) > 0
+}
+
+func (r *Rule) matchURL(sub *Subject) Match {
+	switch {
+	case r.bare:
+		return Yes
+	case sub.URL == nil:
+		return maybeIf(r.list != Allow)
+	}
+	return r.host.match(sub.URL, r.list)
+}
+
+// matchTool is for rules about the use of a tool.
+func (r *Rule) matchTool(sub *Subject) Match {
+	if r.name != nil && r.name.server {
+		return r.name.matchServer(sub.Tool, r.list)
+	}
+	switch {
+	case !sameTool(r.tool, sub.Tool):
+		return No
+	case r.bare:
+		return Yes
+	}
+	return r.name.match(sub.Name, r.list)
+}
+
+// Covers reports whether the rule, taken from a set, may be about an absolute
+// path, as it stands: symbolic links are not followed.
+func (r *Rule) Covers(name string) bool {
+	if !r.family.path() {
+		return false
+	}
+	f := newForm(shell.Word{Text: name})
+	p := &Path{place: r.place, forms: []form{f}}
+	if r.place.Fold && !isASCII(name) {
+		p.also = []form{asciiForm(f)}
+	}
+	return r.matchPath(p) > No
+}
+
+// Roots returns the directories, or paths, below which everything lies that
+// the rule, taken from a set, is about: for "src/**/*.go" the directory src of
+// the workspace. It is nil if the rule is about no path, "/" if about any.
+func (r *Rule) Roots() []string {
+	if !r.family.path() {
+		return nil
+	}
+	if r.bare || len(r.globs) < len(r.paths) {
+		return []string{"/"}
+	}
+	var roots []string
+	for i := range r.globs {
+		root := r.globs[i].prefix
+		if root == "" {
+			root = "/"
+		}
+		roots = append(roots, root)
+	}
+	return roots
+}
+
+// Below reports whether the rule may be about a path that lies below p, for
+// something that goes through a whole directory; sub tells what is done there
+// and by which tool.
+func (p *Path) Below(r *Rule, sub *Subject) bool {
+	if !r.about(sub) {
+		return false
+	}
+	if r.bare || p.odd != "" || p.blind || len(r.globs) < len(r.paths) {
+		return true
+	}
+	for _, forms := range [2][]form{p.forms, p.also} {
+		for i := range forms {
+			deeper := form{segs: append(forms[i].segs[:len(forms[i].segs):len(forms[i].segs)], segment{holes: []shell.Hole{{}}}, segment{deep: true})}
+			for k := range r.globs {
+				if r.globs[k].match(&deeper, false) > No {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,285 @@
+package patterns
+
+import (
+	"path"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+// bind returns the rule's words for a place: home directories filled in.
+func (c *commandRule) bind(place Place, list List) *commandRule {
+	b := *c
+	b.exact = nil
+	for _, words := range c.exact {
+		if known := fillHome(words, place.Home, list); known != nil {
+			b.exact = append(b.exact, known)
+			b.shapes = append(b.shapes, &shape{words: known})
+		}
+	}
+	if c.words == nil {
+		return &b
+	}
+	if b.words = fillHome(c.words, place.Home, list); b.words == nil {
+		b.words = []string{string([]byte{home})} // no word of a command has this byte
+		b.open, b.gaps = false, false
+	}
+	b.gaps = b.gaps || strings.IndexByte(strings.Join(b.words, ""), wild) >= 0
+	if b.gaps {
+		b.text = newTextPattern(b.words, b.open)
+	}
+	if list != Allow {
+		b.shapes = append(b.shapes, shapeOf(b.words, b.open))
+	}
+	return &b
+}
+
+// fillHome fills in the home directory. If it is unknown, any text may stand
+// for it in ask and deny; an allow then matches nothing, and nil is returned.
+func fillHome(words []string, dir string, list List) []string {
+	mark := string([]byte{home})
+	if !strings.Contains(strings.Join(words, ""), mark) {
+		return words
+	}
+	if dir == "" {
+		if list == Allow {
+			return nil
+		}
+		dir = string([]byte{wild})
+	}
+	filled := make([]string, len(words))
+	for i, w := range words {
+		filled[i] = strings.ReplaceAll(w, mark, dir)
+	}
+	return filled
+}
+
+// matchLine reports whether the rule is about exactly the line of the subject.
+// A simple command may be written as an exact rule as well.
+func (c *commandRule) matchLine(sub *Subject) bool {
+	if len(c.lines) == 0 || sub.Line == "" || !sub.Simple && !c.hasCompound() {
+		return false
+	}
+	line := strings.TrimSpace(sub.Line)
+	for _, l := range c.lines {
+		if l == line {
+			return true
+		}
+	}
+	return false
+}
+
+// hasCompound reports whether one of the lines is more than a simple command.
+func (c *commandRule) hasCompound() bool { return len(c.lines) > len(c.exact) }
+
+// allows reports whether an allow rule proves a command allowed.
+func (c *commandRule) allows(sub *Subject, q Query) Match {
+	if q.Reach > 0 && c.words != nil && c.literal <= q.Reach {
+		return No // an exact rule reaches over everything
+	}
+	if c.matchLine(sub) {
+		return Yes
+	}
+	a := sub.Command
+	if a == nil || sub.Kind != RunCommand || !harmless(a.Assigns) {
+		return No
+	}
+	for _, words := range c.exact {
+		if equal(words, a.Words) {
+			return Yes
+		}
+	}
+	if c.words == nil || a.Unproven != "" || len(a.Words) == 0 || !a.Words[0].Known() {
+		return No
+	}
+	if !c.gaps {
+		return yesIf(begins(c.words, a.Words, c.open))
+	}
+	return yesIf(c.allowsText(sub))
+}
+
+func harmless(assigns []shell.Assign) bool {
+	for i := range assigns {
+		if assigns[i].Class != shell.Harmless {
+			return false
+		}
+	}
+	return true
+}
+
+func equal(want []string, words []shell.Word) bool {
+	return len(want) == len(words) && begins(want, words, false)
+}
+
+// begins reports whether words begin with the wanted ones, all of them known;
+// with open set more may follow.
+func begins(want []string, words []shell.Word, open bool) bool {
+	if len(words) < len(want) || len(words) > len(want) && !open {
+		return false
+	}
+	for i := range want {
+		if !words[i].Known() || words[i].Text != want[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// allowsText matches a pattern with wildcards against the words joined.
+func (c *commandRule) allowsText(sub *Subject) bool {
+	words := sub.Command.Words
+	first := c.words[0]
+	if strings.IndexByte(first, wild) >= 0 && !strings.Contains(first, "/") && strings.Contains(words[0].Text, "/") {
+		return false // "py*" names programs, not ways to one
+	}
+	if c.inPath() && climbs(words) {
+		return false
+	}
+	if !c.rest() && mayFallApart(words) {
+		return false
+	}
+	return c.text.match(sub.joined(false))
+}
+
+// inPath reports whether a wildcard stands in a word with a slash: such a word
+// names a directory, which ".." must not leave.
+func (c *commandRule) inPath() bool {
+	for _, w := range c.words {
+		if strings.Contains(w, "/") && strings.IndexByte(w, wild) >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// climbs reports whether a word has a ".." segment.
+func climbs(words []shell.Word) bool {
+	for i := range words {
+		if text := words[i].Text; strings.Contains(text, "..") && strings.Contains("/"+text+"/", "/../") {
+			return true
+		}
+	}
+	return false
+}
+
+// rest reports whether the only wildcard stands at the very end.
+func (c *commandRule) rest() bool {
+	return len(c.text.chunks) == 2 && c.text.chunks[1] == ""
+}
+
+func mayFallApart(words []shell.Word) bool {
+	for i := range words {
+		if words[i].Split {
+			return true
+		}
+	}
+	return false
+}
+
+// joined returns the words of the subject's command as one text.
+func (sub *Subject) joined(loose bool) string {
+	cache := &sub.strictText
+	if loose {
+		cache = &sub.looseText
+	}
+	if *cache == "" {
+		*cache = joinWords(sub.Command.Words, loose)
+	}
+	return *cache
+}
+
+// possible says whether an ask or deny rule is about a command, or may be.
+func (c *commandRule) possible(sub *Subject, place Place) Match {
+	if c.matchLine(sub) {
+		return Yes
+	}
+	a := sub.Command
+	if a == nil || sub.Kind != RunCommand || len(a.Words) == 0 {
+		return No
+	}
+	best := No
+	for _, s := range c.shapes {
+		best = max(best, s.match(sub, place))
+	}
+	if c.gaps && best < Yes {
+		best = max(best, c.possibleText(sub))
+	}
+	return best
+}
+
+// possibleText matches a pattern with wildcards against the words joined, with
+// the program as it is written and by its last path segment.
+func (c *commandRule) possibleText(sub *Subject) Match {
+	words := sub.Command.Words
+	if allKnown(words) {
+		text := sub.joined(true)
+		if c.text.match(text) {
+			return Yes
+		}
+		if name := lastSegment(words[0].Text); name != words[0].Text && !strings.Contains(c.words[0], "/") {
+			return yesIf(c.text.match(name + text[len(words[0].Text):]))
+		}
+		return No
+	}
+	if c.text.match(sub.joined(true)) {
+		return Yes // the wildcards cover what is unknown
+	}
+	if c.text.meets(c.steps(words, false)) {
+		return Maybe
+	}
+	return maybeIf(!strings.Contains(c.words[0], "/") && c.text.meets(c.steps(words, true)))
+}
+
+// steps turns the words into steps; with base set, the program is cut to its
+// last path segment.
+func (c *commandRule) steps(words []shell.Word, base bool) []step {
+	var steps []step
+	for i := range words {
+		if i > 0 {
+			steps = append(steps, step{byte: border})
+		}
+		from := len(steps)
+		steps = wordSteps(steps, &words[i], true)
+		if i == 0 && base {
+			steps = append(steps[:from], lastSteps(steps[from:])...)
+		}
+	}
+	return steps
+}
+
+// lastSteps cuts the steps of a program's name to those of its last segment;
+// a run that may hold a slash is where the segment may begin.
+func lastSteps(steps []step) []step {
+	for i := len(steps) - 1; i >= 0; i-- {
+		if !steps[i].any && steps[i].byte == '/' {
+			return steps[i+1:]
+		}
+		if steps[i].any && steps[i].admits('/') {
+			return steps[i:]
+		}
+	}
+	return steps
+}
+
+func allKnown(words []shell.Word) bool {
+	for i := range words {
+		if !words[i].Known() {
+			return false
+		}
+	}
+	return true
+}
+
+// lastSegment returns the name that a program's path ends in.
+func lastSegment(text string) string {
+	at := strings.LastIndexByte(text, '/')
+	if at < 0 {
+		return text
+	}
+	switch name := text[at+1:]; name {
+	case "", ".", "..":
+		return path.Base(path.Clean(text))
+	default:
+		return name
+	}
+}

@@ -1,0 +1,450 @@
+package patterns
+
+import (
+	"path"
+	"strings"
+	"unicode"
+
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+// maxPath is the longest path that is matched, in bytes; a longer one proves
+// nothing.
+const maxPath = 4 << 10
+
+// Path is a path of a tool use, prepared once for all rules: as it is written
+// and, with symbolic links followed, as it is resolved. It is read-only.
+type Path struct {
+	place Place
+	// forms are the written form, then the resolved one if it differs; an
+	// allow needs each of them, ask and deny any.
+	forms []form
+	// also are further readings, for ask and deny only.
+	also []form
+	// odd is why the path may name another file than it seems to, "" if it does
+	// not; nothing is proven then, and ask and deny rules may match.
+	odd string
+	// lost: it is not known where symbolic links lead, so nothing is proven;
+	// blind: although the path is known, so that it may be any other.
+	lost, blind bool
+}
+
+// form is one spelling of a path: cleaned segments.
+type form struct {
+	segs []segment
+	// text is the path itself, cleaned, if all of it is known.
+	text string
+	// word is the path with its holes, as far as it is known.
+	word shell.Word
+}
+
+// segment is one name of a path, or (deep) any number of unknown ones.
+type segment struct {
+	text  string
+	holes []shell.Hole
+	deep  bool
+}
+
+// NewPath prepares a path. dir is the directory that a relative one starts
+// from, "" if it is unknown. resolve follows symbolic links in an absolute
+// path; not ok, or no function, is unknown.
+func NewPath(word shell.Word, dir string, place Place, resolve func(string) (string, bool)) *Path {
+	p := &Path{place: place}
+	if word.Split && !globOnly(word.Holes) {
+		// What it falls apart into need not end as the word does.
+		word.Holes = append(word.Holes[:len(word.Holes):len(word.Holes)], shell.Hole{At: len(word.Text)})
+	}
+	switch {
+	case len(word.Text) > maxPath:
+		p.odd = "the path is longer than 4 KiB"
+	case word.Text == "" && len(word.Holes) == 0:
+		p.odd = "the path is empty"
+	}
+	if p.odd != "" {
+		p.forms = []form{unknownForm()}
+		return p
+	}
+	p.tilde(&word, dir)
+	word = rooted(word, dir)
+	written := newForm(word)
+	p.forms = append(p.forms, written)
+	p.resolve(word, written, resolve)
+	if strings.Contains(word.Text, "..") && passesMagic(word.Text) {
+		p.odd = leadsAway
+	}
+	for i := range p.forms {
+		p.suspect(&p.forms[i])
+		if place.Fold && !isASCII(p.forms[i].word.Text) {
+			p.also = append(p.also, asciiForm(p.forms[i]))
+		}
+	}
+	return p
+}
+
+// globOnly reports whether all that is unknown comes from pathname expansion,
+// and something is.
+func globOnly(holes []shell.Hole) bool {
+	for _, h := range holes {
+		if h.Kind == shell.AnyText {
+			return false
+		}
+	}
+	return len(holes) > 0
+}
+
+// asciiForm is a form with unknown text for each letter that is not ASCII: a
+// file system without regard to case may take it for other letters, or for
+// none.
+func asciiForm(f form) form {
+	var out form
+	for _, s := range f.segs {
+		t := segment{deep: s.deep, holes: s.holes}
+		if isASCII(s.text) {
+			t.text = s.text
+		} else {
+			t.holes = nil
+			for _, r := range s.text {
+				if r < unicode.MaxASCII {
+					t.text += string(r)
+				} else {
+					t.holes = append(t.holes, shell.Hole{At: len(t.text), Kind: shell.Glob})
+				}
+			}
+		}
+		out.segs = append(out.segs, t)
+	}
+	return out
+}
+
+// passesMagic reports whether a path that is not cleaned goes through a link
+// of the kernel and up again.
+func passesMagic(text string) bool {
+	var segs []segment
+	for _, name := range strings.Split(text, "/") {
+		if name != "" && name != "." {
+			segs = append(segs, segment{text: name})
+		}
+	}
+	for i := range segs {
+		if magic(segs[i:]) {
+			return true
+		}
+	}
+	return false
+}
+
+func unknownForm() form {
+	return form{segs: []segment{{deep: true}}, word: shell.Word{Holes: []shell.Hole{{}}}}
+}
+
+// tilde reads a "~" at the beginning, as the file tools do; a file of that
+// name is possible as well.
+func (p *Path) tilde(word *shell.Word, dir string) {
+	rest, ok := strings.CutPrefix(word.Text, "~")
+	if !ok || len(word.Holes) > 0 && word.Holes[0].At < 1 {
+		return
+	}
+	p.also = append(p.also, newForm(rooted(*word, dir)))
+	if p.place.Home == "" || rest != "" && rest[0] != '/' || len(word.Holes) > 0 && word.Holes[0].At == 1 {
+		p.odd = "it is in the home directory of a user that is not known"
+		return
+	}
+	*word = shift(*word, 1, p.place.Home)
+}
+
+// shift replaces the first n bytes of a word by head.
+func shift(word shell.Word, n int, head string) shell.Word {
+	holes := make([]shell.Hole, len(word.Holes))
+	for i, h := range word.Holes {
+		holes[i] = shell.Hole{At: h.At - n + len(head), Kind: h.Kind}
+	}
+	if len(holes) == 0 {
+		holes = nil
+	}
+	word.Text, word.Holes = head+word.Text[n:], holes
+	return word
+}
+
+// rooted makes a word absolute. A relative path without a known directory may
+// begin anywhere.
+func rooted(word shell.Word, dir string) shell.Word {
+	if strings.HasPrefix(word.Text, "/") && (len(word.Holes) == 0 || word.Holes[0].At > 0) {
+		return word
+	}
+	if len(word.Holes) > 0 && word.Holes[0].At == 0 && word.Holes[0].Kind == shell.AnyText {
+		return word // it may be absolute
+	}
+	if path.IsAbs(dir) {
+		return shift(word, 0, strings.TrimSuffix(dir, "/")+"/")
+	}
+	word = shift(word, 0, "/")
+	word.Holes = append([]shell.Hole{{}}, word.Holes...)
+	return word
+}
+
+// newForm splits a word at its slashes and cleans it.
+func newForm(word shell.Word) form {
+	if len(word.Holes) == 0 {
+		return knownForm(path.Clean(word.Text))
+	}
+	f := form{word: cleanWord(word)}
+	at := 0
+	for at <= len(word.Text) {
+		end := strings.IndexByte(word.Text[at:], '/')
+		if end < 0 {
+			end = len(word.Text)
+		} else {
+			end += at
+		}
+		f.push(cut(word, at, end))
+		at = end + 1
+	}
+	return f
+}
+
+func knownForm(text string) form {
+	f := form{text: text, word: shell.Word{Text: text}}
+	if text == "/" {
+		return f
+	}
+	n := strings.Count(text, "/")
+	f.segs = make([]segment, 0, n)
+	for _, name := range strings.Split(text[1:], "/") {
+		f.segs = append(f.segs, segment{text: name})
+	}
+	return f
+}
+
+// cut returns the part of a word from one byte to another as a segment.
+func cut(word shell.Word, from, to int) segment {
+	s := segment{text: word.Text[from:to]}
+	for _, h := range word.Holes {
+		// A hole between two segments belongs to the one before the slash.
+		if h.At >= from && h.At <= to {
+			s.holes = append(s.holes, shell.Hole{At: h.At - from, Kind: h.Kind})
+		}
+	}
+	return s
+}
+
+// push adds a segment, cleaning as it goes: unknown text may hold slashes and
+// lead up again, so that nothing before it is certain.
+func (f *form) push(s segment) {
+	last := -1
+	for i, h := range s.holes {
+		if h.Kind == shell.AnyText {
+			last = i
+		}
+	}
+	switch {
+	case last >= 0:
+		f.segs = append(f.segs[:0], segment{deep: true})
+		if at := s.holes[last].At; at < len(s.text) {
+			rest := segment{text: s.text[at:], holes: []shell.Hole{{}}}
+			for _, h := range s.holes[last+1:] {
+				rest.holes = append(rest.holes, shell.Hole{At: h.At - at, Kind: h.Kind})
+			}
+			f.segs = append(f.segs, rest)
+		}
+	case len(s.holes) > 0 && s.text != "" && strings.Trim(s.text, ".") == "" && s.holes[0].At > 0:
+		f.segs = append(f.segs[:0], segment{deep: true}) // ".*" may be ".."
+	case len(s.holes) == 0 && (s.text == "" || s.text == "."):
+	case len(s.holes) == 0 && s.text == "..":
+		if n := len(f.segs); n > 0 && !f.segs[n-1].deep {
+			f.segs = f.segs[:n-1]
+		}
+	default:
+		f.segs = append(f.segs, s)
+	}
+}
+
+// cleanWord removes doubled slashes and "." from a word with holes, for those
+// who look at the known part of it.
+func cleanWord(word shell.Word) shell.Word {
+	if len(word.Holes) == 0 {
+		return shell.Word{Text: path.Clean(word.Text)}
+	}
+	at := strings.LastIndexByte(word.Text[:word.Holes[0].At], '/')
+	if at < 0 {
+		return shell.Word{Text: word.Text, Holes: word.Holes}
+	}
+	lead := path.Clean(word.Text[:at+1])
+	if lead != "/" {
+		lead += "/"
+	}
+	clean := shift(word, at+1, lead)
+	return shell.Word{Text: clean.Text, Holes: clean.Holes}
+}
+
+// resolve adds the form with symbolic links followed: of the whole path, or of
+// the directory before the first unknown name.
+func (p *Path) resolve(word shell.Word, written form, resolve func(string) (string, bool)) {
+	lead, rest := word.Text, ""
+	if len(word.Holes) > 0 {
+		at := strings.LastIndexByte(word.Text[:word.Holes[0].At], '/') + 1
+		lead, rest = word.Text[:at], word.Text[at:]
+	}
+	if !path.IsAbs(lead) || written.deep() {
+		p.lost = true
+		return
+	}
+	real, ok := "", false
+	if resolve != nil {
+		real, ok = resolve(lead)
+	}
+	if !ok || !path.IsAbs(real) {
+		p.lost, p.blind = true, true
+		return
+	}
+	real = path.Clean(real)
+	if len(word.Holes) == 0 {
+		if real != written.word.Text {
+			p.forms = append(p.forms, newForm(shell.Word{Text: real}))
+		}
+		return
+	}
+	head := strings.TrimSuffix(real, "/") + "/"
+	resolved := newForm(shift(word, len(word.Text)-len(rest), head))
+	if resolved.word.Text != written.word.Text {
+		p.forms = append(p.forms, resolved)
+	}
+}
+
+// deep reports whether nothing is certain about where the path leads.
+func (f *form) deep() bool { return len(f.segs) > 0 && f.segs[0].deep }
+
+const leadsAway = "it leads through /proc or /dev to wherever a process is"
+
+// suspect notes what makes a form name another file than it seems to.
+func (p *Path) suspect(f *form) {
+	if p.odd != "" {
+		return
+	}
+	text := f.word.Text
+	switch {
+	case strings.ContainsFunc(text, unicode.IsControl):
+		p.odd = "it holds a control character"
+	case magic(f.segs):
+		p.odd = leadsAway
+	case p.place.Fold && foldedName(f.segs):
+		p.odd = "the file system may take it for another name"
+	}
+}
+
+// magic reports whether a path goes through a link of the kernel that leads to
+// what a process has open, its directory or its root.
+func magic(segs []segment) bool {
+	switch {
+	case len(segs) < 2:
+		return false
+	case segs[0].text == "dev":
+		return segs[1].text == "fd"
+	}
+	return segs[0].text == "proc" && (len(segs[1].holes) > 0 || kernelLink(segs[2:]))
+}
+
+func kernelLink(segs []segment) bool {
+	for i := range segs {
+		switch segs[i].text {
+		case "root", "cwd", "fd", "map_files", "exe":
+			return true
+		}
+		if len(segs[i].holes) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// foldedName reports whether a name is one that a file system without regard
+// to case may take for another: a trailing dot or blank, a short 8.3 name, a
+// backslash or a colon.
+func foldedName(segs []segment) bool {
+	for i := range segs {
+		text := segs[i].text
+		if text == "" {
+			continue
+		}
+		last := text[len(text)-1]
+		if last == '.' || last == ' ' || strings.ContainsAny(text, `\:`) {
+			return true
+		}
+		if at := strings.LastIndexByte(text, '~'); at > 0 && at+1 < len(text) && text[at+1] >= '0' && text[at+1] <= '9' {
+			return true
+		}
+	}
+	return false
+}
+
+func isASCII(text string) bool {
+	for i := 0; i < len(text); i++ {
+		if text[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
+// Forms returns the path as it is written and, if that differs, as it is
+// resolved: absolute and cleaned as far as they are known, with holes for what
+// is not. The caller does not change them.
+func (p *Path) Forms() []shell.Word {
+	words := make([]shell.Word, 0, len(p.forms))
+	for i := range p.forms {
+		words = append(words, p.forms[i].word)
+	}
+	return words
+}
+
+// String returns the path as it is written, with "…" for what is not known.
+func (p *Path) String() string {
+	w := p.forms[0].word
+	text, from := "", 0
+	for _, h := range w.Holes {
+		text += w.Text[from:h.At] + "…"
+		from = h.At
+	}
+	return text + w.Text[from:]
+}
+
+// Inside says whether the path lies inside the workspace or is the workspace
+// itself: Yes only if both forms prove it.
+func (p *Path) Inside() Match {
+	if p.place.Workspace == "" {
+		return Maybe
+	}
+	if p.odd != "" || p.lost {
+		return Maybe
+	}
+	dir := knownForm(path.Clean(p.place.Workspace))
+	best := Yes
+	for i := range p.forms {
+		best = min(best, p.forms[i].within(dir.segs, p.place.Fold))
+	}
+	return best
+}
+
+// within says whether a form lies in a directory.
+func (f *form) within(dir []segment, fold bool) Match {
+	if f.deep() {
+		return Maybe
+	}
+	for i := range dir {
+		if i >= len(f.segs) {
+			return No
+		}
+		s := &f.segs[i]
+		if len(s.holes) > 0 {
+			return Maybe
+		}
+		if !sameName(s.text, dir[i].text, fold) {
+			return No
+		}
+	}
+	for i := len(dir); i < len(f.segs); i++ {
+		if f.segs[i].deep {
+			return Maybe
+		}
+	}
+	return Yes
+}

@@ -1,0 +1,278 @@
+// Package patterns parses rules, Tool or Tool(specifier), and matches them
+// against the actions of a tool use. Every matcher answers No, Maybe or Yes:
+// an allow counts only on Yes, for an ask or a deny it is enough that it may
+// match.
+//
+// A rule that cannot be read, or that can never match where it must not fail
+// silently, is an *Error with its place and what to write instead.
+//
+// The package touches no file, process, clock or environment: what is known
+// of the machine comes in Place, symbolic links in the function given to
+// NewPath.
+package patterns
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Rule is one rule of a list. It is read-only.
+type Rule struct {
+	list   List
+	source Source
+	tool   string // the tool's name, "*" for every tool
+	text   string // as printed
+	bare   bool   // without a specifier, or with one that means everything
+	family family
+
+	command *commandRule // of a rule for Bash with a specifier
+	paths   []pathRule   // of a rule with a path pattern, one for each form without braces
+	host    *hostRule    // of a rule with a host
+	name    *nameRule    // of a rule with a name, or for an MCP server
+
+	// Set when the rule is put into a set.
+	place Place
+	globs []pathGlob
+	order int
+}
+
+// String returns the rule as it is written: parsing it again gives the same
+// rule.
+func (r *Rule) String() string { return r.text }
+
+// Tool returns the name of the tool that the rule is about, "*" for all.
+func (r *Rule) Tool() string { return r.tool }
+
+// Bare reports whether the rule is about everything that its tool does.
+func (r *Rule) Bare() bool { return r.bare }
+
+// List returns the list that the rule was read for.
+func (r *Rule) List() List { return r.list }
+
+// Source returns where the rule comes from.
+func (r *Rule) Source() Source { return r.source }
+
+func (l List) String() string {
+	switch l {
+	case Allow:
+		return "allow"
+	case Ask:
+		return "ask"
+	case Deny:
+		return "deny"
+	}
+	return fmt.Sprintf("list %d", l)
+}
+
+func (m Match) String() string { return [...]string{"no", "maybe", "yes"}[min(m, Yes)] }
+
+// maxRule is the longest text of a rule, in bytes: that of a command line.
+const maxRule = 64 << 10
+
+// Parse reads one rule of a list. The warnings are about rules that are loaded
+// but never match, allow more than they seem to, or read differently from what
+// may have been meant. The error is an *Error.
+func Parse(text string, list List, src Source) (*Rule, []Warning, error) {
+	p := &parser{text: strings.TrimSpace(text), list: list, src: src}
+	rule, err := p.parse()
+	if err != nil {
+		return nil, nil, err
+	}
+	return rule, p.warnings, nil
+}
+
+type parser struct {
+	text     string
+	list     List
+	src      Source
+	from     int // where the specifier begins in text
+	warnings []Warning
+}
+
+func (p *parser) fail(at int, what, fix string) error {
+	return &Error{Source: p.src, Rule: p.text, Col: column(p.text, at), What: what, Fix: fix}
+}
+
+func (p *parser) warn(kind WarningKind, at int, text string) {
+	p.warnings = append(p.warnings, Warning{Kind: kind, Source: p.src, Rule: p.text, Col: column(p.text, at), Text: text})
+}
+
+// dead is for a rule that can never match: in an allow list it is loaded with
+// a warning, in ask and deny it is an error.
+func (p *parser) dead(at int, what, fix string) error {
+	if p.list != Allow {
+		return p.fail(at, what+", so it would never match", fix)
+	}
+	p.warn(Dead, at, what+", so it never matches: "+fix)
+	return nil
+}
+
+func (p *parser) parse() (*Rule, error) {
+	if err := p.checkText(); err != nil {
+		return nil, err
+	}
+	name, spec, hasSpec, err := p.cut()
+	if err != nil {
+		return nil, err
+	}
+	r := &Rule{list: p.list, source: p.src, tool: name, bare: !hasSpec}
+	if err := p.checkTool(r); err != nil {
+		return nil, err
+	}
+	if hasSpec {
+		if spec, err = p.specifier(r, spec); err != nil {
+			return nil, err
+		}
+	}
+	r.text = name
+	if hasSpec {
+		r.text = name + "(" + spec + ")"
+	}
+	if r.bare && p.list == Allow && r.family == ofLines {
+		p.warn(Danger, 0, "every command line is allowed that no ask or deny rule stops")
+	}
+	return r, nil
+}
+
+func (p *parser) checkText() error {
+	switch {
+	case p.list < Allow || p.list > Deny:
+		return errors.New("patterns: rule without a list")
+	case p.text == "":
+		return p.fail(0, "the rule is empty", "write Tool or Tool(specifier)")
+	case len(p.text) > maxRule:
+		return p.fail(0, fmt.Sprintf("the rule is longer than %d bytes", maxRule), "write a shorter pattern")
+	case !utf8.ValidString(p.text):
+		return p.fail(invalidAt(p.text), "the rule is not UTF-8", "write the rule as UTF-8 text")
+	}
+	if at := strings.IndexFunc(p.text, forbiddenRune); at >= 0 {
+		return p.fail(at, "the rule holds a control character", "remove it")
+	}
+	return nil
+}
+
+// invalidAt returns the place of the first byte that is not UTF-8.
+func invalidAt(text string) int {
+	for i, r := range text {
+		if r == utf8.RuneError && !strings.HasPrefix(text[i:], string(utf8.RuneError)) {
+			return i
+		}
+	}
+	return len(text)
+}
+
+func forbiddenRune(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }
+
+// cut takes the rule apart at its first "(" and its last ")".
+func (p *parser) cut() (name, spec string, hasSpec bool, err error) {
+	open := strings.IndexByte(p.text, '(')
+	colon := strings.IndexByte(p.text, ':')
+	if colon >= 0 && (open < 0 || colon < open) {
+		return "", "", false, p.colonForm(colon)
+	}
+	if open < 0 {
+		if at := strings.IndexByte(p.text, ')'); at >= 0 {
+			return "", "", false, p.fail(at, `")" without "("`, "write Tool(specifier)")
+		}
+		return p.text, "", false, nil
+	}
+	end := strings.LastIndexByte(p.text, ')')
+	switch {
+	case end < open:
+		return "", "", false, p.fail(open, `"(" is not closed`, "write "+p.text+")")
+	case end != len(p.text)-1:
+		return "", "", false, p.fail(end+1, fmt.Sprintf("text after the closing %q", ")"), "write "+p.text[:end+1])
+	}
+	p.from = open + 1
+	return strings.TrimSpace(p.text[:open]), p.text[open+1 : end], true, nil
+}
+
+// colonForm refuses Tool:pattern, as some other engines write it.
+func (p *parser) colonForm(at int) error {
+	name, rest := p.text[:at], p.text[at+1:]
+	if strings.HasPrefix(name, "mcp__") && strings.HasPrefix(rest, "*") {
+		return p.fail(at, `":*" is no part of an MCP name`, "write "+strings.TrimRight(name, "_")+"__*")
+	}
+	fix := "write Tool(pattern)"
+	if t, ok := builtins[name]; ok {
+		fix = "write " + name + "(pattern); regular expressions are not supported; did you mean " + fromRegexp(name, rest, t.family) + "?"
+	} else if near := nearMiss(name); near != "" {
+		fix = "write Tool(pattern); did you mean " + near + "?"
+	}
+	return p.fail(at, `a ":" after the tool's name`, fix)
+}
+
+// fromRegexp guesses the rule that a regular expression was meant for.
+func fromRegexp(name, re string, f family) string {
+	glob := strings.NewReplacer(`\.`, ".", "^", "", "$", "").Replace(strings.TrimSpace(re))
+	if glob == ".*" || glob == "" {
+		return name
+	}
+	if f.path() {
+		glob = strings.ReplaceAll(glob, "/.*", "/**")
+	}
+	if f == ofLines && strings.HasSuffix(glob, ".*") && !strings.HasSuffix(glob, " .*") {
+		glob = strings.TrimSuffix(glob, ".*") + " *"
+	}
+	return name + "(" + strings.ReplaceAll(glob, ".*", "*") + ")"
+}
+
+// checkTool finds the family of the rule's tool.
+func (p *parser) checkTool(r *Rule) error {
+	name := r.tool
+	if name == "*" {
+		return p.everyTool(r)
+	}
+	if t, ok := builtins[name]; ok {
+		r.family = t.family
+		return nil
+	}
+	if strings.HasPrefix(name, "mcp__") {
+		return p.mcpRule(r)
+	}
+	if name == "" {
+		return p.fail(0, "the rule names no tool", "write Tool(specifier)")
+	}
+	if at := strings.IndexFunc(name, notInName); at >= 0 {
+		return p.fail(at, fmt.Sprintf("%q in the name of a tool", []rune(name[at:])[0]), "write Tool or Tool(specifier); a name has no wildcards")
+	}
+	if near := nearMiss(name); near != "" {
+		return p.fail(0, "there is no tool "+name, "did you mean "+near+"?")
+	}
+	return nil
+}
+
+func notInName(r rune) bool {
+	return !(r == '_' || r == '-' || r == '.' || r == '/' || unicode.IsLetter(r) || unicode.IsDigit(r))
+}
+
+func (p *parser) everyTool(r *Rule) error {
+	if p.list == Allow {
+		return p.fail(0, `"*" allows every tool there is`, "which tool? write its name, or use a permission mode")
+	}
+	r.family = ofAll
+	return nil
+}
+
+// specifier reads what stands in the parentheses, and returns it as it is
+// printed.
+func (p *parser) specifier(r *Rule, spec string) (string, error) {
+	p.from += len(spec) - len(strings.TrimLeft(spec, " \t\n"))
+	spec = strings.TrimSpace(spec)
+	switch {
+	case spec == "":
+		return "", p.fail(p.from, "the specifier is empty", "write "+r.tool+", or name what the rule is about")
+	case r.family == ofAll:
+		return "", p.fail(p.from, `a specifier for every tool`, "name the tool")
+	case r.family == ofLines:
+		return p.commandSpec(r, spec)
+	case r.family.path():
+		return p.pathSpec(r, spec)
+	case r.family == ofFetch:
+		return p.hostSpec(r, spec)
+	}
+	return p.nameSpec(r, spec)
+}

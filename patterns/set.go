@@ -1,0 +1,403 @@
+package patterns
+
+import (
+	"path"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+// Set is the rules of a list, bound to a place and indexed, so that a match
+// costs the same however many rules there are. Rules whose program or
+// directory is a wildcard are gone through one by one. It is read-only.
+type Set struct {
+	place Place
+	rules []*Rule
+
+	bare     [FetchURL + 1][]*Rule // rules about everything of a kind; [0]: everything of every kind
+	lines    map[string][]*Rule    // rules for whole lines
+	programs map[string][]*Rule    // allow: by the first word; ask and deny: by its last path segment
+	loose    []*Rule               // command rules without a literal program
+	commands []*Rule               // all command rules
+	dirs     map[string]*dirRules  // path rules by the directory that they begin with
+	paths    []*Rule               // all path rules
+	hosts    map[string][]*Rule
+	fetches  []*Rule
+	tools    map[string][]*Rule
+	servers  []*Rule // MCP rules with a wildcard for the server
+	hidden   []*Rule // for each effect the first rule that an opaque spot may meet
+}
+
+// dirRules are the path rules that begin with one directory.
+type dirRules struct {
+	any  []*Rule            // ending in a wildcard
+	last map[string][]*Rule // by the literal name that they end in
+}
+
+// NewSet binds rules to a place. The rules of the set are copies.
+func NewSet(place Place, rules ...*Rule) *Set {
+	s := &Set{
+		place: place, rules: make([]*Rule, 0, len(rules)),
+		lines: map[string][]*Rule{}, programs: map[string][]*Rule{}, dirs: map[string]*dirRules{},
+		hosts: map[string][]*Rule{}, tools: map[string][]*Rule{},
+	}
+	for _, r := range rules {
+		if r == nil {
+			continue
+		}
+		b := r.bound(place, len(s.rules))
+		s.rules = append(s.rules, b)
+		s.index(b)
+	}
+	return s
+}
+
+// Rules returns the rules of the set in their order. The caller does not
+// change the slice.
+func (s *Set) Rules() []*Rule {
+	if s == nil {
+		return nil
+	}
+	return s.rules
+}
+
+// Len returns the number of rules.
+func (s *Set) Len() int {
+	if s == nil {
+		return 0
+	}
+	return len(s.rules)
+}
+
+func (s *Set) index(r *Rule) {
+	s.indexHidden(r)
+	if r.bare {
+		s.indexBare(r)
+		return
+	}
+	switch r.family {
+	case ofLines:
+		s.indexCommand(r)
+	case ofFetch:
+		s.fetches = append(s.fetches, r)
+		s.hosts[r.host.name] = append(s.hosts[r.host.name], r)
+	case ofTool:
+		s.indexTool(r)
+	default:
+		s.indexPath(r)
+	}
+}
+
+func (s *Set) indexBare(r *Rule) {
+	kind := Kind(0)
+	switch r.family {
+	case ofReads, ofReadsBy:
+		kind = ReadPath
+	case ofEdits, ofEditsBy:
+		kind = WritePath
+	case ofFetch:
+		kind = FetchURL
+	case ofTool:
+		s.indexTool(r)
+		return
+	}
+	s.bare[kind] = append(s.bare[kind], r)
+}
+
+func (s *Set) indexTool(r *Rule) {
+	if r.name != nil && r.name.server {
+		if len(r.name.chunks) == 1 && r.list == Allow {
+			s.tools[r.name.chunks[0]] = append(s.tools[r.name.chunks[0]], r)
+			return
+		}
+		if key := serverOf(r.name.chunks[0]); key != "" {
+			s.tools[key] = append(s.tools[key], r)
+			return
+		}
+		s.servers = append(s.servers, r)
+		return
+	}
+	s.tools[r.tool] = append(s.tools[r.tool], r)
+	if twin := builtins[r.tool].twin; twin != "" {
+		s.tools[twin] = append(s.tools[twin], r)
+	}
+}
+
+// serverOf returns mcp__server__ of the name of an MCP tool, "" if it is not
+// there in full.
+func serverOf(tool string) string {
+	rest, ok := strings.CutPrefix(tool, "mcp__")
+	at := strings.Index(rest, "__")
+	if !ok || at < 0 {
+		return ""
+	}
+	return tool[:len("mcp__")+at+len("__")]
+}
+
+func (s *Set) indexCommand(r *Rule) {
+	c := r.command
+	s.commands = append(s.commands, r)
+	for _, line := range c.lines {
+		s.lines[line] = append(s.lines[line], r)
+	}
+	heads := map[string]bool{}
+	for _, words := range c.exact {
+		heads[s.key(words[0], r.list)] = true
+	}
+	if c.words != nil {
+		if strings.IndexByte(c.words[0], wild) >= 0 {
+			s.loose = append(s.loose, r)
+			return
+		}
+		heads[s.key(c.words[0], r.list)] = true
+	}
+	for key := range heads {
+		s.programs[key] = append(s.programs[key], r)
+	}
+}
+
+// key is what a program is looked up by.
+func (s *Set) key(program string, list List) string {
+	if list == Allow {
+		return program
+	}
+	program = lastSegment(program)
+	if s.place.Fold {
+		program = strings.ToLower(program)
+	}
+	return "/" + program
+}
+
+func (s *Set) indexPath(r *Rule) {
+	s.paths = append(s.paths, r)
+	if len(r.globs) < len(r.paths) {
+		s.dir("").any = append(s.dir("").any, r)
+	}
+	for i := range r.globs {
+		g := &r.globs[i]
+		prefix := g.prefix
+		last := g.names[max(len(g.names)-1, 0):]
+		if g.whole && prefix != "" {
+			prefix = path.Dir(prefix)
+		}
+		prefix = strings.TrimSuffix(prefix, "/")
+		d := s.dir(prefix)
+		if len(last) == 0 || last[0].wild || last[0].many {
+			d.any = append(d.any, r)
+			continue
+		}
+		if d.last == nil {
+			d.last = map[string][]*Rule{}
+		}
+		key := s.fold(last[0].literal)
+		d.last[key] = append(d.last[key], r)
+	}
+}
+
+func (s *Set) dir(prefix string) *dirRules {
+	if s.dirs[prefix] == nil {
+		s.dirs[prefix] = &dirRules{}
+	}
+	return s.dirs[prefix]
+}
+
+func (s *Set) fold(text string) string {
+	if s.place.Fold {
+		return strings.ToLower(text)
+	}
+	return text
+}
+
+// indexHidden keeps the first rule that an opaque spot of each effect meets.
+func (s *Set) indexHidden(r *Rule) {
+	if r.list == Allow {
+		return
+	}
+	var covered shell.Effects
+	for _, h := range s.hidden {
+		if h.bare == r.bare {
+			covered |= h.hiddenBy()
+		}
+	}
+	whole := r.family == ofLines && !r.bare && r.command.onlyLines()
+	if r.hiddenBy()&^covered != 0 && !whole {
+		s.hidden = append(s.hidden, r)
+	}
+}
+
+// Match returns the rule that matches the subject best, and how: of two that
+// match alike, the first. A set of allow rules answers Yes or No. The subject
+// must not be in use by another goroutine.
+func (s *Set) Match(sub *Subject, q Query) (*Rule, Match) {
+	if s == nil || len(s.rules) == 0 {
+		return nil, No
+	}
+	f := finder{sub: sub, q: q}
+	f.all(s.bare[0])
+	f.all(s.bare[min(sub.Kind, FetchURL)])
+	if sub.Line != "" && len(s.lines) > 0 {
+		f.all(s.lines[strings.TrimSpace(sub.Line)])
+	}
+	switch sub.Kind {
+	case RunCommand:
+		s.findCommand(&f)
+	case ReadPath, WritePath:
+		s.findPath(&f)
+	case FetchURL:
+		s.findHost(&f)
+	case Hidden:
+		f.all(s.hidden)
+	}
+	s.findTool(&f)
+	return f.best, f.match
+}
+
+// finder keeps the best match so far.
+type finder struct {
+	sub   *Subject
+	q     Query
+	best  *Rule
+	match Match
+}
+
+func (f *finder) all(rules []*Rule) {
+	for _, r := range rules {
+		f.try(r)
+	}
+}
+
+func (f *finder) try(r *Rule) {
+	if f.match == Yes && r.order >= f.best.order {
+		return
+	}
+	m := r.match(f.sub, f.q)
+	if m > f.match || m == f.match && m > No && r.order < f.best.order {
+		f.best, f.match = r, m
+	}
+}
+
+func (s *Set) findCommand(f *finder) {
+	f.all(s.loose)
+	a := f.sub.Command
+	if a == nil || len(a.Words) == 0 || len(s.programs) == 0 {
+		return
+	}
+	head := &a.Words[0]
+	if !head.Known() {
+		f.all(s.commands)
+		return
+	}
+	f.all(s.programs[head.Text])
+	s.findProgram(f, head.Text)
+	if a.Program != nil {
+		return
+	}
+	// An unfamiliar program may run what its arguments name.
+	for i := 1; i < len(a.Words); i++ {
+		if a.Words[i].Known() {
+			s.findProgram(f, a.Words[i].Text)
+		}
+	}
+}
+
+// findProgram looks up ask and deny rules by the last segment of a program.
+func (s *Set) findProgram(f *finder, program string) {
+	name := lastSegment(program)
+	var space [64]byte
+	key := append(append(space[:0], '/'), name...)
+	if s.place.Fold {
+		key = []byte("/" + strings.ToLower(name))
+	}
+	f.all(s.programs[string(key)])
+}
+
+func (s *Set) findPath(f *finder) {
+	p := f.sub.Path
+	if len(s.paths) == 0 {
+		return
+	}
+	if p == nil || p.odd != "" || p.blind || len(p.also) > 0 {
+		f.all(s.paths)
+		return
+	}
+	for i := range p.forms {
+		if p.forms[i].text == "" {
+			f.all(s.paths)
+			return
+		}
+	}
+	for i := range p.forms {
+		s.findForm(f, s.fold(p.forms[i].text))
+	}
+}
+
+// findForm looks up the rules that begin with a directory of the path.
+func (s *Set) findForm(f *finder, text string) {
+	s.findDir(f, "", text)
+	for at := 1; at < len(text); at++ {
+		if text[at] == '/' {
+			s.findDir(f, text[:at], text[at:])
+		}
+	}
+	s.findDir(f, text, "")
+}
+
+// findDir looks up the rules that begin with a directory; rest is the path
+// below it, with a slash before each name.
+func (s *Set) findDir(f *finder, dir, rest string) {
+	d := s.dirs[dir]
+	if d == nil {
+		return
+	}
+	f.all(d.any)
+	if len(d.last) == 0 {
+		return
+	}
+	for rest != "" {
+		name := rest[1:]
+		at := strings.IndexByte(name, '/')
+		if at < 0 {
+			at = len(name)
+		}
+		f.all(d.last[name[:at]])
+		rest = name[at:]
+	}
+}
+
+func (s *Set) findHost(f *finder) {
+	u := f.sub.URL
+	if len(s.fetches) == 0 {
+		return
+	}
+	if u == nil || u.any {
+		f.all(s.fetches)
+		return
+	}
+	for _, host := range u.hosts {
+		for {
+			f.all(s.hosts[host])
+			at := strings.IndexByte(host, '.')
+			if at < 0 {
+				break
+			}
+			host = host[at+1:]
+		}
+	}
+}
+
+func (s *Set) findTool(f *finder) {
+	if len(s.tools) == 0 && len(s.servers) == 0 {
+		return
+	}
+	tool := f.sub.Tool
+	f.all(s.tools[tool])
+	if !strings.HasPrefix(tool, "mcp__") {
+		return
+	}
+	f.all(s.servers)
+	if key := serverOf(tool); key != "" {
+		f.all(s.tools[key])
+	} else {
+		f.all(s.tools[tool+"__"])
+	}
+}

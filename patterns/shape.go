@@ -1,0 +1,609 @@
+package patterns
+
+import (
+	"path"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+// shape is how ask and deny read the words of a rule: the program, its
+// positional words in order, and its options anywhere before "--".
+type shape struct {
+	// words are the program, its subcommands, operands and options; within a
+	// word a wildcard may stand. Without a program (any) they are options only.
+	words []string
+	any   bool
+	open  bool // more operands and options may follow
+	none  bool // the rule cannot be read this way
+
+	read atomic.Pointer[reading]
+}
+
+// reading is a shape as the entry of a program reads it.
+type reading struct {
+	prog  *shell.Program
+	words []shell.Word
+	scan  shell.Scan
+}
+
+// stranger stands for the entry of a program that the catalogue does not have.
+var stranger = &shell.Program{Operands: shell.Unread}
+
+// shapeOf reads the words of a rule with wildcards. Options may stand behind a
+// wildcard word, operands not: what they are behind is unknown.
+func shapeOf(words []string, open bool) *shape {
+	any := string([]byte{wild})
+	s := &shape{open: open}
+	gap := false
+	for i, w := range words {
+		switch {
+		case w == any:
+			gap, s.open = true, true
+			s.any = s.any || i == 0
+		case gap && !strings.HasPrefix(w, "-"):
+			return &shape{none: true}
+		default:
+			s.words = append(s.words, w)
+		}
+	}
+	if n := len(s.words); n > 0 && strings.HasSuffix(s.words[n-1], any) {
+		// "push*" is at least "push *".
+		s.words = append(s.words[:n-1:n-1], strings.TrimSuffix(s.words[n-1], any))
+		s.open = true
+	}
+	s.none = len(s.words) == 0 || !s.any && strings.IndexByte(s.words[0], wild) >= 0
+	return s
+}
+
+// match says whether the shape is found in a command, or in a command that an
+// unfamiliar program may run.
+func (s *shape) match(sub *Subject, place Place) Match {
+	if s.none {
+		return No
+	}
+	a := sub.Command
+	best := s.matchWords(a.Words, a.Program, sub, a.Dirs, place)
+	if best > No || a.Program != nil || s.any || !a.Words[0].Known() {
+		return best
+	}
+	for i := 1; i < len(a.Words); i++ {
+		w := &a.Words[i]
+		if !w.Known() || lastSegment(w.Text) != lastSegment(s.words[0]) {
+			continue
+		}
+		inner := (*shell.Catalog)(nil).Lookup(lastSegment(w.Text))
+		if s.matchWords(a.Words[i:], inner, nil, a.Dirs, place) > No {
+			return Maybe
+		}
+	}
+	return No
+}
+
+func (s *shape) matchWords(words []shell.Word, prog *shell.Program, sub *Subject, dirs []shell.Word, place Place) Match {
+	head := Yes
+	if !s.any {
+		if head = isProgram(s.words[0], &words[0], dirs, place); head == No {
+			return No
+		}
+		if head == Maybe && words[0].Split {
+			return Maybe // the words that it becomes may be any
+		}
+	}
+	if prog == nil || !words[0].Known() {
+		prog = stranger
+	}
+	var have shell.Scan
+	switch {
+	case sub == nil || sub.Command.Program != prog:
+		have = prog.Scan(words)
+	default:
+		have = sub.scanned()
+	}
+	return min(head, s.reading(prog).match(&have, words, s.open))
+}
+
+// scanned returns the words of the subject's command as its program reads
+// them.
+func (sub *Subject) scanned() shell.Scan {
+	if sub.scan.Prog == nil {
+		sub.scan = sub.Command.Program.Scan(sub.Command.Words)
+	}
+	return sub.scan
+}
+
+// reading returns the rule's words as the program reads its arguments.
+func (s *shape) reading(prog *shell.Program) *reading {
+	if r := s.read.Load(); r != nil && r.prog == prog {
+		return r
+	}
+	r := &reading{prog: prog}
+	if s.any {
+		r.words = append(r.words, shell.Word{Text: prog.Name})
+	}
+	for _, w := range s.words {
+		r.words = append(r.words, shell.Word{Text: w})
+	}
+	r.scan = prog.Scan(r.words)
+	s.read.Store(r)
+	return r
+}
+
+// isProgram says whether a command's first word names the rule's program. A
+// name without a slash is compared with the last path segment.
+func isProgram(want string, w *shell.Word, dirs []shell.Word, place Place) Match {
+	if strings.Contains(want, "/") {
+		return isProgramAt(want, w, dirs, place)
+	}
+	if w.Known() {
+		return yesIf(sameName(want, lastSegment(w.Text), place.Fold))
+	}
+	if w.Split && !staysFile(w) {
+		return Maybe
+	}
+	return maybeIf(nameMeets(want, w))
+}
+
+// staysFile reports whether a word that may fall apart begins with a known
+// directory and has no unknown text with slashes: "./bin/*.sh".
+func staysFile(w *shell.Word) bool {
+	for _, h := range w.Holes {
+		if h.Kind == shell.AnyText {
+			return false
+		}
+	}
+	return len(w.Holes) > 0 && strings.Contains(w.Text[:w.Holes[0].At], "/")
+}
+
+func nameMeets(want string, w *shell.Word) bool {
+	p := textPattern{chunks: []string{want}}
+	whole := *w
+	whole.Split = false
+	return p.meets(lastSteps(wordSteps(nil, &whole, false)))
+}
+
+func sameName(a, b string, fold bool) bool {
+	return a == b || fold && strings.EqualFold(a, b)
+}
+
+// systemDirs often are one and the same directory.
+var systemDirs = map[string]bool{
+	"/bin": true, "/sbin": true, "/usr/bin": true, "/usr/sbin": true, "/usr/local/bin": true, "/usr/local/sbin": true,
+}
+
+// isProgramAt says whether a command's first word is the program at a path.
+func isProgramAt(want string, w *shell.Word, dirs []shell.Word, place Place) Match {
+	name := path.Base(want)
+	if !w.Known() {
+		return maybeIf(w.Split || nameMeets(name, w))
+	}
+	if !sameName(name, lastSegment(w.Text), place.Fold) {
+		return No
+	}
+	target := under(place.Workspace, want)
+	if !strings.Contains(w.Text, "/") {
+		return maybeIf(path.IsAbs(want)) // found along PATH
+	}
+	if sameName(path.Clean(w.Text), path.Clean(want), place.Fold) {
+		return Yes
+	}
+	if path.IsAbs(w.Text) {
+		return sameFile(target, path.Clean(w.Text), place.Fold)
+	}
+	best := No
+	for i := range dirs {
+		if !dirs[i].Known() || dirs[i].Text == "" {
+			best = max(best, Maybe)
+			continue
+		}
+		best = max(best, sameFile(target, under(dirs[i].Text, w.Text), place.Fold))
+	}
+	if len(dirs) == 0 {
+		best = Maybe
+	}
+	return best
+}
+
+func sameFile(a, b string, fold bool) Match {
+	if sameName(a, b, fold) {
+		return Yes
+	}
+	return maybeIf(systemDirs[path.Dir(a)] && systemDirs[path.Dir(b)])
+}
+
+// under returns a path seen from dir.
+func under(dir, name string) string {
+	if path.IsAbs(name) {
+		return path.Clean(name)
+	}
+	return path.Join(dir, name)
+}
+
+// match compares the rule's arguments with those of a command.
+func (r *reading) match(have *shell.Scan, words []shell.Word, open bool) Match {
+	if !hasPrefix(have.Path, r.scan.Path) {
+		return r.astray(have, words)
+	}
+	best := r.options(have, words)
+	if best == No {
+		return No
+	}
+	best = min(best, r.operands(have, words, open))
+	if !open && best > No {
+		best = min(best, r.nothingElse(have, words))
+	}
+	return best
+}
+
+func hasPrefix(have, want []string) bool {
+	if len(have) < len(want) {
+		return false
+	}
+	for i := range want {
+		if have[i] != want[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// astray is for a command whose subcommand is not the rule's: it may be, when
+// what stands before it is not listed or known only when the command runs.
+func (r *reading) astray(have *shell.Scan, words []shell.Word) Match {
+	agreed := 0
+	for agreed < len(have.Path) && have.Path[agreed] == r.scan.Path[agreed] {
+		agreed++
+	}
+	unclear := false
+	for i := range have.Args {
+		a := &have.Args[i]
+		if a.Kind == shell.ArgSubcommand {
+			if agreed--; agreed < 0 {
+				break
+			}
+			continue
+		}
+		if a.Kind == shell.ArgUnsure || a.Kind == shell.ArgUnlisted || !words[a.Word].Known() {
+			unclear = true
+		}
+	}
+	if !unclear {
+		return No
+	}
+	return maybeIf(anyOrder(r.words[1:], words[1:]))
+}
+
+// anyOrder reports whether each wanted word may be one of words.
+func anyOrder(want, words []shell.Word) bool {
+	for i := range want {
+		found := false
+		for j := range words {
+			found = found || fits(want[i].Text, &words[j]) > No || words[j].Split && words[j].MayBeOption()
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
+}
+
+// options looks for each option of the rule before "--".
+func (r *reading) options(have *shell.Scan, words []shell.Word) Match {
+	best := Yes
+	for i := range r.scan.Args {
+		want := &r.scan.Args[i]
+		switch want.Kind {
+		case shell.ArgOption:
+			best = min(best, r.option(want, have, words))
+		case shell.ArgUnlisted:
+			best = min(best, r.unlisted(want, have, words))
+		}
+		if best == No {
+			return No
+		}
+	}
+	return best
+}
+
+// option looks for an option that the entry lists.
+func (r *reading) option(want *shell.Arg, have *shell.Scan, words []shell.Word) Match {
+	best := No
+	for i := range have.Args {
+		a := &have.Args[i]
+		switch a.Kind {
+		case shell.ArgOption:
+			if r.sameOption(want.Option, a.Option, have) {
+				best = max(best, value(want, a))
+			}
+		case shell.ArgUnsure:
+			best = max(best, maybeIf(mayHold(&words[a.Word], want.Option.Names, r.prog)))
+		case shell.ArgOperand, shell.ArgUnlisted:
+			best = max(best, maybeIf(words[a.Word].Split && mayHold(&words[a.Word], want.Option.Names, r.prog)))
+		}
+	}
+	return best
+}
+
+// sameOption reports whether two options are one: entries of an alias have
+// copies.
+func (r *reading) sameOption(a, b *shell.Option, have *shell.Scan) bool {
+	if a == b {
+		return true
+	}
+	return len(have.Path) == len(r.scan.Path) && len(a.Names) > 0 && len(b.Names) > 0 && a.Names[0] == b.Names[0] &&
+		len(a.Names) == len(b.Names)
+}
+
+// value compares the values of an option; a rule that names none means any.
+func value(want, have *shell.Arg) Match {
+	if want.ValueAt < 0 {
+		return Yes
+	}
+	if have.ValueAt < 0 {
+		return No
+	}
+	return fits(want.Value.Text, &have.Value)
+}
+
+// unlisted looks for an option that the entry does not list, by its text.
+func (r *reading) unlisted(want *shell.Arg, have *shell.Scan, words []shell.Word) Match {
+	text := r.words[want.Word].Text
+	if !strings.HasPrefix(text, "-") {
+		return r.unlistedWord(text, have, words)
+	}
+	best := No
+	letters := ""
+	for i := range have.Args {
+		a := &have.Args[i]
+		if a.Kind != shell.ArgUnlisted && a.Kind != shell.ArgUnsure && a.Kind != shell.ArgOperand {
+			continue
+		}
+		w := &words[a.Word]
+		best = max(best, flagText(text, w))
+		if cluster(w.Text) {
+			letters += w.Text[1:]
+		}
+		if a.Kind == shell.ArgUnsure {
+			best = max(best, maybeIf(mayHold(w, []string{text}, r.prog)))
+		}
+	}
+	if best == No && cluster(text) && strings.Trim(text[1:], letters) == "" {
+		return Maybe
+	}
+	return best
+}
+
+// unlistedWord looks for a subcommand that the entry does not list.
+func (r *reading) unlistedWord(text string, have *shell.Scan, words []shell.Word) Match {
+	best := No
+	for i := range have.Args {
+		if k := have.Args[i].Kind; k == shell.ArgUnlisted || k == shell.ArgUnsure || k == shell.ArgOperand {
+			best = max(best, fits(text, &words[have.Args[i].Word]))
+		}
+	}
+	return best
+}
+
+// flagText compares the text of two options: the same, with a value, or an
+// abbreviation.
+func flagText(want string, w *shell.Word) Match {
+	if m := fits(want, w); m > No {
+		return m
+	}
+	if !w.Known() || !strings.HasPrefix(w.Text, "-") {
+		return No
+	}
+	name, _, _ := strings.Cut(w.Text, "=")
+	switch {
+	case name == want:
+		return Yes
+	case strings.HasPrefix(name, "--") && len(name) > 3 && strings.HasPrefix(want, name):
+		return Maybe
+	}
+	return No
+}
+
+// cluster reports whether a word may be short options in one word.
+func cluster(text string) bool {
+	return len(text) > 1 && text[0] == '-' && text[1] != '-'
+}
+
+// mayHold reports whether a word with holes can be an option, alone, with a
+// value, abbreviated, or in a cluster.
+func mayHold(w *shell.Word, names []string, prog *shell.Program) bool {
+	if w.Split && w.MayBeOption() && w.Holes[0].Kind == shell.AnyText {
+		return true
+	}
+	for _, name := range names {
+		p := textPattern{chunks: []string{name, ""}}
+		if p.meets(wordSteps(nil, w, false)) {
+			return true
+		}
+		if len(name) > 3 && strings.HasPrefix(name, "--") && strings.HasPrefix(w.Text, "--") && len(w.Holes) > 0 {
+			known := w.Text[:w.Holes[0].At]
+			if strings.HasPrefix(name, known) {
+				return true
+			}
+		}
+		if len(name) == 2 && clusterMay(w, prog) {
+			return true
+		}
+	}
+	return false
+}
+
+// clusterMay reports whether a word with holes can be a cluster of short
+// options: what is known of it must be letters of options, unless one of them
+// takes the rest as its value.
+func clusterMay(w *shell.Word, prog *shell.Program) bool {
+	switch prog.Style {
+	case shell.Dash, shell.Joined, shell.NoOpts:
+		return false
+	}
+	known := w.Text
+	switch {
+	case len(w.Holes) == 0 || strings.HasPrefix(known, "--") && w.Holes[0].At > 1:
+		return false
+	case w.Holes[0].At > 0:
+		if known[0] != '-' {
+			return false
+		}
+		known = known[1:]
+	}
+	if prog == stranger || w.Holes[0].Kind == shell.AnyText {
+		return true
+	}
+	for i := 0; i < len(known); i++ {
+		if !isAlnum(known[i]) {
+			return takesValue(prog)
+		}
+	}
+	return true
+}
+
+// takesValue reports whether a short option of the program takes a value: a
+// cluster may then end in any text.
+func takesValue(prog *shell.Program) bool {
+	for i := range prog.Options {
+		o := &prog.Options[i]
+		for _, n := range o.Names {
+			if len(n) == 2 && o.Value != shell.NoValue {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// operands compares the positional words in order. have[k] says how well the
+// first k of the rule's have been found so far.
+func (r *reading) operands(have *shell.Scan, words []shell.Word, open bool) Match {
+	want := r.wanted()
+	found := make([]Match, len(want)+1)
+	found[0] = Yes
+	after := false // an option that may take this word as its value stands before
+	for i := range have.Args {
+		a := &have.Args[i]
+		switch a.Kind {
+		case shell.ArgUnlisted:
+			after = true
+		case shell.ArgOperand:
+			r.operand(found, want, &words[a.Word], after, true, open)
+			after = false
+		case shell.ArgUnsure:
+			r.operand(found, want, &words[a.Word], true, false, open)
+		default:
+			after = false
+		}
+	}
+	return found[len(want)]
+}
+
+// wanted returns the rule's operands.
+func (r *reading) wanted() []string {
+	var want []string
+	for i := range r.scan.Args {
+		if a := &r.scan.Args[i]; a.Kind == shell.ArgOperand {
+			want = append(want, r.words[a.Word].Text)
+		}
+	}
+	return want
+}
+
+// operand goes on over one word of the command. skip: it may be no operand.
+func (r *reading) operand(found []Match, want []string, w *shell.Word, skip, certain, open bool) {
+	last := len(want)
+	many := w.Split && !w.Known()
+	for k := last; k >= 0; k-- {
+		here := found[k]
+		if here == No {
+			continue
+		}
+		if k < last {
+			m := min(here, r.sameOperand(want[k], w))
+			if !certain {
+				m = min(m, Maybe)
+			}
+			found[k+1] = max(found[k+1], m)
+			if many {
+				for j := k + 1; j <= last; j++ {
+					found[j] = max(found[j], Maybe)
+				}
+			}
+		}
+		switch {
+		case k == last && open:
+		case skip || many:
+			found[k] = min(here, Maybe)
+		default:
+			found[k] = No
+		}
+	}
+}
+
+// sameOperand compares two operands; for a program that takes a mode, numbers
+// are compared as such.
+func (r *reading) sameOperand(want string, w *shell.Word) Match {
+	m := fits(want, w)
+	if m > No || !w.Known() {
+		return m
+	}
+	if r.prog.Operands == shell.ModeWrites || r.prog.Operands == shell.ModeOutputs {
+		a, errA := strconv.ParseUint(want, 8, 32)
+		b, errB := strconv.ParseUint(w.Text, 8, 32)
+		return yesIf(errA == nil && errB == nil && a == b)
+	}
+	return No
+}
+
+// nothingElse is for an exact rule: behind the subcommand the command has no
+// option that the rule does not name.
+func (r *reading) nothingElse(have *shell.Scan, words []shell.Word) Match {
+	best := Yes
+	subs := len(have.Path)
+	for i := range have.Args {
+		a := &have.Args[i]
+		if a.Kind == shell.ArgSubcommand {
+			subs--
+		}
+		if subs > 0 {
+			continue // an option of the program itself
+		}
+		switch a.Kind {
+		case shell.ArgOption:
+			if !r.names(a.Option, have) {
+				return No
+			}
+		case shell.ArgUnlisted:
+			if r.unnamed(words[a.Word].Text) {
+				return No
+			}
+		case shell.ArgUnsure:
+			best = Maybe
+		}
+	}
+	if len(have.Path) > len(r.scan.Path) {
+		return No
+	}
+	return best
+}
+
+func (r *reading) names(o *shell.Option, have *shell.Scan) bool {
+	for i := range r.scan.Args {
+		if a := &r.scan.Args[i]; a.Kind == shell.ArgOption && r.sameOption(a.Option, o, have) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *reading) unnamed(text string) bool {
+	for i := range r.words {
+		if flagText(r.words[i].Text, &shell.Word{Text: text}) > No {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,398 @@
+package patterns
+
+import (
+	"net/netip"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"golang.org/x/net/idna"
+
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+// URL is the URL of a fetch, read once for all rules. Programs do not agree on
+// what the host of an odd URL is: every host that one of them may take is
+// kept. It is read-only.
+type URL struct {
+	text string
+	// host is the one host that every reader of URLs takes, "" if there is
+	// none; only it proves an allow.
+	host string
+	// hosts are the hosts that one reader or another may take.
+	hosts []string
+	// any: it may be a host that is not among them.
+	any bool
+	odd string // why nothing is proven
+}
+
+// maxURL is the longest URL that is read, in bytes.
+const maxURL = 16 << 10
+
+// NewURL reads a URL, which may have holes.
+func NewURL(word shell.Word) *URL {
+	u := &URL{text: word.Text}
+	text := word.Text
+	if len(word.Holes) > 0 || word.Split {
+		at := len(text)
+		if len(word.Holes) > 0 {
+			at = word.Holes[0].At
+		}
+		if !endsAuthority(text[:at]) {
+			u.any, u.odd = true, "the host is known only when the line runs"
+			return u
+		}
+		text = text[:at]
+	}
+	if len(text) > maxURL {
+		u.any, u.odd = true, "the URL is too long"
+		return u
+	}
+	u.readings(text)
+	u.odd = oddity(text)
+	if u.odd == "" && len(u.hosts) == 1 && !u.any {
+		u.host = u.hosts[0]
+	}
+	if u.odd == "" && u.host == "" {
+		u.odd = "the host is not clear"
+	}
+	return u
+}
+
+// String returns the text of the URL, without what is known only when the line
+// runs.
+func (u *URL) String() string { return u.text }
+
+// Host returns the host that every program takes the URL to have, "" if they
+// may differ or there is none.
+func (u *URL) Host() string { return u.host }
+
+// endsAuthority reports whether the host of a URL ends in text, so that what
+// follows does not change it.
+func endsAuthority(text string) bool {
+	_, rest, ok := strings.Cut(text, "://")
+	return ok && strings.ContainsAny(rest, "/#") && !strings.HasPrefix(rest, "/")
+}
+
+// oddity says why a URL proves no allow, "" if it is a plain http(s) URL whose
+// host all readers agree on.
+func oddity(text string) string {
+	scheme, rest, ok := strings.Cut(text, "://")
+	if !ok || !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") {
+		return "it is no http or https URL"
+	}
+	authority := rest
+	if at := strings.IndexAny(rest, "/?#"); at >= 0 {
+		authority = rest[:at]
+	}
+	switch {
+	case strings.ContainsFunc(text, func(r rune) bool {
+		return unicode.IsControl(r) || r == '\\' || r == ' ' || r == unicode.ReplacementChar
+	}):
+		return "it holds a blank, a backslash or a control character"
+	case strings.Contains(authority, "@"):
+		return "it holds a user name"
+	case strings.Contains(authority, "%"):
+		return "its host holds an escape"
+	}
+	host, port := cutPort(authority)
+	if !isDigits(port) {
+		return "its port is no number"
+	}
+	if name, ok := canonical(host); !ok || name == "" {
+		return "its host is no name and no address"
+	} else if !sameSpelling(host, name) {
+		return "its host is written in an unusual way"
+	}
+	return ""
+}
+
+// sameSpelling reports whether a host is written as its canonical form is, but
+// for letter case, a final dot and the letters that punycode stands for.
+func sameSpelling(host, name string) bool {
+	host = strings.TrimSuffix(strings.ToLower(host), ".")
+	if host == name || strings.HasPrefix(host, "[") {
+		return true
+	}
+	if isASCII(host) {
+		return false
+	}
+	back, err := idna.Lookup.ToUnicode(name)
+	return err == nil && back == host
+}
+
+func isDigits(text string) bool {
+	return strings.Trim(text, "0123456789") == ""
+}
+
+// cutPort takes the port off an authority.
+func cutPort(authority string) (host, port string) {
+	at := strings.LastIndexByte(authority, ':')
+	if at < 0 || strings.LastIndexByte(authority, ']') > at {
+		return authority, ""
+	}
+	return authority[:at], authority[at+1:]
+}
+
+// readings collects the hosts that readers of URLs may take.
+func (u *URL) readings(text string) {
+	web := webText(text)
+	u.web(web)
+	u.plain(text)
+	if !strings.Contains(web, ":") || !strings.Contains(web, "//") {
+		return
+	}
+	scheme, rest, _ := strings.Cut(web, ":")
+	if !fetchScheme(scheme) && strings.Contains(rest, "://") {
+		u.any = true // view-source:, blob:, jar: … fetch what they hold
+	}
+}
+
+// webText is a URL as browsers clean it: outer blanks and control characters
+// off, tabs and newlines out.
+func webText(text string) string {
+	text = strings.TrimFunc(text, func(r rune) bool { return r <= ' ' })
+	return strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(text)
+}
+
+// web reads a URL as browsers do: backslashes are slashes, any number of them
+// may follow the scheme, the last "@" ends the user name.
+func (u *URL) web(text string) {
+	scheme, rest, ok := strings.Cut(text, ":")
+	slashed := strings.ReplaceAll(text, `\`, "/")
+	switch {
+	case strings.HasPrefix(slashed, "//"):
+		rest = slashed
+	case !ok || !isScheme(scheme):
+		return
+	case !fetchScheme(scheme):
+		return
+	}
+	rest = strings.TrimLeft(strings.ReplaceAll(rest, `\`, "/"), "/")
+	if at := strings.IndexAny(rest, "/?#"); at >= 0 {
+		rest = rest[:at]
+	}
+	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
+		rest = rest[at+1:]
+	}
+	u.add(rest)
+}
+
+// plain reads a URL as RFC 3986 has it, and as programs do that take a host
+// without a scheme.
+func (u *URL) plain(text string) {
+	scheme, rest, ok := strings.Cut(text, "://")
+	switch {
+	case ok && isScheme(scheme):
+		if strings.EqualFold(scheme, "file") || rest == "" {
+			return
+		}
+	case strings.HasPrefix(text, "//"):
+		rest = text[2:]
+	default:
+		if at := strings.IndexByte(text, ':'); at >= 0 && isScheme(text[:at]) && !looksLikePort(text[at+1:]) {
+			return
+		}
+		rest = text
+	}
+	if at := strings.IndexAny(rest, "/?#"); at >= 0 {
+		rest = rest[:at]
+	}
+	first, after, user := strings.Cut(rest, "@")
+	if user {
+		if at := strings.LastIndexByte(after, '@'); at >= 0 {
+			u.add(after[:at])
+			after = after[at+1:]
+		}
+		if strings.ContainsAny(first, `\`) {
+			u.add(strings.SplitN(first, `\`, 2)[0])
+		}
+		rest = after
+	}
+	u.add(rest)
+}
+
+// looksLikePort reports whether the text behind a colon may be a port: the
+// colon then ends a host, not a scheme.
+func looksLikePort(text string) bool {
+	return text != "" && text[0] >= '0' && text[0] <= '9'
+}
+
+func isScheme(text string) bool {
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || i > 0 && (c >= '0' && c <= '9' || c == '+' || c == '-' || c == '.')) {
+			return false
+		}
+	}
+	return text != ""
+}
+
+// fetchScheme reports whether what follows the scheme is a host.
+func fetchScheme(scheme string) bool {
+	switch strings.ToLower(scheme) {
+	case "http", "https", "ws", "wss", "ftp", "ftps", "sftp", "scp", "ssh", "git", "rsync", "svn", "telnet", "gopher",
+		"dict", "ldap", "ldaps", "tcp", "udp", "smb", "rtsp", "rtmp", "socks4", "socks5":
+		return true
+	}
+	return strings.HasPrefix(strings.ToLower(scheme), "http") || strings.HasPrefix(strings.ToLower(scheme), "git+")
+}
+
+// add notes the host of an authority. One that is no name and no address may
+// be taken for anything.
+func (u *URL) add(authority string) {
+	host, port := cutPort(authority)
+	if at := strings.IndexByte(port, '\\'); at >= 0 || !isDigits(port) {
+		u.any = true
+	}
+	if host == "" {
+		return
+	}
+	name, ok := canonical(host)
+	if !ok {
+		u.any = true
+		return
+	}
+	for _, have := range u.hosts {
+		if have == name {
+			return
+		}
+	}
+	u.hosts = append(u.hosts, name)
+}
+
+// canonical returns the one spelling of a host: lower case, punycode, no final
+// dot, addresses in their usual form. It reports false for what is no host.
+func canonical(host string) (string, bool) {
+	if strings.HasPrefix(host, "[") {
+		addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
+		if err != nil || addr.Zone() != "" {
+			return "", false
+		}
+		return addressText(addr), true
+	}
+	decoded, ok := percentDecode(host)
+	if !ok {
+		return "", false
+	}
+	name, err := idna.Lookup.ToASCII(decoded)
+	if err != nil {
+		if name, ok = asciiName(decoded); !ok {
+			return "", false
+		}
+	}
+	name = strings.TrimSuffix(name, ".")
+	if addr, isNumber := numericHost(name); isNumber {
+		return addr, addr != ""
+	}
+	return name, name != "" && !strings.Contains(name, "..")
+}
+
+// asciiName accepts ASCII names that IDNA refuses but resolvers take: with an
+// underscore or a hyphen at an odd place.
+func asciiName(name string) (string, bool) {
+	name = strings.ToLower(name)
+	if strings.Contains(name, "xn--") {
+		return "", false
+	}
+	for i := 0; i < len(name); i++ {
+		if c := name[i]; !isAlnum(c) && c != '-' && c != '_' && c != '.' {
+			return "", false
+		}
+	}
+	return name, name != "" && name[0] != '.'
+}
+
+func percentDecode(host string) (string, bool) {
+	if strings.IndexByte(host, '%') < 0 {
+		return host, true
+	}
+	var b strings.Builder
+	for i := 0; i < len(host); i++ {
+		if host[i] != '%' {
+			b.WriteByte(host[i])
+			continue
+		}
+		if i+2 >= len(host) {
+			return "", false
+		}
+		v, err := strconv.ParseUint(host[i+1:i+3], 16, 8)
+		if err != nil {
+			return "", false
+		}
+		b.WriteByte(byte(v))
+		i += 2
+	}
+	return b.String(), true
+}
+
+// addressText is the usual spelling of an address; one of version 4 inside one
+// of version 6 is that of version 4.
+func addressText(addr netip.Addr) string {
+	addr = addr.Unmap()
+	b := addr.As16()
+	if addr.Is6() && (isZero(b[:12]) && b[12] != 0 || isZero(b[4:12]) && b[0] == 0 && b[1] == 0x64 && b[2] == 0xff && b[3] == 0x9b) {
+		return netip.AddrFrom4([4]byte(b[12:])).String()
+	}
+	if addr.Is6() {
+		return "[" + addr.String() + "]"
+	}
+	return addr.String()
+}
+
+func isZero(b []byte) bool {
+	for _, c := range b {
+		if c != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// numericHost reads a host whose last part is a number as browsers and
+// resolvers do: up to four parts, decimal, octal or hexadecimal, the last one
+// filling what is left. The address is "" if it is none.
+func numericHost(name string) (addr string, isNumber bool) {
+	parts := strings.Split(name, ".")
+	if _, ok := number(parts[len(parts)-1]); !ok {
+		return "", false
+	}
+	if len(parts) > 4 {
+		return "", true
+	}
+	var value uint64
+	for i, part := range parts {
+		n, ok := number(part)
+		last := i == len(parts)-1
+		if !ok || !last && n > 255 || last && n >= 1<<(8*(5-len(parts))) {
+			return "", true
+		}
+		if last {
+			value |= n
+		} else {
+			value |= n << (8 * (3 - i))
+		}
+	}
+	return netip.AddrFrom4([4]byte{byte(value >> 24), byte(value >> 16), byte(value >> 8), byte(value)}).String(), true
+}
+
+// number reads a part of an address: 0x for hexadecimal, a leading 0 for
+// octal.
+func number(part string) (uint64, bool) {
+	base, digits := 10, part
+	switch {
+	case len(part) > 1 && (strings.HasPrefix(part, "0x") || strings.HasPrefix(part, "0X")):
+		base, digits = 16, part[2:]
+		if digits == "" {
+			return 0, true
+		}
+	case len(part) > 1 && part[0] == '0' && isDigits(part):
+		base, digits = 8, part[1:]
+	}
+	n, err := strconv.ParseUint(digits, base, 33)
+	if err != nil {
+		// Too large, or an octal number with an 8: it is a number all the same.
+		return 1 << 40, part != "" && isDigits(part)
+	}
+	return n, true
+}
