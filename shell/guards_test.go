@@ -99,7 +99,7 @@ func TestShapesLoseNothing(t *testing.T) {
 		`flock /tmp/l -c "touch p"`, `script -qc "touch p" /dev/null`, `strace touch p`, `watch touch p`,
 		`busybox touch p`, `sudo -u x touch p`, `doas touch p`, `bash -c "touch p"`, `sh -c 'touch p'`,
 		`zsh -c 'touch p'`, `bash -ec "touch p"`, `bash -O extglob -c "touch p"`,
-		`find . -exec touch p \;`, `find . -execdir touch p +`, `find . -ok touch p \;`,
+		`find . -exec touch p \;`, `find . -execdir touch p \;`, `find . -ok touch p \;`,
 		`start-stop-daemon --start --exec /x -- y; touch p`, `timeout 5 nice nohup sudo touch p`,
 		`sed '1e touch p' f`, `jobs -x touch p`,
 	} {
