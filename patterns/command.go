@@ -163,16 +163,16 @@ func hereTarget(word, text string) bool {
 // unreadable says why a specifier can never be a command line.
 func (p *parser) unreadable(spec string, t *ruleText) error {
 	switch {
-	case t.open >= 0:
-		return p.dead(p.from+t.open, "a quote is not closed", "close it, or remove the rule")
 	case len(t.words) > 0 && keywords[t.words[0]]:
 		return p.keyword(spec, t)
+	case t.here && len(t.words) > 0 && t.assigned == 0:
+		return p.dead(p.from, "it is a path and a here-document without the command", "name the command, or write Edit("+printable(t.words[0])+") for the file")
+	case t.open >= 0:
+		return p.dead(p.from+t.open, "a quote is not closed", "close it, or remove the rule")
 	case t.comment >= 0:
 		return p.dead(p.from+t.comment, "it begins a comment", "remove it, or name the command")
 	case t.assigned > 0 && t.assigned == len(t.words):
 		return p.dead(p.from, "it only sets a variable, and that is no command", "remove it; setting a variable needs no rule")
-	case t.here:
-		return p.dead(p.from, "it is a path and a here-document without the command", "name the command, or write Edit("+t.words[0]+") for the file")
 	}
 	return p.dead(p.from, "it is no command line that a shell can read", "name the command, as in Bash(git status)")
 }
@@ -207,17 +207,18 @@ func (p *parser) wildLine(r *Rule, spec, body string, t *ruleText) error {
 // parts names the rules that somebody who wrote a compound line may want.
 func (p *parser) parts(body string) string {
 	var rules []string
-	for i, part := range strings.FieldsFunc(body, func(r rune) bool { return strings.ContainsRune("|&;()\n", r) }) {
+	for _, part := range strings.FieldsFunc(body, func(r rune) bool { return strings.ContainsRune("|&;()\n", r) }) {
 		command, target, writes := strings.Cut(part, ">")
-		t := splitText(strings.Trim(command, "<1234567890 "), false)
-		words := t.words[t.assigned:]
-		if len(words) > 0 && (words[0][0] != wild || len(words[0]) > 1) {
-			rules = append(rules, "Bash("+printable(words[0])+":*)")
+		if writes {
+			command = strings.TrimRight(command, "0123456789")
 		}
-		if target = strings.Trim(target, ">*& \t"); writes && target != "" {
-			rules = append(rules, "Edit("+target+"*)")
+		if name := leading(splitText(command, false)); name != "" {
+			rules = append(rules, "Bash("+name+":*)")
 		}
-		if i >= 7 {
+		if target = strings.Trim(target, ">& \t"); target != "" && target != "/dev/null" && len(rules) < 4 {
+			rules = append(rules, "Edit("+target+")")
+		}
+		if len(rules) >= 4 {
 			break
 		}
 	}
@@ -225,6 +226,29 @@ func (p *parser) parts(body string) string {
 		return "Bash(git push:*)"
 	}
 	return strings.Join(rules, " and ")
+}
+
+// leading returns the program and subcommand that a part of a line begins
+// with, "" if they are not clear.
+func leading(t *ruleText) string {
+	words := t.words[t.assigned:]
+	if len(words) == 0 {
+		return ""
+	}
+	name := strings.Trim(words[0], string([]byte{wild}))
+	if len(words) > 2 && name == words[0] && isName(words[1]) {
+		name += " " + words[1]
+	}
+	return printable(name)
+}
+
+func isName(word string) bool {
+	for i := 0; i < len(word); i++ {
+		if !isAlnum(word[i]) && (i == 0 || word[i] != '-') {
+			return false
+		}
+	}
+	return word != ""
 }
 
 // printable undoes the marks in a word of a rule.
@@ -244,7 +268,7 @@ func (p *parser) openQuote(r *Rule, body string, prefix bool, t *ruleText) error
 		}
 		return p.unreadable(body, t)
 	}
-	p.warn(Danger, p.from+t.open, "a quote is not closed: any argument is matched, "+head.words[0]+" may run what it likes")
+	p.warn(Danger, p.from+t.open, "a quote is not closed: any argument is matched")
 	head.words = append(head.words, string([]byte{wild}))
 	head.stars = true
 	return p.wildSpec(r, head, true)
@@ -291,7 +315,7 @@ func (p *parser) wildWarnings(r *Rule, prefix bool) {
 	if p.list != Allow {
 		return
 	}
-	if c.gaps && len(last) > 1 && last[len(last)-1] == wild && !c.open && len(c.words) == 1 {
+	if len(c.words) == 1 && c.gaps && !c.open && last[len(last)-1] == wild && last[len(last)-2] != '/' {
 		p.warn(Note, p.from, `"*" follows without a blank: every program whose name begins so is matched; write "`+printable(last[:len(last)-1])+` *" for one program`)
 	}
 	if why := broad(c); why != "" {
@@ -315,12 +339,14 @@ var runners = map[string]string{
 // not.
 func broad(c *commandRule) string {
 	program := c.words[0][strings.LastIndexByte(c.words[0], '/')+1:]
+	starred := strings.HasSuffix(program, string([]byte{wild}))
+	program = strings.TrimSuffix(program, string([]byte{wild}))
 	what, known := runners[program]
-	if !known || !c.open {
+	if !known || !c.open && !starred {
 		return ""
 	}
 	for _, w := range c.words[1:] {
-		if program != "sudo" && program != "doas" && !strings.HasPrefix(w, "-") {
+		if w == "--version" || w == "--help" || program != "sudo" && program != "doas" && !strings.HasPrefix(w, "-") && w[0] != wild {
 			return ""
 		}
 	}

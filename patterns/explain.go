@@ -1,0 +1,223 @@
+package patterns
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+// ExactRule returns the text of the narrowest allow rule that covers the
+// subject, "" if there is none: when a part of it is known only when it runs,
+// or when it is not clear what it names.
+func ExactRule(sub *Subject) string {
+	text := exactText(sub)
+	if text == "" {
+		return ""
+	}
+	r, _, err := Parse(text, Allow, Source{})
+	if err != nil {
+		return ""
+	}
+	fresh := *sub
+	place := Place{}
+	if sub.Path != nil {
+		place = sub.Path.place
+	}
+	if r.bound(place, 0).match(&fresh, Query{}) != Yes {
+		return ""
+	}
+	return text
+}
+
+func exactText(sub *Subject) string {
+	switch sub.Kind {
+	case RunCommand:
+		return exactCommand(sub.Command)
+	case ReadPath:
+		return exactPath("Read", sub.Path)
+	case WritePath:
+		return exactPath("Edit", sub.Path)
+	case FetchURL:
+		if sub.URL == nil || sub.URL.host == "" {
+			return ""
+		}
+		return "WebFetch(domain:" + sub.URL.host + ")"
+	case UseTool:
+		return exactUse(sub)
+	}
+	return ""
+}
+
+func exactCommand(a *shell.Action) string {
+	if a == nil || len(a.Words) == 0 || !allKnown(a.Words) {
+		return ""
+	}
+	parts := make([]string, len(a.Words))
+	for i := range a.Words {
+		parts[i] = quoted(a.Words[i].Text)
+	}
+	return "Bash(" + strings.Join(parts, " ") + ")"
+}
+
+// quoted is a word as a shell reads it back. Single quotes are avoided where
+// the word holds one: two of them side by side are read as an escape.
+func quoted(word string) string {
+	if word != "" && strings.Trim(word, safeBytes) == "" && !assigns(word) {
+		return word
+	}
+	if !strings.Contains(word, "'") {
+		return "'" + word + "'"
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "`", "\\`").Replace(word) + `"`
+}
+
+const safeBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%^"
+
+// exactPath names a path; when it leads through a symbolic link, where it
+// leads has to be named as well, and no one pattern does.
+func exactPath(tool string, p *Path) string {
+	if p == nil || p.odd != "" || p.lost || len(p.forms) != 1 || p.forms[0].text == "" {
+		return ""
+	}
+	return tool + "(/" + strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`, "}", `\}`).Replace(p.forms[0].text) + ")"
+}
+
+func exactUse(sub *Subject) string {
+	t, known := builtins[sub.Tool]
+	if !known || len(t.fields) == 0 {
+		return sub.Tool
+	}
+	if sub.Name == "" || strings.ContainsAny(sub.Name, "*\n") || strings.TrimSpace(sub.Name) != sub.Name {
+		return ""
+	}
+	return sub.Tool + "(" + sub.Name + ")"
+}
+
+// Explain says in a few words why a rule, taken from a set, is not about a
+// subject, "" if it is.
+func Explain(r *Rule, sub *Subject) string {
+	fresh := *sub
+	switch m := r.match(&fresh, Query{}); {
+	case m == Yes:
+		return ""
+	case m == Maybe:
+		return "it may be about it"
+	}
+	switch {
+	case r.family == ofLines && sub.Kind == RunCommand && sub.Command != nil && r.command != nil:
+		return r.command.explain(&fresh)
+	case r.family.path() && r.about(sub) && sub.Path != nil:
+		return r.explainPath(sub.Path)
+	case r.family == ofFetch && sub.Kind == FetchURL && sub.URL != nil:
+		return r.explainURL(sub.URL)
+	case r.family == ofTool && sameTool(r.tool, sub.Tool):
+		return fmt.Sprintf("%s is asked for %q", sub.Tool, sub.Name)
+	}
+	return "it is about " + subjectOf(r.family, r.tool) + ", not about " + kindName(sub)
+}
+
+func subjectOf(f family, tool string) string {
+	switch f {
+	case ofLines:
+		return "commands"
+	case ofReads:
+		return "reading"
+	case ofEdits:
+		return "writing"
+	case ofReadsBy, ofEditsBy:
+		return "the tool " + tool
+	case ofFetch:
+		return "fetching"
+	}
+	return "the tool " + tool
+}
+
+func kindName(sub *Subject) string {
+	switch sub.Kind {
+	case RunCommand:
+		return "a command"
+	case ReadPath:
+		return "reading a path"
+	case WritePath:
+		return "writing a path"
+	case FetchURL:
+		return "fetching a URL"
+	case Hidden:
+		return "what cannot be read in a command line"
+	}
+	return "the tool " + sub.Tool
+}
+
+// explain says why a command rule does not match a command.
+func (c *commandRule) explain(sub *Subject) string {
+	a := sub.Command
+	want := c.words
+	if want == nil {
+		if len(c.exact) == 0 {
+			return "it is about exactly one whole line"
+		}
+		want = c.exact[0]
+	}
+	for i := range want {
+		if i >= len(a.Words) {
+			return fmt.Sprintf("the command has no word %d, the rule wants %q", i+1, printable(want[i]))
+		}
+		w := &a.Words[i]
+		switch {
+		case strings.IndexByte(want[i], wild) >= 0:
+			return "the words do not fit the pattern"
+		case !w.Known():
+			return fmt.Sprintf("word %d is known only when the line runs", i+1)
+		case i == 0 && w.Text != want[i] && lastSegment(w.Text) == lastSegment(want[i]):
+			return fmt.Sprintf("the program is %q, the rule allows %q", w.Text, printable(want[i]))
+		case w.Text != want[i]:
+			return fmt.Sprintf("word %d is %q, the rule wants %q", i+1, w.Text, printable(want[i]))
+		}
+	}
+	switch {
+	case c.words == nil && len(a.Words) > len(want):
+		return fmt.Sprintf("the command has %d words, the rule is about exactly %d", len(a.Words), len(want))
+	case a.Unproven != "":
+		return a.Unproven
+	case !harmless(a.Assigns):
+		return "a variable is set that the program may obey"
+	}
+	return "the words do not fit"
+}
+
+// explainPath says why a path rule does not match a path.
+func (r *Rule) explainPath(p *Path) string {
+	switch {
+	case len(r.globs) == 0:
+		return "what the pattern starts from is not known"
+	case p.odd != "":
+		return "the path proves nothing: " + p.odd
+	case p.lost:
+		return "where the path leads is not known"
+	}
+	for i := range p.forms {
+		matched := false
+		for k := range r.globs {
+			matched = matched || r.globs[k].match(&p.forms[i], true) == Yes
+		}
+		if matched {
+			continue
+		}
+		if i > 0 {
+			return "a symbolic link leads to " + p.forms[i].word.Text + ", which the pattern does not match"
+		}
+		return p.String() + " is not matched by the pattern"
+	}
+	return "the path is not matched by the pattern"
+}
+
+func (r *Rule) explainURL(u *URL) string {
+	switch {
+	case u.odd != "":
+		return "the URL proves nothing: " + u.odd
+	case r.host.subs:
+		return "the host is " + u.host + ", the rule is about the subdomains of " + r.host.name
+	}
+	return "the host is " + u.host + ", the rule is about exactly " + r.host.name
+}

@@ -1,0 +1,298 @@
+package patterns
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+// GranularSpec is a granular rule as it is written in a policy: tools, what
+// they do, and the answer. A rule without conditions is about all that its
+// tools do; with conditions, about what one of them matches.
+type GranularSpec struct {
+	Tools    []string // names of tools, as in a bare rule; at least one
+	Paths    []string // path patterns, as in Read(...)
+	Commands []string // beginnings of commands: "rm", "git push"
+	Patterns []string // RE2, matched against the words of each simple command joined by blanks
+	Domains  []string // hosts, as in WebFetch(...)
+	Action   List
+	Message  string // for the model, when the rule denies
+	Source   Source
+}
+
+// Granular is a granular rule, compiled. It is read-only.
+type Granular struct {
+	spec     GranularSpec
+	tools    []*Rule
+	paths    []*Rule
+	commands []*Rule
+	patterns []*pattern
+	domains  []*Rule
+}
+
+// pattern is a regular expression and the literal text that whatever it
+// matches begins with.
+type pattern struct {
+	re    *regexp.Regexp
+	begin string
+}
+
+// maxRegexp is the longest regular expression, in bytes.
+const maxRegexp = 1000
+
+// CompileGranular compiles a granular rule for a place.
+func CompileGranular(spec GranularSpec, place Place) (*Granular, error) {
+	g := &Granular{spec: spec}
+	if spec.Action < Allow || spec.Action > Deny {
+		return nil, g.fail("the rule has no action", "write allow, ask or deny")
+	}
+	if len(spec.Tools) == 0 {
+		return nil, g.fail("the rule names no tools", `write tools = ["Bash"]`)
+	}
+	var err error
+	if g.tools, err = g.parse(place, "tools", "%s", spec.Tools); err != nil {
+		return nil, err
+	}
+	for _, t := range g.tools {
+		if !t.bare && (t.name == nil || !t.name.server) {
+			return nil, g.fail(fmt.Sprintf("tools: %s is more than the name of a tool", t), "write "+t.tool+", and what it is about as paths, commands or domains")
+		}
+	}
+	if g.paths, err = g.parse(place, "paths", "Edit(%s)", spec.Paths); err != nil {
+		return nil, err
+	}
+	if g.commands, err = g.parse(place, "commands", "Bash(%s:*)", spec.Commands); err != nil {
+		return nil, err
+	}
+	if g.domains, err = g.parse(place, "domains", "WebFetch(%s)", spec.Domains); err != nil {
+		return nil, err
+	}
+	for _, text := range spec.Patterns {
+		p, err := compilePattern(text)
+		if err != nil {
+			return nil, g.fail(fmt.Sprintf("patterns: %q: %v", text, err), "write a regular expression in the syntax of RE2")
+		}
+		g.patterns = append(g.patterns, p)
+	}
+	return g, nil
+}
+
+func (g *Granular) fail(what, fix string) error {
+	return &Error{Source: g.spec.Source, Rule: g.String(), Col: 1, What: what, Fix: fix}
+}
+
+// parse reads the items of a field as rules of one form.
+func (g *Granular) parse(place Place, field, form string, items []string) ([]*Rule, error) {
+	var rules []*Rule
+	for i, item := range items {
+		if item = strings.TrimSpace(item); item == "" {
+			return nil, g.fail(fmt.Sprintf("%s: item %d is empty", field, i+1), "remove it")
+		}
+		text := item
+		if form != "%s" {
+			text = fmt.Sprintf(form, strings.TrimSuffix(item, ":*"))
+		}
+		r, _, err := Parse(text, g.list(field), g.spec.Source)
+		if err != nil {
+			var e *Error
+			if errors.As(err, &e) {
+				return nil, g.fail(fmt.Sprintf("%s: %q: %s", field, item, e.What), e.Fix)
+			}
+			return nil, err
+		}
+		rules = append(rules, r.bound(place, i))
+	}
+	return rules, nil
+}
+
+// list is the list that a field's items are read for. The name of a tool is
+// not what decides: its items are read alike for all actions.
+func (g *Granular) list(field string) List {
+	if field == "tools" && g.spec.Action != Allow {
+		return Ask
+	}
+	return g.spec.Action
+}
+
+func compilePattern(text string) (*pattern, error) {
+	if len(text) > maxRegexp {
+		return nil, fmt.Errorf("longer than %d bytes", maxRegexp)
+	}
+	if text == "" {
+		return nil, errors.New("it is empty and would match everything")
+	}
+	re, err := regexp.Compile(text)
+	if err != nil {
+		var e *syntax.Error
+		if errors.As(err, &e) {
+			return nil, fmt.Errorf("%s: %q", e.Code, e.Expr)
+		}
+		return nil, err
+	}
+	p := &pattern{re: re}
+	if strings.HasPrefix(text, "^") && !strings.Contains(text, "|") {
+		if rest, err := regexp.Compile(text[1:]); err == nil {
+			p.begin, _ = rest.LiteralPrefix()
+		}
+	}
+	return p, nil
+}
+
+// Action returns the answer of the rule.
+func (g *Granular) Action() List { return g.spec.Action }
+
+// Message returns the rule's words for the model, "" if it has none.
+func (g *Granular) Message() string { return g.spec.Message }
+
+// Source returns where the rule comes from.
+func (g *Granular) Source() Source { return g.spec.Source }
+
+// Specific reports whether the rule has conditions.
+func (g *Granular) Specific() bool {
+	s := &g.spec
+	return len(s.Paths)+len(s.Commands)+len(s.Patterns)+len(s.Domains) > 0
+}
+
+// String returns the rule in one line, for messages.
+func (g *Granular) String() string {
+	s := &g.spec
+	text := strings.Join(s.Tools, ",")
+	for _, field := range []struct {
+		name  string
+		items []string
+	}{{"paths", s.Paths}, {"commands", s.Commands}, {"patterns", s.Patterns}, {"domains", s.Domains}} {
+		if len(field.items) > 0 {
+			text += " " + field.name + "=" + strings.Join(field.items, ",")
+		}
+	}
+	return shown(s.Action.String() + " " + text)
+}
+
+// Match says whether the rule is about a subject. For an allow the answer is
+// Yes or No.
+func (g *Granular) Match(sub *Subject) Match {
+	best := No
+	for _, t := range g.tools {
+		best = max(best, g.tool(t, sub))
+	}
+	if best == No || !g.Specific() {
+		return best
+	}
+	best = min(best, g.condition(sub))
+	if g.spec.Action == Allow && best == Maybe {
+		return No
+	}
+	return best
+}
+
+// tool says whether the subject is something that one of the tools does. The
+// names Read, Edit and WebFetch stand for what other tools do as well.
+func (g *Granular) tool(t *Rule, sub *Subject) Match {
+	if sub.Tool == t.tool && sub.Tool != "" {
+		return Yes
+	}
+	return t.match(sub, Query{})
+}
+
+// condition says whether one of the conditions about the subject's kind is
+// met.
+func (g *Granular) condition(sub *Subject) Match {
+	best := No
+	switch sub.Kind {
+	case RunCommand:
+		for _, r := range g.commands {
+			best = max(best, r.match(sub, Query{}))
+		}
+		for _, p := range g.patterns {
+			best = max(best, p.match(sub, g.spec.Action))
+		}
+	case ReadPath, WritePath:
+		for _, r := range g.paths {
+			best = max(best, r.matchPath(sub.Path))
+		}
+	case FetchURL:
+		for _, r := range g.domains {
+			best = max(best, r.match(sub, Query{}))
+		}
+	case Hidden:
+		return g.hides(sub.May)
+	}
+	return best
+}
+
+// hides says whether an opaque spot may do what a condition is about.
+func (g *Granular) hides(may shell.Effects) Match {
+	s := &g.spec
+	var about shell.Effects
+	if len(s.Commands)+len(s.Patterns) > 0 {
+		about |= shell.MayRun
+	}
+	if len(s.Paths) > 0 {
+		about |= shell.MayRun | shell.MayRead | shell.MayWrite
+	}
+	if len(s.Domains) > 0 {
+		about |= shell.MayRun | shell.MayFetch
+	}
+	return maybeIf(s.Action != Allow && may&about != 0)
+}
+
+// match matches the words of a command, joined by blanks. Ask and deny see the
+// program by its last path segment too; an allow needs every word known.
+func (p *pattern) match(sub *Subject, list List) Match {
+	if sub.Command == nil || len(sub.Command.Words) == 0 {
+		return No
+	}
+	words := sub.Command.Words
+	text, known := plainText(words)
+	if list == Allow {
+		return yesIf(known && harmless(sub.Command.Assigns) && p.re.MatchString(text))
+	}
+	name := lastSegment(words[0].Text) + text[len(words[0].Text):]
+	if p.re.MatchString(text) || p.re.MatchString(name) {
+		if known {
+			return Yes
+		}
+		return Maybe
+	}
+	if known {
+		return No
+	}
+	head := unknownFrom(words)
+	return maybeIf(p.mayBegin(text[:head]) || len(name) < len(text) && head >= len(words[0].Text) && p.mayBegin(name[:head-len(text)+len(name)]))
+}
+
+// mayBegin reports whether a text that begins so may be matched.
+func (p *pattern) mayBegin(known string) bool {
+	n := min(len(known), len(p.begin))
+	return known[:n] == p.begin[:n]
+}
+
+// plainText joins words by blanks, leaving out what is not known.
+func plainText(words []shell.Word) (text string, known bool) {
+	known = true
+	parts := make([]string, len(words))
+	for i := range words {
+		parts[i] = words[i].Text
+		known = known && words[i].Known()
+	}
+	return strings.Join(parts, " "), known
+}
+
+// unknownFrom returns the length of the known beginning of the joined words.
+func unknownFrom(words []shell.Word) int {
+	n := 0
+	for i := range words {
+		if w := &words[i]; !w.Known() {
+			if len(w.Holes) > 0 {
+				return n + w.Holes[0].At
+			}
+			return n
+		}
+		n += len(words[i].Text) + 1
+	}
+	return n
+}
