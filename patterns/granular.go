@@ -26,6 +26,9 @@ type GranularSpec struct {
 
 // Granular is a granular rule, compiled. It is read-only.
 type Granular struct {
+	// Source is where the rule comes from.
+	Source Source
+
 	spec     GranularSpec
 	tools    []*Rule
 	paths    []*Rule
@@ -46,7 +49,7 @@ const maxRegexp = 1000
 
 // CompileGranular compiles a granular rule for a place.
 func CompileGranular(spec GranularSpec, place Place) (*Granular, error) {
-	g := &Granular{spec: spec}
+	g := &Granular{Source: spec.Source, spec: spec}
 	if spec.Action < Allow || spec.Action > Deny {
 		return nil, g.fail("the rule has no action", "write allow, ask or deny")
 	}
@@ -147,9 +150,6 @@ func (g *Granular) Action() List { return g.spec.Action }
 
 // Message returns the rule's words for the model, "" if it has none.
 func (g *Granular) Message() string { return g.spec.Message }
-
-// Source returns where the rule comes from.
-func (g *Granular) Source() Source { return g.spec.Source }
 
 // Specific reports whether the rule has conditions.
 func (g *Granular) Specific() bool {
