@@ -413,31 +413,47 @@ func (p *Program) option(name string) *Option {
 	return nil
 }
 
-// abbreviated returns the only option that has a long name beginning with
-// name, or nil.
+// abbreviated returns the option that has a long name beginning with name. If
+// there are several it is one that matters: the program that runs may be of a
+// version that has only that one.
 func (s *scanner) abbreviated(name string) *Option {
-	var found *Option
 	if len(name) < 3 {
 		return nil
 	}
+	var found *Option
+	several := false
 	for d := s.depth - 1; d >= 0; d-- {
 		opts := s.parents[d].Options
 		for i := range opts {
-			for _, n := range opts[i].Names {
-				if !strings.HasPrefix(n, name) || found == &opts[i] {
-					continue
-				}
-				if found != nil {
-					return nil
-				}
-				found = &opts[i]
+			o := &opts[i]
+			switch {
+			case o == found || !o.begins(name):
+			case found == nil:
+				found = o
+			case found.Effect == EffNone:
+				found, several = o, true
+			default:
+				several = true
 			}
 		}
 		if d > 0 && !s.parents[d-1].Inherit {
 			break
 		}
 	}
+	if several && found.Effect == EffNone {
+		return nil
+	}
 	return found
+}
+
+// begins reports whether one of the option's names begins so.
+func (o *Option) begins(text string) bool {
+	for _, n := range o.Names {
+		if strings.HasPrefix(n, text) {
+			return true
+		}
+	}
+	return false
 }
 
 // longestPrefix returns the option with a value whose name is the longest

@@ -19,676 +19,1066 @@ func builtin(name string) *Program {
 		return &programs[4]
 	case "caller":
 		return &programs[5]
-	case "ack":
+	case "Rscript":
 		return &programs[6]
-	case "ag":
+	case "R":
 		return &programs[7]
-	case "alias":
+	case "littler":
 		return &programs[8]
-	case "apropos":
+	case "ab":
 		return &programs[9]
-	case "whatis":
+	case "wrk":
 		return &programs[10]
-	case "arch":
+	case "hey":
 		return &programs[11]
-	case "whoami":
+	case "siege":
 		return &programs[12]
-	case "logname":
+	case "bombardier":
 		return &programs[13]
-	case "users":
+	case "vegeta":
 		return &programs[14]
-	case "groups":
+	case "oha":
 		return &programs[15]
-	case "yes":
+	case "autocannon":
 		return &programs[16]
-	case "sleep":
+	case "ack":
 		return &programs[17]
-	case "factor":
+	case "ag":
 		return &programs[18]
-	case "autoload":
+	case "alias":
 		return &programs[19]
-	case "awk":
+	case "apropos":
 		return &programs[20]
-	case "gawk":
+	case "whatis":
 		return &programs[21]
-	case "mawk":
+	case "arch":
 		return &programs[22]
-	case "nawk":
+	case "whoami":
 		return &programs[23]
-	case "original-awk":
+	case "logname":
 		return &programs[24]
-	case "goawk":
+	case "users":
 		return &programs[25]
-	case "b2sum":
+	case "groups":
 		return &programs[26]
-	case "md5sum":
+	case "yes":
 		return &programs[27]
-	case "sha1sum":
+	case "sleep":
 		return &programs[28]
-	case "sha224sum":
+	case "factor":
 		return &programs[29]
-	case "sha256sum":
+	case "aria2c":
 		return &programs[30]
-	case "sha384sum":
+	case "autoload":
 		return &programs[31]
-	case "sha512sum":
+	case "autossh":
 		return &programs[32]
-	case "shasum":
+	case "awk":
 		return &programs[33]
-	case "md5":
+	case "gawk":
 		return &programs[34]
-	case "base64":
+	case "mawk":
 		return &programs[35]
-	case "base32":
+	case "nawk":
 		return &programs[36]
-	case "basenc":
+	case "original-awk":
 		return &programs[37]
-	case "basename":
+	case "goawk":
 		return &programs[38]
-	case "bat":
+	case "b2sum":
 		return &programs[39]
-	case "batcat":
+	case "md5sum":
 		return &programs[40]
-	case "bg":
+	case "sha1sum":
 		return &programs[41]
-	case "fg":
+	case "sha224sum":
 		return &programs[42]
-	case "bind":
+	case "sha256sum":
 		return &programs[43]
-	case "break":
+	case "sha384sum":
 		return &programs[44]
-	case "continue":
+	case "sha512sum":
 		return &programs[45]
-	case "shift":
+	case "shasum":
 		return &programs[46]
-	case "logout":
+	case "md5":
 		return &programs[47]
-	case "builtin":
+	case "base64":
 		return &programs[48]
-	case "busybox":
+	case "base32":
 		return &programs[49]
-	case "toybox":
+	case "basenc":
 		return &programs[50]
-	case "caffeinate":
+	case "basename":
 		return &programs[51]
-	case "capsh":
+	case "bash":
 		return &programs[52]
-	case "cat":
+	case "sh":
 		return &programs[53]
-	case "catchsegv":
+	case "dash":
 		return &programs[54]
-	case "fakeroot":
+	case "ash":
 		return &programs[55]
-	case "eatmydata":
+	case "zsh":
 		return &programs[56]
-	case "dbus-run-session":
+	case "ksh":
 		return &programs[57]
-	case "torsocks":
+	case "mksh":
 		return &programs[58]
-	case "torify":
+	case "ksh93":
 		return &programs[59]
-	case "unbuffer":
+	case "rbash":
 		return &programs[60]
-	case "noglob":
+	case "rzsh":
 		return &programs[61]
-	case "nocorrect":
+	case "yash":
 		return &programs[62]
-	case "chronic":
+	case "posh":
 		return &programs[63]
-	case "ifne":
+	case "bat":
 		return &programs[64]
-	case "tini":
+	case "batcat":
 		return &programs[65]
-	case "dumb-init":
+	case "bg":
 		return &programs[66]
-	case "with-contenv":
+	case "fg":
 		return &programs[67]
-	case "cd":
+	case "bind":
 		return &programs[68]
-	case "chdir":
+	case "break":
 		return &programs[69]
-	case "chcon":
+	case "continue":
 		return &programs[70]
-	case "chgrp":
+	case "shift":
 		return &programs[71]
-	case "chmod":
+	case "logout":
 		return &programs[72]
-	case "chown":
+	case "builtin":
 		return &programs[73]
-	case "chpst":
+	case "busybox":
 		return &programs[74]
-	case "chroot":
+	case "toybox":
 		return &programs[75]
-	case "chrt":
+	case "caffeinate":
 		return &programs[76]
-	case "cksum":
+	case "capsh":
 		return &programs[77]
-	case "sum":
+	case "cat":
 		return &programs[78]
-	case "cmp":
+	case "catchsegv":
 		return &programs[79]
-	case "colrm":
+	case "fakeroot":
 		return &programs[80]
-	case "column":
+	case "eatmydata":
 		return &programs[81]
-	case "comm":
+	case "dbus-run-session":
 		return &programs[82]
-	case "command":
+	case "torsocks":
 		return &programs[83]
-	case "compgen":
+	case "torify":
 		return &programs[84]
-	case "complete":
+	case "unbuffer":
 		return &programs[85]
-	case "compopt":
+	case "noglob":
 		return &programs[86]
-	case "cp":
+	case "nocorrect":
 		return &programs[87]
-	case "cross-env":
+	case "chronic":
 		return &programs[88]
-	case "cross-env-shell":
+	case "ifne":
 		return &programs[89]
-	case "csplit":
+	case "tini":
 		return &programs[90]
-	case "cut":
+	case "dumb-init":
 		return &programs[91]
-	case "date":
+	case "with-contenv":
 		return &programs[92]
-	case "dd":
+	case "cd":
 		return &programs[93]
-	case "declare":
+	case "chdir":
 		return &programs[94]
-	case "typeset":
+	case "chcon":
 		return &programs[95]
-	case "local":
+	case "chgrp":
 		return &programs[96]
-	case "readonly":
+	case "chmod":
 		return &programs[97]
-	case "integer":
+	case "chown":
 		return &programs[98]
-	case "float":
+	case "chpst":
 		return &programs[99]
-	case "df":
+	case "chroot":
 		return &programs[100]
-	case "diff":
+	case "chrt":
 		return &programs[101]
-	case "colordiff":
+	case "cksum":
 		return &programs[102]
-	case "gdiff":
+	case "sum":
 		return &programs[103]
-	case "diff3":
+	case "cmp":
 		return &programs[104]
-	case "diffstat":
+	case "colrm":
 		return &programs[105]
-	case "dir":
+	case "column":
 		return &programs[106]
-	case "vdir":
+	case "comm":
 		return &programs[107]
-	case "dircolors":
+	case "command":
 		return &programs[108]
-	case "direnv":
+	case "compgen":
 		return &programs[109]
-	case "dirname":
+	case "complete":
 		return &programs[110]
-	case "dirs":
+	case "compopt":
 		return &programs[111]
-	case "disown":
+	case "cp":
 		return &programs[112]
-	case "doas":
+	case "cross-env":
 		return &programs[113]
-	case "dos2unix":
+	case "cross-env-shell":
 		return &programs[114]
-	case "unix2dos":
+	case "csh":
 		return &programs[115]
-	case "mac2unix":
+	case "tcsh":
 		return &programs[116]
-	case "dotenv":
+	case "csplit":
 		return &programs[117]
-	case "du":
+	case "curl":
 		return &programs[118]
-	case "echo":
+	case "cut":
 		return &programs[119]
-	case "emulate":
+	case "date":
 		return &programs[120]
-	case "enable":
+	case "dd":
 		return &programs[121]
-	case "entr":
+	case "declare":
 		return &programs[122]
-	case "env":
+	case "typeset":
 		return &programs[123]
-	case "envsubst":
+	case "local":
 		return &programs[124]
-	case "eval":
+	case "readonly":
 		return &programs[125]
-	case "exec":
+	case "integer":
 		return &programs[126]
-	case "exit":
+	case "float":
 		return &programs[127]
-	case "return":
+	case "deno":
 		return &programs[128]
-	case "bye":
+	case "df":
 		return &programs[129]
-	case "expand":
+	case "diff":
 		return &programs[130]
-	case "unexpand":
+	case "colordiff":
 		return &programs[131]
-	case "expect":
+	case "gdiff":
 		return &programs[132]
-	case "export":
+	case "diff3":
 		return &programs[133]
-	case "expr":
+	case "diffstat":
 		return &programs[134]
-	case "faketime":
+	case "dig":
 		return &programs[135]
-	case "fc":
+	case "delv":
 		return &programs[136]
-	case "r":
+	case "dir":
 		return &programs[137]
-	case "fd":
+	case "vdir":
 		return &programs[138]
-	case "fdfind":
+	case "dircolors":
 		return &programs[139]
-	case "firejail":
+	case "direnv":
 		return &programs[140]
-	case "flock":
+	case "dirname":
 		return &programs[141]
-	case "fmt":
+	case "dirs":
 		return &programs[142]
-	case "fold":
+	case "disown":
 		return &programs[143]
-	case "fzf":
+	case "doas":
 		return &programs[144]
-	case "getconf":
+	case "dos2unix":
 		return &programs[145]
-	case "getopts":
+	case "unix2dos":
 		return &programs[146]
-	case "gosu":
+	case "mac2unix":
 		return &programs[147]
-	case "su-exec":
+	case "dotenv":
 		return &programs[148]
-	case "setuidgid":
+	case "du":
 		return &programs[149]
-	case "grep":
+	case "echo":
 		return &programs[150]
-	case "egrep":
+	case "emulate":
 		return &programs[151]
-	case "fgrep":
+	case "enable":
 		return &programs[152]
-	case "rgrep":
+	case "entr":
 		return &programs[153]
-	case "ggrep":
+	case "env":
 		return &programs[154]
-	case "zgrep":
+	case "envsubst":
 		return &programs[155]
-	case "zegrep":
+	case "eval":
 		return &programs[156]
-	case "zfgrep":
+	case "exec":
 		return &programs[157]
-	case "bzgrep":
+	case "exit":
 		return &programs[158]
-	case "xzgrep":
+	case "return":
 		return &programs[159]
-	case "pcregrep":
+	case "bye":
 		return &programs[160]
-	case "pcre2grep":
+	case "expand":
 		return &programs[161]
-	case "gtime":
+	case "unexpand":
 		return &programs[162]
-	case "hash":
+	case "expect":
 		return &programs[163]
-	case "head":
+	case "export":
 		return &programs[164]
-	case "help":
+	case "expr":
 		return &programs[165]
-	case "hexdump":
+	case "faketime":
 		return &programs[166]
-	case "hd":
+	case "fc":
 		return &programs[167]
-	case "history":
+	case "r":
 		return &programs[168]
-	case "hostid":
+	case "fd":
 		return &programs[169]
-	case "hostname":
+	case "fdfind":
 		return &programs[170]
-	case "hyperfine":
+	case "find":
 		return &programs[171]
-	case "iconv":
+	case "gfind":
 		return &programs[172]
-	case "id":
+	case "firejail":
 		return &programs[173]
-	case "install":
+	case "fish":
 		return &programs[174]
-	case "ginstall":
+	case "flock":
 		return &programs[175]
-	case "ionice":
+	case "fmt":
 		return &programs[176]
-	case "jobs":
+	case "fold":
 		return &programs[177]
-	case "join":
+	case "ftp":
 		return &programs[178]
-	case "jq":
+	case "lftp":
 		return &programs[179]
-	case "gojq":
+	case "tnftp":
 		return &programs[180]
-	case "jaq":
+	case "ncftp":
 		return &programs[181]
-	case "kill":
+	case "fzf":
 		return &programs[182]
-	case "ld-linux-x86-64.so.2":
+	case "getconf":
 		return &programs[183]
-	case "ld-linux.so.2":
+	case "getopts":
 		return &programs[184]
-	case "ld-linux-aarch64.so.1":
+	case "git":
 		return &programs[185]
-	case "ld-linux-armhf.so.3":
+	case "gosu":
 		return &programs[186]
-	case "ld-musl-x86_64.so.1":
+	case "su-exec":
 		return &programs[187]
-	case "ld.so":
+	case "setuidgid":
 		return &programs[188]
-	case "less":
+	case "grep":
 		return &programs[189]
-	case "lessecho":
+	case "egrep":
 		return &programs[190]
-	case "let":
+	case "fgrep":
 		return &programs[191]
-	case "link":
+	case "rgrep":
 		return &programs[192]
-	case "linux32":
+	case "ggrep":
 		return &programs[193]
-	case "linux64":
+	case "zgrep":
 		return &programs[194]
-	case "i386":
+	case "zegrep":
 		return &programs[195]
-	case "x86_64":
+	case "zfgrep":
 		return &programs[196]
-	case "uname26":
+	case "bzgrep":
 		return &programs[197]
-	case "ln":
+	case "xzgrep":
 		return &programs[198]
-	case "look":
+	case "pcregrep":
 		return &programs[199]
-	case "ls":
+	case "pcre2grep":
 		return &programs[200]
-	case "gls":
+	case "groovy":
 		return &programs[201]
-	case "ltrace":
+	case "scala":
 		return &programs[202]
-	case "man":
+	case "kotlin":
 		return &programs[203]
-	case "mapfile":
+	case "kscript":
 		return &programs[204]
-	case "readarray":
+	case "jshell":
 		return &programs[205]
-	case "mkdir":
+	case "julia":
 		return &programs[206]
-	case "mkfifo":
+	case "elixir":
 		return &programs[207]
-	case "mknod":
+	case "iex":
 		return &programs[208]
-	case "mktemp":
+	case "erl":
 		return &programs[209]
-	case "more":
+	case "escript":
 		return &programs[210]
-	case "mv":
+	case "ghci":
 		return &programs[211]
-	case "nice":
+	case "runghc":
 		return &programs[212]
-	case "nl":
+	case "runhaskell":
 		return &programs[213]
-	case "nohup":
+	case "clojure":
 		return &programs[214]
-	case "nproc":
+	case "clj":
 		return &programs[215]
-	case "nsenter":
+	case "bb":
 		return &programs[216]
-	case "numactl":
+	case "racket":
 		return &programs[217]
-	case "numfmt":
+	case "guile":
 		return &programs[218]
-	case "od":
+	case "sbcl":
 		return &programs[219]
-	case "god":
+	case "emacs":
 		return &programs[220]
-	case "parallel":
+	case "emacsclient":
 		return &programs[221]
-	case "paste":
+	case "swipl":
 		return &programs[222]
-	case "patch":
+	case "octave":
 		return &programs[223]
-	case "pathchk":
+	case "matlab":
 		return &programs[224]
-	case "perf":
+	case "janet":
 		return &programs[225]
-	case "pinky":
+	case "gjs":
 		return &programs[226]
-	case "finger":
+	case "qjs":
 		return &programs[227]
-	case "pkexec":
+	case "d8":
 		return &programs[228]
-	case "popd":
+	case "bun.exe":
 		return &programs[229]
-	case "pr":
+	case "ts-node":
 		return &programs[230]
-	case "print":
+	case "tsx":
 		return &programs[231]
-	case "printenv":
+	case "esno":
 		return &programs[232]
-	case "printf":
+	case "babel-node":
 		return &programs[233]
-	case "prlimit":
+	case "vite-node":
 		return &programs[234]
-	case "proot":
+	case "coffee":
 		return &programs[235]
-	case "bwrap":
+	case "gtime":
 		return &programs[236]
-	case "proxychains4":
+	case "hash":
 		return &programs[237]
-	case "proxychains":
+	case "head":
 		return &programs[238]
-	case "ptx":
+	case "help":
 		return &programs[239]
-	case "pushd":
+	case "hexdump":
 		return &programs[240]
-	case "pwd":
+	case "hd":
 		return &programs[241]
-	case "read":
+	case "history":
 		return &programs[242]
-	case "readlink":
+	case "host":
 		return &programs[243]
-	case "realpath":
+	case "nslookup":
 		return &programs[244]
-	case "grealpath":
+	case "drill":
 		return &programs[245]
-	case "rev":
+	case "resolvectl":
 		return &programs[246]
-	case "rg":
+	case "getent":
 		return &programs[247]
-	case "ripgrep":
+	case "hostid":
 		return &programs[248]
-	case "rlwrap":
+	case "hostname":
 		return &programs[249]
-	case "rm":
+	case "http":
 		return &programs[250]
-	case "grm":
+	case "https":
 		return &programs[251]
-	case "rmdir":
+	case "xh":
 		return &programs[252]
-	case "run0":
+	case "xhs":
 		return &programs[253]
-	case "runcon":
+	case "httpie":
 		return &programs[254]
-	case "runuser":
+	case "hyperfine":
 		return &programs[255]
-	case "script":
+	case "iconv":
 		return &programs[256]
-	case "scriptreplay":
+	case "id":
 		return &programs[257]
-	case "sdiff":
+	case "ifconfig":
 		return &programs[258]
-	case "sed":
+	case "iwconfig":
 		return &programs[259]
-	case "gsed":
+	case "arp":
 		return &programs[260]
-	case "seq":
+	case "route":
 		return &programs[261]
-	case "set":
+	case "install":
 		return &programs[262]
-	case "setarch":
+	case "ginstall":
 		return &programs[263]
-	case "setopt":
+	case "ionice":
 		return &programs[264]
-	case "unsetopt":
+	case "ip":
 		return &programs[265]
-	case "setpriv":
+	case "jobs":
 		return &programs[266]
-	case "setsid":
+	case "join":
 		return &programs[267]
-	case "sg":
+	case "jq":
 		return &programs[268]
-	case "shopt":
+	case "gojq":
 		return &programs[269]
-	case "shred":
+	case "jaq":
 		return &programs[270]
-	case "shuf":
+	case "kill":
 		return &programs[271]
-	case "softlimit":
+	case "ld-linux-x86-64.so.2":
 		return &programs[272]
-	case "sort":
+	case "ld-linux.so.2":
 		return &programs[273]
-	case "gsort":
+	case "ld-linux-aarch64.so.1":
 		return &programs[274]
-	case "source":
+	case "ld-linux-armhf.so.3":
 		return &programs[275]
-	case ".":
+	case "ld-musl-x86_64.so.1":
 		return &programs[276]
-	case "split":
+	case "ld.so":
 		return &programs[277]
-	case "gsplit":
+	case "less":
 		return &programs[278]
-	case "ssh-agent":
+	case "lessecho":
 		return &programs[279]
-	case "start-stop-daemon":
+	case "let":
 		return &programs[280]
-	case "stat":
+	case "link":
 		return &programs[281]
-	case "stdbuf":
+	case "linux32":
 		return &programs[282]
-	case "strace":
+	case "linux64":
 		return &programs[283]
-	case "strings":
+	case "i386":
 		return &programs[284]
-	case "stty":
+	case "x86_64":
 		return &programs[285]
-	case "su":
+	case "uname26":
 		return &programs[286]
-	case "sudo":
+	case "ln":
 		return &programs[287]
-	case "sudoedit":
+	case "locate":
 		return &programs[288]
-	case "sync":
+	case "plocate":
 		return &programs[289]
-	case "systemd-inhibit":
+	case "mlocate":
 		return &programs[290]
-	case "systemd-nspawn":
+	case "look":
 		return &programs[291]
-	case "systemd-run":
+	case "ls":
 		return &programs[292]
-	case "tac":
+	case "gls":
 		return &programs[293]
-	case "tail":
+	case "ltrace":
 		return &programs[294]
-	case "taskset":
+	case "lua":
 		return &programs[295]
-	case "tee":
+	case "lua5.1":
 		return &programs[296]
-	case "sponge":
+	case "lua5.2":
 		return &programs[297]
-	case "test":
+	case "lua5.3":
 		return &programs[298]
-	case "[":
+	case "lua5.4":
 		return &programs[299]
-	case "time":
+	case "luajit":
 		return &programs[300]
-	case "timeout":
+	case "texlua":
 		return &programs[301]
-	case "gtimeout":
+	case "man":
 		return &programs[302]
-	case "touch":
+	case "mapfile":
 		return &programs[303]
-	case "tr":
+	case "readarray":
 		return &programs[304]
-	case "trap":
+	case "mdfind":
 		return &programs[305]
-	case "tree":
+	case "mkdir":
 		return &programs[306]
-	case "truncate":
+	case "mkfifo":
 		return &programs[307]
-	case "tsort":
+	case "mknod":
 		return &programs[308]
-	case "tty":
+	case "mktemp":
 		return &programs[309]
-	case "type":
+	case "more":
 		return &programs[310]
-	case "whence":
+	case "mosh":
 		return &programs[311]
-	case "where":
+	case "mv":
 		return &programs[312]
-	case "ulimit":
+	case "nc":
 		return &programs[313]
-	case "umask":
+	case "netcat":
 		return &programs[314]
-	case "unalias":
+	case "ncat":
 		return &programs[315]
-	case "uname":
+	case "nc.openbsd":
 		return &programs[316]
-	case "uniq":
+	case "nc.traditional":
 		return &programs[317]
-	case "guniq":
+	case "nice":
 		return &programs[318]
-	case "unlink":
+	case "nl":
 		return &programs[319]
-	case "unset":
+	case "nmap":
 		return &programs[320]
-	case "unshare":
+	case "node":
 		return &programs[321]
-	case "uptime":
+	case "nodejs":
 		return &programs[322]
-	case "valgrind":
+	case "node.exe":
 		return &programs[323]
-	case "w":
+	case "nohup":
 		return &programs[324]
-	case "wait":
+	case "nproc":
 		return &programs[325]
-	case "watch":
+	case "nsenter":
 		return &programs[326]
-	case "watchexec":
+	case "nu":
 		return &programs[327]
-	case "wc":
+	case "elvish":
 		return &programs[328]
-	case "gwc":
+	case "xonsh":
 		return &programs[329]
-	case "wdiff":
+	case "pwsh":
 		return &programs[330]
-	case "which":
+	case "powershell":
 		return &programs[331]
-	case "whereis":
+	case "cmd":
 		return &programs[332]
-	case "command-not-found":
+	case "cmd.exe":
 		return &programs[333]
-	case "who":
+	case "powershell.exe":
 		return &programs[334]
-	case "xargs":
+	case "wsl":
 		return &programs[335]
-	case "xmllint":
+	case "wsl.exe":
 		return &programs[336]
-	case "xvfb-run":
+	case "oil":
 		return &programs[337]
-	case "xxd":
+	case "osh":
 		return &programs[338]
-	case "yq":
+	case "ysh":
 		return &programs[339]
-	case "zmodload":
+	case "rc":
 		return &programs[340]
+	case "es":
+		return &programs[341]
+	case "numactl":
+		return &programs[342]
+	case "numfmt":
+		return &programs[343]
+	case "od":
+		return &programs[344]
+	case "god":
+		return &programs[345]
+	case "openssl":
+		return &programs[346]
+	case "osascript":
+		return &programs[347]
+	case "parallel":
+		return &programs[348]
+	case "paste":
+		return &programs[349]
+	case "patch":
+		return &programs[350]
+	case "pathchk":
+		return &programs[351]
+	case "perf":
+		return &programs[352]
+	case "perl":
+		return &programs[353]
+	case "perl5":
+		return &programs[354]
+	case "perl5.36":
+		return &programs[355]
+	case "perl5.38":
+		return &programs[356]
+	case "perl5.40":
+		return &programs[357]
+	case "php":
+		return &programs[358]
+	case "php7.4":
+		return &programs[359]
+	case "php8.0":
+		return &programs[360]
+	case "php8.1":
+		return &programs[361]
+	case "php8.2":
+		return &programs[362]
+	case "php8.3":
+		return &programs[363]
+	case "php8.4":
+		return &programs[364]
+	case "php-cgi":
+		return &programs[365]
+	case "ping":
+		return &programs[366]
+	case "ping6":
+		return &programs[367]
+	case "arping":
+		return &programs[368]
+	case "fping":
+		return &programs[369]
+	case "pinky":
+		return &programs[370]
+	case "finger":
+		return &programs[371]
+	case "pkexec":
+		return &programs[372]
+	case "popd":
+		return &programs[373]
+	case "pr":
+		return &programs[374]
+	case "print":
+		return &programs[375]
+	case "printenv":
+		return &programs[376]
+	case "printf":
+		return &programs[377]
+	case "prlimit":
+		return &programs[378]
+	case "proot":
+		return &programs[379]
+	case "bwrap":
+		return &programs[380]
+	case "proxychains4":
+		return &programs[381]
+	case "proxychains":
+		return &programs[382]
+	case "ptx":
+		return &programs[383]
+	case "pushd":
+		return &programs[384]
+	case "pwd":
+		return &programs[385]
+	case "python":
+		return &programs[386]
+	case "python2":
+		return &programs[387]
+	case "python2.7":
+		return &programs[388]
+	case "python3":
+		return &programs[389]
+	case "python3.7":
+		return &programs[390]
+	case "python3.8":
+		return &programs[391]
+	case "python3.9":
+		return &programs[392]
+	case "python3.10":
+		return &programs[393]
+	case "python3.11":
+		return &programs[394]
+	case "python3.12":
+		return &programs[395]
+	case "python3.13":
+		return &programs[396]
+	case "python3.14":
+		return &programs[397]
+	case "pypy":
+		return &programs[398]
+	case "pypy3":
+		return &programs[399]
+	case "python.exe":
+		return &programs[400]
+	case "py":
+		return &programs[401]
+	case "rclone":
+		return &programs[402]
+	case "read":
+		return &programs[403]
+	case "readlink":
+		return &programs[404]
+	case "realpath":
+		return &programs[405]
+	case "grealpath":
+		return &programs[406]
+	case "rev":
+		return &programs[407]
+	case "rg":
+		return &programs[408]
+	case "ripgrep":
+		return &programs[409]
+	case "rlwrap":
+		return &programs[410]
+	case "rm":
+		return &programs[411]
+	case "grm":
+		return &programs[412]
+	case "rmdir":
+		return &programs[413]
+	case "rsync":
+		return &programs[414]
+	case "openrsync":
+		return &programs[415]
+	case "ruby":
+		return &programs[416]
+	case "ruby2.7":
+		return &programs[417]
+	case "ruby3.0":
+		return &programs[418]
+	case "ruby3.1":
+		return &programs[419]
+	case "ruby3.2":
+		return &programs[420]
+	case "ruby3.3":
+		return &programs[421]
+	case "jruby":
+		return &programs[422]
+	case "irb":
+		return &programs[423]
+	case "run0":
+		return &programs[424]
+	case "runcon":
+		return &programs[425]
+	case "runuser":
+		return &programs[426]
+	case "scp":
+		return &programs[427]
+	case "script":
+		return &programs[428]
+	case "scriptreplay":
+		return &programs[429]
+	case "sdiff":
+		return &programs[430]
+	case "sed":
+		return &programs[431]
+	case "gsed":
+		return &programs[432]
+	case "seq":
+		return &programs[433]
+	case "set":
+		return &programs[434]
+	case "setarch":
+		return &programs[435]
+	case "setopt":
+		return &programs[436]
+	case "unsetopt":
+		return &programs[437]
+	case "setpriv":
+		return &programs[438]
+	case "setsid":
+		return &programs[439]
+	case "sftp":
+		return &programs[440]
+	case "sg":
+		return &programs[441]
+	case "shopt":
+		return &programs[442]
+	case "shred":
+		return &programs[443]
+	case "shuf":
+		return &programs[444]
+	case "socat":
+		return &programs[445]
+	case "softlimit":
+		return &programs[446]
+	case "sort":
+		return &programs[447]
+	case "gsort":
+		return &programs[448]
+	case "source":
+		return &programs[449]
+	case ".":
+		return &programs[450]
+	case "split":
+		return &programs[451]
+	case "gsplit":
+		return &programs[452]
+	case "ss":
+		return &programs[453]
+	case "netstat":
+		return &programs[454]
+	case "ssh":
+		return &programs[455]
+	case "ssh-add":
+		return &programs[456]
+	case "ssh-agent":
+		return &programs[457]
+	case "ssh-copy-id":
+		return &programs[458]
+	case "ssh-keygen":
+		return &programs[459]
+	case "ssh-keyscan":
+		return &programs[460]
+	case "sshpass":
+		return &programs[461]
+	case "start-stop-daemon":
+		return &programs[462]
+	case "stat":
+		return &programs[463]
+	case "stdbuf":
+		return &programs[464]
+	case "strace":
+		return &programs[465]
+	case "strings":
+		return &programs[466]
+	case "stty":
+		return &programs[467]
+	case "su":
+		return &programs[468]
+	case "sudo":
+		return &programs[469]
+	case "sudoedit":
+		return &programs[470]
+	case "sync":
+		return &programs[471]
+	case "systemd-inhibit":
+		return &programs[472]
+	case "systemd-nspawn":
+		return &programs[473]
+	case "systemd-run":
+		return &programs[474]
+	case "tac":
+		return &programs[475]
+	case "tail":
+		return &programs[476]
+	case "taskset":
+		return &programs[477]
+	case "tclsh":
+		return &programs[478]
+	case "wish":
+		return &programs[479]
+	case "tclsh8.6":
+		return &programs[480]
+	case "expectk":
+		return &programs[481]
+	case "tcpdump":
+		return &programs[482]
+	case "tshark":
+		return &programs[483]
+	case "tee":
+		return &programs[484]
+	case "sponge":
+		return &programs[485]
+	case "telnet":
+		return &programs[486]
+	case "test":
+		return &programs[487]
+	case "[":
+		return &programs[488]
+	case "time":
+		return &programs[489]
+	case "timeout":
+		return &programs[490]
+	case "gtimeout":
+		return &programs[491]
+	case "touch":
+		return &programs[492]
+	case "tr":
+		return &programs[493]
+	case "traceroute":
+		return &programs[494]
+	case "tracepath":
+		return &programs[495]
+	case "mtr":
+		return &programs[496]
+	case "traceroute6":
+		return &programs[497]
+	case "trap":
+		return &programs[498]
+	case "tree":
+		return &programs[499]
+	case "truncate":
+		return &programs[500]
+	case "tsort":
+		return &programs[501]
+	case "tty":
+		return &programs[502]
+	case "type":
+		return &programs[503]
+	case "whence":
+		return &programs[504]
+	case "where":
+		return &programs[505]
+	case "ulimit":
+		return &programs[506]
+	case "umask":
+		return &programs[507]
+	case "unalias":
+		return &programs[508]
+	case "uname":
+		return &programs[509]
+	case "uniq":
+		return &programs[510]
+	case "guniq":
+		return &programs[511]
+	case "unlink":
+		return &programs[512]
+	case "unset":
+		return &programs[513]
+	case "unshare":
+		return &programs[514]
+	case "uptime":
+		return &programs[515]
+	case "valgrind":
+		return &programs[516]
+	case "w":
+		return &programs[517]
+	case "wait":
+		return &programs[518]
+	case "watch":
+		return &programs[519]
+	case "watchexec":
+		return &programs[520]
+	case "wc":
+		return &programs[521]
+	case "gwc":
+		return &programs[522]
+	case "wdiff":
+		return &programs[523]
+	case "wget":
+		return &programs[524]
+	case "which":
+		return &programs[525]
+	case "whereis":
+		return &programs[526]
+	case "command-not-found":
+		return &programs[527]
+	case "who":
+		return &programs[528]
+	case "whois":
+		return &programs[529]
+	case "xargs":
+		return &programs[530]
+	case "xmllint":
+		return &programs[531]
+	case "xvfb-run":
+		return &programs[532]
+	case "xxd":
+		return &programs[533]
+	case "yq":
+		return &programs[534]
+	case "zmodload":
+		return &programs[535]
 	}
 	return nil
 }
@@ -700,44 +1090,69 @@ var programs = [...]Program{
 	{Name: "times", Style: NoOpts, Safe: true},
 	{Name: "suspend", Style: NoOpts, Safe: true},
 	{Name: "caller", Style: NoOpts, Safe: true},
-	{Name: "ack", Operands: PatternTree, Options: options0},
-	{Name: "ag", Operands: PatternTree, Options: options1},
-	{Name: "alias", Style: POSIX, Options: options2, Special: "alias"},
-	{Name: "apropos", Options: options3},
-	{Name: "whatis", Options: options3},
-	{Name: "arch", Options: options4, Safe: true},
-	{Name: "whoami", Options: options4, Safe: true},
-	{Name: "logname", Options: options4, Safe: true},
-	{Name: "users", Options: options4, Safe: true},
-	{Name: "groups", Options: options4, Safe: true},
-	{Name: "yes", Options: options4, Safe: true},
-	{Name: "sleep", Options: options4, Safe: true},
-	{Name: "factor", Options: options4, Safe: true},
-	{Name: "autoload", Operands: Unread, Options: options5},
-	{Name: "awk", Style: POSIX, Operands: Script, Options: options6, Ends: true, Special: "awk"},
-	{Name: "gawk", Style: POSIX, Operands: Script, Options: options6, Ends: true, Special: "awk"},
-	{Name: "mawk", Style: POSIX, Operands: Script, Options: options6, Ends: true, Special: "awk"},
-	{Name: "nawk", Style: POSIX, Operands: Script, Options: options6, Ends: true, Special: "awk"},
-	{Name: "original-awk", Style: POSIX, Operands: Script, Options: options6, Ends: true, Special: "awk"},
-	{Name: "goawk", Style: POSIX, Operands: Script, Options: options6, Ends: true, Special: "awk"},
-	{Name: "b2sum", Operands: Reads, Options: options7, Safe: true},
-	{Name: "md5sum", Operands: Reads, Options: options7, Safe: true},
-	{Name: "sha1sum", Operands: Reads, Options: options7, Safe: true},
-	{Name: "sha224sum", Operands: Reads, Options: options7, Safe: true},
-	{Name: "sha256sum", Operands: Reads, Options: options7, Safe: true},
-	{Name: "sha384sum", Operands: Reads, Options: options7, Safe: true},
-	{Name: "sha512sum", Operands: Reads, Options: options7, Safe: true},
-	{Name: "shasum", Operands: Reads, Options: options7, Safe: true},
-	{Name: "md5", Operands: Reads, Options: options7, Safe: true},
-	{Name: "base64", Operands: Reads, Options: options8, Safe: true},
-	{Name: "base32", Operands: Reads, Options: options8, Safe: true},
-	{Name: "basenc", Operands: Reads, Options: options8, Safe: true},
-	{Name: "basename", Operands: Names, Options: options9, Safe: true},
-	{Name: "bat", Style: Exact, Operands: Reads, Options: options10},
-	{Name: "batcat", Style: Exact, Operands: Reads, Options: options10},
+	{Name: "Rscript", Style: POSIX, Operands: Script, Options: options0, Ends: true, Stdin: true},
+	{Name: "R", Style: POSIX, Operands: Script, Options: options0, Ends: true, Stdin: true},
+	{Name: "littler", Style: POSIX, Operands: Script, Options: options0, Ends: true, Stdin: true},
+	{Name: "ab", Operands: URLs, Options: options1},
+	{Name: "wrk", Operands: URLs, Options: options1},
+	{Name: "hey", Operands: URLs, Options: options1},
+	{Name: "siege", Operands: URLs, Options: options1},
+	{Name: "bombardier", Operands: URLs, Options: options1},
+	{Name: "vegeta", Operands: URLs, Options: options1},
+	{Name: "oha", Operands: URLs, Options: options1},
+	{Name: "autocannon", Operands: URLs, Options: options1},
+	{Name: "ack", Operands: PatternTree, Options: options2},
+	{Name: "ag", Operands: PatternTree, Options: options3},
+	{Name: "alias", Style: POSIX, Options: options4, Special: "alias"},
+	{Name: "apropos", Options: options5},
+	{Name: "whatis", Options: options5},
+	{Name: "arch", Options: options6, Safe: true},
+	{Name: "whoami", Options: options6, Safe: true},
+	{Name: "logname", Options: options6, Safe: true},
+	{Name: "users", Options: options6, Safe: true},
+	{Name: "groups", Options: options6, Safe: true},
+	{Name: "yes", Options: options6, Safe: true},
+	{Name: "sleep", Options: options6, Safe: true},
+	{Name: "factor", Options: options6, Safe: true},
+	{Name: "aria2c", Operands: URLs, Options: options7, Here: true},
+	{Name: "autoload", Operands: Unread, Options: options8},
+	{Name: "autossh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options9, Ends: true, Special: "ssh"},
+	{Name: "awk", Style: POSIX, Operands: Script, Options: options10, Ends: true, Special: "awk"},
+	{Name: "gawk", Style: POSIX, Operands: Script, Options: options10, Ends: true, Special: "awk"},
+	{Name: "mawk", Style: POSIX, Operands: Script, Options: options10, Ends: true, Special: "awk"},
+	{Name: "nawk", Style: POSIX, Operands: Script, Options: options10, Ends: true, Special: "awk"},
+	{Name: "original-awk", Style: POSIX, Operands: Script, Options: options10, Ends: true, Special: "awk"},
+	{Name: "goawk", Style: POSIX, Operands: Script, Options: options10, Ends: true, Special: "awk"},
+	{Name: "b2sum", Operands: Reads, Options: options11, Safe: true},
+	{Name: "md5sum", Operands: Reads, Options: options11, Safe: true},
+	{Name: "sha1sum", Operands: Reads, Options: options11, Safe: true},
+	{Name: "sha224sum", Operands: Reads, Options: options11, Safe: true},
+	{Name: "sha256sum", Operands: Reads, Options: options11, Safe: true},
+	{Name: "sha384sum", Operands: Reads, Options: options11, Safe: true},
+	{Name: "sha512sum", Operands: Reads, Options: options11, Safe: true},
+	{Name: "shasum", Operands: Reads, Options: options11, Safe: true},
+	{Name: "md5", Operands: Reads, Options: options11, Safe: true},
+	{Name: "base64", Operands: Reads, Options: options12, Safe: true},
+	{Name: "base32", Operands: Reads, Options: options12, Safe: true},
+	{Name: "basenc", Operands: Reads, Options: options12, Safe: true},
+	{Name: "basename", Operands: Names, Options: options13, Safe: true},
+	{Name: "bash", Style: POSIX, Operands: Script, Options: options14, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "sh", Style: POSIX, Operands: Script, Options: options14, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "dash", Style: POSIX, Operands: Script, Options: options14, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "ash", Style: POSIX, Operands: Script, Options: options14, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "zsh", Style: POSIX, Operands: Script, Options: options14, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "ksh", Style: POSIX, Operands: Script, Options: options14, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "mksh", Style: POSIX, Operands: Script, Options: options14, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "ksh93", Style: POSIX, Operands: Script, Options: options14, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "rbash", Style: POSIX, Operands: Script, Options: options14, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "rzsh", Style: POSIX, Operands: Script, Options: options14, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "yash", Style: POSIX, Operands: Script, Options: options14, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "posh", Style: POSIX, Operands: Script, Options: options14, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "bat", Style: Exact, Operands: Reads, Options: options15},
+	{Name: "batcat", Style: Exact, Operands: Reads, Options: options15},
 	{Name: "bg", Safe: true},
 	{Name: "fg", Safe: true},
-	{Name: "bind", Style: POSIX, Operands: Unread, Options: options11},
+	{Name: "bind", Style: POSIX, Operands: Unread, Options: options16},
 	{Name: "break", Style: NoOpts, Safe: true},
 	{Name: "continue", Style: NoOpts, Safe: true},
 	{Name: "shift", Style: NoOpts, Safe: true},
@@ -745,9 +1160,9 @@ var programs = [...]Program{
 	{Name: "builtin", Style: POSIX, Operands: RunsArgs, Ends: true, Plain: true, Special: "command"},
 	{Name: "busybox", Style: POSIX, Operands: RunsArgs, Ends: true, Special: "busybox"},
 	{Name: "toybox", Style: POSIX, Operands: RunsArgs, Ends: true, Special: "busybox"},
-	{Name: "caffeinate", Operands: RunsArgs, Options: options12, Ends: true},
-	{Name: "capsh", Style: POSIX, Operands: ShellArgs, Options: options13, Stdin: true},
-	{Name: "cat", Operands: Reads, Options: options14, Safe: true},
+	{Name: "caffeinate", Operands: RunsArgs, Options: options17, Ends: true},
+	{Name: "capsh", Style: POSIX, Operands: ShellArgs, Options: options18, Stdin: true},
+	{Name: "cat", Operands: Reads, Options: options19, Safe: true},
 	{Name: "catchsegv", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "fakeroot", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "eatmydata", Style: POSIX, Operands: RunsArgs, Ends: true},
@@ -762,282 +1177,500 @@ var programs = [...]Program{
 	{Name: "tini", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "dumb-init", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "with-contenv", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "cd", Style: POSIX, Operands: Names, Options: options15, Safe: true, Special: "cd"},
-	{Name: "chdir", Style: POSIX, Operands: Names, Options: options15, Safe: true, Special: "cd"},
-	{Name: "chcon", Operands: ModeOutputs, Options: options16},
-	{Name: "chgrp", Operands: ModeOutputs, Options: options17},
-	{Name: "chmod", Operands: ModeWrites, Options: options18},
-	{Name: "chown", Operands: ModeOutputs, Options: options19},
-	{Name: "chpst", Style: POSIX, Operands: RunsArgs, Options: options20, Ends: true},
-	{Name: "chroot", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options21, Ends: true, Stdin: true},
-	{Name: "chrt", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options22, Ends: true},
-	{Name: "cksum", Operands: Reads, Options: options23, Safe: true},
-	{Name: "sum", Operands: Reads, Options: options23, Safe: true},
-	{Name: "cmp", Operands: Reads, Options: options24, Safe: true},
-	{Name: "colrm", Options: options25, Safe: true},
-	{Name: "column", Operands: Reads, Options: options26, Safe: true},
-	{Name: "comm", Operands: Reads, Options: options27, Safe: true},
-	{Name: "command", Style: POSIX, Operands: RunsArgs, Options: options28, Ends: true, Plain: true, Special: "command"},
-	{Name: "compgen", Style: POSIX, Operands: Unread, Options: options29, Special: "compgen"},
-	{Name: "complete", Style: POSIX, Operands: Unread, Options: options30, Special: "complete"},
-	{Name: "compopt", Style: POSIX, Options: options31},
-	{Name: "cp", Operands: Copy, Options: options32},
+	{Name: "cd", Style: POSIX, Operands: Names, Options: options20, Safe: true, Special: "cd"},
+	{Name: "chdir", Style: POSIX, Operands: Names, Options: options20, Safe: true, Special: "cd"},
+	{Name: "chcon", Operands: ModeOutputs, Options: options21},
+	{Name: "chgrp", Operands: ModeOutputs, Options: options22},
+	{Name: "chmod", Operands: ModeWrites, Options: options23},
+	{Name: "chown", Operands: ModeOutputs, Options: options24},
+	{Name: "chpst", Style: POSIX, Operands: RunsArgs, Options: options25, Ends: true},
+	{Name: "chroot", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options26, Ends: true, Stdin: true},
+	{Name: "chrt", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options27, Ends: true},
+	{Name: "cksum", Operands: Reads, Options: options28, Safe: true},
+	{Name: "sum", Operands: Reads, Options: options28, Safe: true},
+	{Name: "cmp", Operands: Reads, Options: options29, Safe: true},
+	{Name: "colrm", Options: options30, Safe: true},
+	{Name: "column", Operands: Reads, Options: options31, Safe: true},
+	{Name: "comm", Operands: Reads, Options: options32, Safe: true},
+	{Name: "command", Style: POSIX, Operands: RunsArgs, Options: options33, Ends: true, Plain: true, Special: "command"},
+	{Name: "compgen", Style: POSIX, Operands: Unread, Options: options34, Special: "compgen"},
+	{Name: "complete", Style: POSIX, Operands: Unread, Options: options35, Special: "complete"},
+	{Name: "compopt", Style: POSIX, Options: options36},
+	{Name: "cp", Operands: Copy, Options: options37},
 	{Name: "cross-env", Style: POSIX, Operands: RunsArgs, Ends: true, Assigns: true},
 	{Name: "cross-env-shell", Style: POSIX, Operands: RunsArgs, Ends: true, Assigns: true},
-	{Name: "csplit", Operands: Reads, Options: options33, Here: true},
-	{Name: "cut", Operands: Reads, Options: options34, Safe: true},
-	{Name: "date", Options: options35},
-	{Name: "dd", Style: NoOpts, Options: options25, Special: "dd"},
-	{Name: "declare", Style: POSIX, Operands: Assigns, Options: options36, Special: "declare"},
-	{Name: "typeset", Style: POSIX, Operands: Assigns, Options: options36, Special: "declare"},
-	{Name: "local", Style: POSIX, Operands: Assigns, Options: options36, Special: "declare"},
-	{Name: "readonly", Style: POSIX, Operands: Assigns, Options: options36, Special: "declare"},
-	{Name: "integer", Style: POSIX, Operands: Assigns, Options: options36, Special: "declare"},
-	{Name: "float", Style: POSIX, Operands: Assigns, Options: options36, Special: "declare"},
-	{Name: "df", Operands: Names, Options: options37, Safe: true},
-	{Name: "diff", Operands: Reads, Options: options38, Safe: true},
-	{Name: "colordiff", Operands: Reads, Options: options38, Safe: true},
-	{Name: "gdiff", Operands: Reads, Options: options38, Safe: true},
-	{Name: "diff3", Operands: Reads, Options: options39},
-	{Name: "diffstat", Operands: Reads, Options: options40},
-	{Name: "dir", Operands: Names, Options: options41, Safe: true},
-	{Name: "vdir", Operands: Names, Options: options41, Safe: true},
-	{Name: "dircolors", Operands: Reads, Options: options42, Safe: true},
-	{Name: "direnv", Operands: Unread, Subs: subs44},
-	{Name: "dirname", Operands: Names, Options: options45, Safe: true},
-	{Name: "dirs", Style: POSIX, Options: options46, Safe: true},
-	{Name: "disown", Style: POSIX, Options: options47},
-	{Name: "doas", Style: POSIX, Operands: RunsArgs, Options: options48, Ends: true},
-	{Name: "dos2unix", Operands: Outputs, Options: options49},
-	{Name: "unix2dos", Operands: Outputs, Options: options49},
-	{Name: "mac2unix", Operands: Outputs, Options: options49},
-	{Name: "dotenv", Style: POSIX, Operands: RunsArgs, Options: options50, Ends: true},
-	{Name: "du", Operands: Names, Options: options51, Safe: true},
+	{Name: "csh", Style: POSIX, Operands: Script, Options: options38, Ends: true, Stdin: true},
+	{Name: "tcsh", Style: POSIX, Operands: Script, Options: options38, Ends: true, Stdin: true},
+	{Name: "csplit", Operands: Reads, Options: options39, Here: true},
+	{Name: "curl", Operands: URLs, Options: options40, Special: "curl"},
+	{Name: "cut", Operands: Reads, Options: options41, Safe: true},
+	{Name: "date", Options: options42},
+	{Name: "dd", Style: NoOpts, Options: options30, Special: "dd"},
+	{Name: "declare", Style: POSIX, Operands: Assigns, Options: options43, Special: "declare"},
+	{Name: "typeset", Style: POSIX, Operands: Assigns, Options: options43, Special: "declare"},
+	{Name: "local", Style: POSIX, Operands: Assigns, Options: options43, Special: "declare"},
+	{Name: "readonly", Style: POSIX, Operands: Assigns, Options: options43, Special: "declare"},
+	{Name: "integer", Style: POSIX, Operands: Assigns, Options: options43, Special: "declare"},
+	{Name: "float", Style: POSIX, Operands: Assigns, Options: options43, Special: "declare"},
+	{Name: "deno", Style: Exact, Operands: Script, Options: options44, Subs: subs54, Ends: true, Stdin: true},
+	{Name: "df", Operands: Names, Options: options55, Safe: true},
+	{Name: "diff", Operands: Reads, Options: options56, Safe: true},
+	{Name: "colordiff", Operands: Reads, Options: options56, Safe: true},
+	{Name: "gdiff", Operands: Reads, Options: options56, Safe: true},
+	{Name: "diff3", Operands: Reads, Options: options57},
+	{Name: "diffstat", Operands: Reads, Options: options58},
+	{Name: "dig", Options: options59},
+	{Name: "delv", Options: options59},
+	{Name: "dir", Operands: Names, Options: options60, Safe: true},
+	{Name: "vdir", Operands: Names, Options: options60, Safe: true},
+	{Name: "dircolors", Operands: Reads, Options: options61, Safe: true},
+	{Name: "direnv", Operands: Unread, Subs: subs63},
+	{Name: "dirname", Operands: Names, Options: options64, Safe: true},
+	{Name: "dirs", Style: POSIX, Options: options65, Safe: true},
+	{Name: "disown", Style: POSIX, Options: options66},
+	{Name: "doas", Style: POSIX, Operands: RunsArgs, Options: options67, Ends: true},
+	{Name: "dos2unix", Operands: Outputs, Options: options68},
+	{Name: "unix2dos", Operands: Outputs, Options: options68},
+	{Name: "mac2unix", Operands: Outputs, Options: options68},
+	{Name: "dotenv", Style: POSIX, Operands: RunsArgs, Options: options69, Ends: true},
+	{Name: "du", Operands: Names, Options: options70, Safe: true},
 	{Name: "echo", Style: NoOpts, Safe: true},
-	{Name: "emulate", Style: POSIX, Operands: Unread, Options: options52},
-	{Name: "enable", Style: POSIX, Operands: Unread, Options: options53, Special: "enable"},
-	{Name: "entr", Style: POSIX, Operands: RunsArgs, Options: options54, Ends: true},
-	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options55, Ends: true, Assigns: true, Special: "env"},
-	{Name: "envsubst", Options: options56, Safe: true},
+	{Name: "emulate", Style: POSIX, Operands: Unread, Options: options71},
+	{Name: "enable", Style: POSIX, Operands: Unread, Options: options72, Special: "enable"},
+	{Name: "entr", Style: POSIX, Operands: RunsArgs, Options: options73, Ends: true},
+	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options74, Ends: true, Assigns: true, Special: "env"},
+	{Name: "envsubst", Options: options75, Safe: true},
 	{Name: "eval", Style: NoOpts, Operands: RunsText, Ends: true, Special: "eval"},
-	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options57, Ends: true, Special: "exec"},
+	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options76, Ends: true, Special: "exec"},
 	{Name: "exit", Style: NoOpts, Safe: true, Special: "exit"},
 	{Name: "return", Style: NoOpts, Safe: true, Special: "exit"},
 	{Name: "bye", Style: NoOpts, Safe: true, Special: "exit"},
-	{Name: "expand", Operands: Reads, Options: options58, Safe: true},
-	{Name: "unexpand", Operands: Reads, Options: options58, Safe: true},
-	{Name: "expect", Style: POSIX, Operands: Script, Options: options59, Ends: true, Stdin: true},
-	{Name: "export", Style: POSIX, Operands: Assigns, Options: options60, Special: "declare"},
+	{Name: "expand", Operands: Reads, Options: options77, Safe: true},
+	{Name: "unexpand", Operands: Reads, Options: options77, Safe: true},
+	{Name: "expect", Style: POSIX, Operands: Script, Options: options78, Ends: true, Stdin: true},
+	{Name: "export", Style: POSIX, Operands: Assigns, Options: options79, Special: "declare"},
 	{Name: "expr", Style: NoOpts, Safe: true},
-	{Name: "faketime", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options61, Ends: true},
-	{Name: "fc", Style: POSIX, Operands: RunsText, Options: options62, Ends: true, Special: "fc"},
-	{Name: "r", Style: POSIX, Operands: RunsText, Options: options62, Ends: true, Special: "fc"},
-	{Name: "fd", Style: Exact, Options: options63},
-	{Name: "fdfind", Style: Exact, Options: options63},
+	{Name: "faketime", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options80, Ends: true},
+	{Name: "fc", Style: POSIX, Operands: RunsText, Options: options81, Ends: true, Special: "fc"},
+	{Name: "r", Style: POSIX, Operands: RunsText, Options: options81, Ends: true, Special: "fc"},
+	{Name: "fd", Style: Exact, Options: options82},
+	{Name: "fdfind", Style: Exact, Options: options82},
+	{Name: "find", Style: Dash, Operands: Names, Options: options83, Special: "find"},
+	{Name: "gfind", Style: Dash, Operands: Names, Options: options83, Special: "find"},
 	{Name: "firejail", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options64},
-	{Name: "fmt", Operands: Reads, Options: options65, Safe: true},
-	{Name: "fold", Operands: Reads, Options: options66, Safe: true},
-	{Name: "fzf", Options: options67},
-	{Name: "getconf", Options: options68, Safe: true},
+	{Name: "fish", Style: POSIX, Operands: Script, Options: options84, Ends: true, Stdin: true},
+	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options85},
+	{Name: "fmt", Operands: Reads, Options: options86, Safe: true},
+	{Name: "fold", Operands: Reads, Options: options87, Safe: true},
+	{Name: "ftp", Style: POSIX, Options: options88, Stdin: true},
+	{Name: "lftp", Style: POSIX, Options: options88, Stdin: true},
+	{Name: "tnftp", Style: POSIX, Options: options88, Stdin: true},
+	{Name: "ncftp", Style: POSIX, Options: options88, Stdin: true},
+	{Name: "fzf", Options: options89},
+	{Name: "getconf", Options: options90, Safe: true},
 	{Name: "getopts", Style: POSIX, Operands: Assigns, Special: "getopts"},
+	{Name: "git", Operands: Unread, Options: options91, Subs: subs205, Workdir: true, Special: "git"},
 	{Name: "gosu", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
 	{Name: "su-exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
 	{Name: "setuidgid", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
-	{Name: "grep", Operands: PatternReads, Options: options69, Safe: true},
-	{Name: "egrep", Operands: PatternReads, Options: options69, Safe: true},
-	{Name: "fgrep", Operands: PatternReads, Options: options69, Safe: true},
-	{Name: "rgrep", Operands: PatternReads, Options: options69, Safe: true},
-	{Name: "ggrep", Operands: PatternReads, Options: options69, Safe: true},
-	{Name: "zgrep", Operands: PatternReads, Options: options69, Safe: true},
-	{Name: "zegrep", Operands: PatternReads, Options: options69, Safe: true},
-	{Name: "zfgrep", Operands: PatternReads, Options: options69, Safe: true},
-	{Name: "bzgrep", Operands: PatternReads, Options: options69, Safe: true},
-	{Name: "xzgrep", Operands: PatternReads, Options: options69, Safe: true},
-	{Name: "pcregrep", Operands: PatternReads, Options: options69, Safe: true},
-	{Name: "pcre2grep", Operands: PatternReads, Options: options69, Safe: true},
-	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Options: options70, Ends: true, Plain: true},
-	{Name: "hash", Style: POSIX, Operands: Names, Options: options71, Special: "hash"},
-	{Name: "head", Operands: Reads, Options: options72, Safe: true},
-	{Name: "help", Style: POSIX, Options: options73, Safe: true},
-	{Name: "hexdump", Operands: Reads, Options: options74, Safe: true},
-	{Name: "hd", Operands: Reads, Options: options74, Safe: true},
-	{Name: "history", Style: POSIX, Operands: Unread, Options: options75, Special: "history"},
-	{Name: "hostid", Options: options25, Safe: true},
-	{Name: "hostname", Operands: Unread, Options: options76},
-	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options77},
-	{Name: "iconv", Operands: Reads, Options: options78},
-	{Name: "id", Options: options79, Safe: true},
-	{Name: "install", Operands: Copy, Options: options80},
-	{Name: "ginstall", Operands: Copy, Options: options80},
-	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options81, Ends: true},
-	{Name: "jobs", Style: POSIX, Options: options82, Special: "jobs"},
-	{Name: "join", Operands: Reads, Options: options83, Safe: true},
-	{Name: "jq", Operands: PatternReads, Options: options84, Special: "jq"},
-	{Name: "gojq", Operands: PatternReads, Options: options84, Special: "jq"},
-	{Name: "jaq", Operands: PatternReads, Options: options84, Special: "jq"},
-	{Name: "kill", Style: Dash, Options: options85, Safe: true, Special: "kill"},
-	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options86, Ends: true},
-	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options86, Ends: true},
-	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options86, Ends: true},
-	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options86, Ends: true},
-	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options86, Ends: true},
-	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options86, Ends: true},
-	{Name: "less", Operands: Reads, Options: options87},
-	{Name: "lessecho", Operands: Reads, Options: options87},
+	{Name: "grep", Operands: PatternReads, Options: options206, Safe: true},
+	{Name: "egrep", Operands: PatternReads, Options: options206, Safe: true},
+	{Name: "fgrep", Operands: PatternReads, Options: options206, Safe: true},
+	{Name: "rgrep", Operands: PatternReads, Options: options206, Safe: true},
+	{Name: "ggrep", Operands: PatternReads, Options: options206, Safe: true},
+	{Name: "zgrep", Operands: PatternReads, Options: options206, Safe: true},
+	{Name: "zegrep", Operands: PatternReads, Options: options206, Safe: true},
+	{Name: "zfgrep", Operands: PatternReads, Options: options206, Safe: true},
+	{Name: "bzgrep", Operands: PatternReads, Options: options206, Safe: true},
+	{Name: "xzgrep", Operands: PatternReads, Options: options206, Safe: true},
+	{Name: "pcregrep", Operands: PatternReads, Options: options206, Safe: true},
+	{Name: "pcre2grep", Operands: PatternReads, Options: options206, Safe: true},
+	{Name: "groovy", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
+	{Name: "scala", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
+	{Name: "kotlin", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
+	{Name: "kscript", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
+	{Name: "jshell", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
+	{Name: "julia", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
+	{Name: "elixir", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
+	{Name: "iex", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
+	{Name: "erl", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
+	{Name: "escript", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ghci", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
+	{Name: "runghc", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
+	{Name: "runhaskell", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
+	{Name: "clojure", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
+	{Name: "clj", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bb", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
+	{Name: "racket", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
+	{Name: "guile", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
+	{Name: "sbcl", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
+	{Name: "emacs", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
+	{Name: "emacsclient", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
+	{Name: "swipl", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
+	{Name: "octave", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
+	{Name: "matlab", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
+	{Name: "janet", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
+	{Name: "gjs", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
+	{Name: "qjs", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
+	{Name: "d8", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bun.exe", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ts-node", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
+	{Name: "tsx", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
+	{Name: "esno", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
+	{Name: "babel-node", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
+	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
+	{Name: "coffee", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
+	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Options: options208, Ends: true, Plain: true},
+	{Name: "hash", Style: POSIX, Operands: Names, Options: options209, Special: "hash"},
+	{Name: "head", Operands: Reads, Options: options210, Safe: true},
+	{Name: "help", Style: POSIX, Options: options211, Safe: true},
+	{Name: "hexdump", Operands: Reads, Options: options212, Safe: true},
+	{Name: "hd", Operands: Reads, Options: options212, Safe: true},
+	{Name: "history", Style: POSIX, Operands: Unread, Options: options213, Special: "history"},
+	{Name: "host", Options: options214},
+	{Name: "nslookup", Options: options214},
+	{Name: "drill", Options: options214},
+	{Name: "resolvectl", Options: options214},
+	{Name: "getent", Options: options214},
+	{Name: "hostid", Options: options30, Safe: true},
+	{Name: "hostname", Operands: Unread, Options: options215},
+	{Name: "http", Options: options216},
+	{Name: "https", Options: options216},
+	{Name: "xh", Options: options216},
+	{Name: "xhs", Options: options216},
+	{Name: "httpie", Options: options216},
+	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options217},
+	{Name: "iconv", Operands: Reads, Options: options218},
+	{Name: "id", Options: options219, Safe: true},
+	{Name: "ifconfig", Operands: Unread},
+	{Name: "iwconfig", Operands: Unread},
+	{Name: "arp", Operands: Unread},
+	{Name: "route", Operands: Unread},
+	{Name: "install", Operands: Copy, Options: options220},
+	{Name: "ginstall", Operands: Copy, Options: options220},
+	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options221, Ends: true},
+	{Name: "ip", Style: POSIX, Operands: Unread, Options: options222, Subs: subs226},
+	{Name: "jobs", Style: POSIX, Options: options227, Special: "jobs"},
+	{Name: "join", Operands: Reads, Options: options228, Safe: true},
+	{Name: "jq", Operands: PatternReads, Options: options229, Special: "jq"},
+	{Name: "gojq", Operands: PatternReads, Options: options229, Special: "jq"},
+	{Name: "jaq", Operands: PatternReads, Options: options229, Special: "jq"},
+	{Name: "kill", Style: Dash, Options: options230, Safe: true, Special: "kill"},
+	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options231, Ends: true},
+	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options231, Ends: true},
+	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options231, Ends: true},
+	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options231, Ends: true},
+	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options231, Ends: true},
+	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options231, Ends: true},
+	{Name: "less", Operands: Reads, Options: options232},
+	{Name: "lessecho", Operands: Reads, Options: options232},
 	{Name: "let", Style: NoOpts, Special: "let"},
-	{Name: "link", Operands: Copy, Options: options25},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Options: options88, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Options: options88, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Options: options88, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Options: options88, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Options: options88, Ends: true},
-	{Name: "ln", Operands: Copy, Options: options89},
-	{Name: "look", Operands: PatternReads, Options: options90, Safe: true},
-	{Name: "ls", Operands: Names, Options: options91, Safe: true},
-	{Name: "gls", Operands: Names, Options: options91, Safe: true},
-	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options92, Ends: true},
-	{Name: "man", Options: options93},
-	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options94, Special: "mapfile"},
-	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options94, Special: "mapfile"},
-	{Name: "mkdir", Operands: Writes, Options: options95},
-	{Name: "mkfifo", Operands: Outputs, Options: options96},
-	{Name: "mknod", Operands: Outputs, Options: options96},
-	{Name: "mktemp", Operands: Outputs, Options: options97},
-	{Name: "more", Operands: Reads, Options: options98},
-	{Name: "mv", Operands: Move, Options: options99},
-	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options100, Ends: true, Plain: true},
-	{Name: "nl", Operands: Reads, Options: options101, Safe: true},
-	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options25, Ends: true, Plain: true},
-	{Name: "nproc", Options: options102, Safe: true},
-	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options103, Ends: true, Stdin: true},
-	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options104, Ends: true},
-	{Name: "numfmt", Options: options105, Safe: true},
-	{Name: "od", Operands: Reads, Options: options106, Safe: true},
-	{Name: "god", Operands: Reads, Options: options106, Safe: true},
-	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options107, Ends: true, Stdin: true},
-	{Name: "paste", Operands: Reads, Options: options108, Safe: true},
-	{Name: "patch", Operands: InOut, Options: options109, Here: true},
-	{Name: "pathchk", Operands: Names, Options: options110, Safe: true},
-	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs116},
-	{Name: "pinky", Options: options117, Safe: true},
-	{Name: "finger", Options: options117, Safe: true},
-	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options118, Ends: true},
-	{Name: "popd", Style: POSIX, Operands: Names, Options: options119, Safe: true, Special: "popd"},
-	{Name: "pr", Operands: Reads, Options: options120, Safe: true},
-	{Name: "print", Style: POSIX, Options: options121},
-	{Name: "printenv", Options: options122, Safe: true},
-	{Name: "printf", Style: POSIX, Options: options123, Special: "printf"},
-	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options124, Ends: true},
+	{Name: "link", Operands: Copy, Options: options30},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Options: options233, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Options: options233, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Options: options233, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Options: options233, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Options: options233, Ends: true},
+	{Name: "ln", Operands: Copy, Options: options234},
+	{Name: "locate", Operands: Names, Options: options235, Safe: true},
+	{Name: "plocate", Operands: Names, Options: options235, Safe: true},
+	{Name: "mlocate", Operands: Names, Options: options235, Safe: true},
+	{Name: "look", Operands: PatternReads, Options: options236, Safe: true},
+	{Name: "ls", Operands: Names, Options: options237, Safe: true},
+	{Name: "gls", Operands: Names, Options: options237, Safe: true},
+	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options238, Ends: true},
+	{Name: "lua", Style: POSIX, Operands: Script, Options: options239, Ends: true, Stdin: true},
+	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options239, Ends: true, Stdin: true},
+	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options239, Ends: true, Stdin: true},
+	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options239, Ends: true, Stdin: true},
+	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options239, Ends: true, Stdin: true},
+	{Name: "luajit", Style: POSIX, Operands: Script, Options: options239, Ends: true, Stdin: true},
+	{Name: "texlua", Style: POSIX, Operands: Script, Options: options239, Ends: true, Stdin: true},
+	{Name: "man", Options: options240},
+	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options241, Special: "mapfile"},
+	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options241, Special: "mapfile"},
+	{Name: "mdfind", Style: Dash, Options: options242, Safe: true},
+	{Name: "mkdir", Operands: Writes, Options: options243},
+	{Name: "mkfifo", Operands: Outputs, Options: options244},
+	{Name: "mknod", Operands: Outputs, Options: options244},
+	{Name: "mktemp", Operands: Outputs, Options: options245},
+	{Name: "more", Operands: Reads, Options: options246},
+	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options247, Ends: true},
+	{Name: "mv", Operands: Move, Options: options248},
+	{Name: "nc", Options: options249},
+	{Name: "netcat", Options: options249},
+	{Name: "ncat", Options: options249},
+	{Name: "nc.openbsd", Options: options249},
+	{Name: "nc.traditional", Options: options249},
+	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options250, Ends: true, Plain: true},
+	{Name: "nl", Operands: Reads, Options: options251, Safe: true},
+	{Name: "nmap", Style: Joined, Options: options252},
+	{Name: "node", Style: Exact, Operands: Script, Options: options253, Ends: true, Workdir: true, Stdin: true},
+	{Name: "nodejs", Style: Exact, Operands: Script, Options: options253, Ends: true, Workdir: true, Stdin: true},
+	{Name: "node.exe", Style: Exact, Operands: Script, Options: options253, Ends: true, Workdir: true, Stdin: true},
+	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options30, Ends: true, Plain: true},
+	{Name: "nproc", Options: options254, Safe: true},
+	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options255, Ends: true, Stdin: true},
+	{Name: "nu", Style: POSIX, Operands: Unread, Options: options256, Stdin: true},
+	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options256, Stdin: true},
+	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options256, Stdin: true},
+	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options256, Stdin: true},
+	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options256, Stdin: true},
+	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options256, Stdin: true},
+	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options256, Stdin: true},
+	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options256, Stdin: true},
+	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options256, Stdin: true},
+	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options256, Stdin: true},
+	{Name: "oil", Style: POSIX, Operands: Unread, Options: options256, Stdin: true},
+	{Name: "osh", Style: POSIX, Operands: Unread, Options: options256, Stdin: true},
+	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options256, Stdin: true},
+	{Name: "rc", Style: POSIX, Operands: Unread, Options: options256, Stdin: true},
+	{Name: "es", Style: POSIX, Operands: Unread, Options: options256, Stdin: true},
+	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options257, Ends: true},
+	{Name: "numfmt", Options: options258, Safe: true},
+	{Name: "od", Operands: Reads, Options: options259, Safe: true},
+	{Name: "god", Operands: Reads, Options: options259, Safe: true},
+	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs264},
+	{Name: "osascript", Style: POSIX, Operands: Script, Options: options265, Ends: true, Stdin: true},
+	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options266, Ends: true, Stdin: true},
+	{Name: "paste", Operands: Reads, Options: options267, Safe: true},
+	{Name: "patch", Operands: InOut, Options: options268, Here: true},
+	{Name: "pathchk", Operands: Names, Options: options269, Safe: true},
+	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs275},
+	{Name: "perl", Style: POSIX, Operands: Script, Options: options276, Ends: true, Stdin: true},
+	{Name: "perl5", Style: POSIX, Operands: Script, Options: options276, Ends: true, Stdin: true},
+	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options276, Ends: true, Stdin: true},
+	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options276, Ends: true, Stdin: true},
+	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options276, Ends: true, Stdin: true},
+	{Name: "php", Style: POSIX, Operands: Script, Options: options277, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options277, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options277, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options277, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options277, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options277, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options277, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options277, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ping", Options: options278},
+	{Name: "ping6", Options: options278},
+	{Name: "arping", Options: options278},
+	{Name: "fping", Options: options278},
+	{Name: "pinky", Options: options279, Safe: true},
+	{Name: "finger", Options: options279, Safe: true},
+	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options280, Ends: true},
+	{Name: "popd", Style: POSIX, Operands: Names, Options: options281, Safe: true, Special: "popd"},
+	{Name: "pr", Operands: Reads, Options: options282, Safe: true},
+	{Name: "print", Style: POSIX, Options: options283},
+	{Name: "printenv", Options: options284, Safe: true},
+	{Name: "printf", Style: POSIX, Options: options285, Special: "printf"},
+	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options286, Ends: true},
 	{Name: "proot", Style: POSIX, Operands: Unread},
 	{Name: "bwrap", Style: POSIX, Operands: Unread},
-	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options125, Ends: true},
-	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options125, Ends: true},
-	{Name: "ptx", Operands: InOut, Options: options126},
-	{Name: "pushd", Style: POSIX, Operands: Names, Options: options119, Safe: true, Special: "pushd"},
-	{Name: "pwd", Style: POSIX, Options: options127, Safe: true},
-	{Name: "read", Style: POSIX, Operands: Assigns, Options: options128, Special: "read"},
-	{Name: "readlink", Operands: Names, Options: options129, Safe: true},
-	{Name: "realpath", Operands: Names, Options: options130, Safe: true},
-	{Name: "grealpath", Operands: Names, Options: options130, Safe: true},
-	{Name: "rev", Operands: Reads, Options: options131, Safe: true},
-	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options132},
-	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options132},
-	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options133, Ends: true},
-	{Name: "rm", Operands: Writes, Options: options134},
-	{Name: "grm", Operands: Writes, Options: options134},
-	{Name: "rmdir", Operands: Writes, Options: options135},
-	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options136, Ends: true, Stdin: true},
-	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options137, Ends: true},
-	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options138, Stdin: true},
-	{Name: "script", Operands: Outputs, Options: options139, Here: true},
-	{Name: "scriptreplay", Operands: Reads, Options: options140},
-	{Name: "sdiff", Operands: Reads, Options: options141},
-	{Name: "sed", Operands: PatternReads, Options: options142, Special: "sed"},
-	{Name: "gsed", Operands: PatternReads, Options: options142, Special: "sed"},
-	{Name: "seq", Options: options143, Safe: true},
-	{Name: "set", Style: POSIX, Options: options144, Special: "set"},
-	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Options: options88, Subs: subs145, Ends: true},
-	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options146},
-	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options146},
-	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options147, Ends: true},
-	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options148, Ends: true},
-	{Name: "sg", Operands: RunsText, Skip: 1, Options: options149, Ends: true},
-	{Name: "shopt", Style: POSIX, Options: options150, Special: "shopt"},
-	{Name: "shred", Operands: Outputs, Options: options151},
-	{Name: "shuf", Operands: Reads, Options: options152},
-	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options153, Ends: true},
-	{Name: "sort", Operands: Reads, Options: options154},
-	{Name: "gsort", Operands: Reads, Options: options154},
+	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options287, Ends: true},
+	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options287, Ends: true},
+	{Name: "ptx", Operands: InOut, Options: options288},
+	{Name: "pushd", Style: POSIX, Operands: Names, Options: options281, Safe: true, Special: "pushd"},
+	{Name: "pwd", Style: POSIX, Options: options289, Safe: true},
+	{Name: "python", Style: POSIX, Operands: Script, Options: options290, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python2", Style: POSIX, Operands: Script, Options: options290, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options290, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3", Style: POSIX, Operands: Script, Options: options290, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options290, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options290, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options290, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options290, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options290, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options290, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options290, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options290, Ends: true, Workdir: true, Stdin: true},
+	{Name: "pypy", Style: POSIX, Operands: Script, Options: options290, Ends: true, Workdir: true, Stdin: true},
+	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options290, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options290, Ends: true, Workdir: true, Stdin: true},
+	{Name: "py", Style: POSIX, Operands: Script, Options: options290, Ends: true, Workdir: true, Stdin: true},
+	{Name: "rclone", Style: Exact, Operands: Unread, Options: options291},
+	{Name: "read", Style: POSIX, Operands: Assigns, Options: options292, Special: "read"},
+	{Name: "readlink", Operands: Names, Options: options293, Safe: true},
+	{Name: "realpath", Operands: Names, Options: options294, Safe: true},
+	{Name: "grealpath", Operands: Names, Options: options294, Safe: true},
+	{Name: "rev", Operands: Reads, Options: options295, Safe: true},
+	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options296},
+	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options296},
+	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options297, Ends: true},
+	{Name: "rm", Operands: Writes, Options: options298},
+	{Name: "grm", Operands: Writes, Options: options298},
+	{Name: "rmdir", Operands: Writes, Options: options299},
+	{Name: "rsync", Operands: Transfer, Options: options300},
+	{Name: "openrsync", Operands: Transfer, Options: options300},
+	{Name: "ruby", Style: POSIX, Operands: Script, Options: options301, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options301, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options301, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options301, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options301, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options301, Ends: true, Workdir: true, Stdin: true},
+	{Name: "jruby", Style: POSIX, Operands: Script, Options: options301, Ends: true, Workdir: true, Stdin: true},
+	{Name: "irb", Style: POSIX, Operands: Script, Options: options301, Ends: true, Workdir: true, Stdin: true},
+	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options302, Ends: true, Stdin: true},
+	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options303, Ends: true},
+	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options304, Stdin: true},
+	{Name: "scp", Operands: Transfer, Options: options305, Special: "ssh-option"},
+	{Name: "script", Operands: Outputs, Options: options306, Here: true},
+	{Name: "scriptreplay", Operands: Reads, Options: options307},
+	{Name: "sdiff", Operands: Reads, Options: options308},
+	{Name: "sed", Operands: PatternReads, Options: options309, Special: "sed"},
+	{Name: "gsed", Operands: PatternReads, Options: options309, Special: "sed"},
+	{Name: "seq", Options: options310, Safe: true},
+	{Name: "set", Style: POSIX, Options: options311, Special: "set"},
+	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Options: options233, Subs: subs312, Ends: true},
+	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options313},
+	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options313},
+	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options314, Ends: true},
+	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options315, Ends: true},
+	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options316, Stdin: true, Special: "ssh-option"},
+	{Name: "sg", Operands: RunsText, Skip: 1, Options: options317, Ends: true},
+	{Name: "shopt", Style: POSIX, Options: options318, Special: "shopt"},
+	{Name: "shred", Operands: Outputs, Options: options319},
+	{Name: "shuf", Operands: Reads, Options: options320},
+	{Name: "socat", Style: Dash, Operands: Code, Options: options321},
+	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options322, Ends: true},
+	{Name: "sort", Operands: Reads, Options: options323},
+	{Name: "gsort", Operands: Reads, Options: options323},
 	{Name: "source", Style: POSIX, Operands: Script, Ends: true, Special: "source"},
 	{Name: ".", Style: POSIX, Operands: Script, Ends: true, Special: "source"},
-	{Name: "split", Operands: InOut, Options: options155, Here: true},
-	{Name: "gsplit", Operands: InOut, Options: options155, Here: true},
-	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options156, Ends: true},
-	{Name: "start-stop-daemon", Operands: Unread, Options: options157},
-	{Name: "stat", Operands: Names, Options: options158, Safe: true},
-	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options159, Ends: true, Plain: true},
-	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options160, Ends: true},
-	{Name: "strings", Operands: Reads, Options: options161, Safe: true},
-	{Name: "stty", Options: options162},
-	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options163, Stdin: true},
-	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options164, Ends: true, Assigns: true},
-	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options165},
-	{Name: "sync", Operands: Names, Options: options166, Safe: true},
-	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options167, Ends: true},
+	{Name: "split", Operands: InOut, Options: options324, Here: true},
+	{Name: "gsplit", Operands: InOut, Options: options324, Here: true},
+	{Name: "ss", Options: options325},
+	{Name: "netstat", Options: options325},
+	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options326, Ends: true, Special: "ssh"},
+	{Name: "ssh-add", Operands: Reads, Options: options327},
+	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options328, Ends: true},
+	{Name: "ssh-copy-id", Options: options329, Special: "ssh-option"},
+	{Name: "ssh-keygen", Style: POSIX, Options: options330},
+	{Name: "ssh-keyscan", Options: options331},
+	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options332, Ends: true},
+	{Name: "start-stop-daemon", Operands: Unread, Options: options333},
+	{Name: "stat", Operands: Names, Options: options334, Safe: true},
+	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options335, Ends: true, Plain: true},
+	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options336, Ends: true},
+	{Name: "strings", Operands: Reads, Options: options337, Safe: true},
+	{Name: "stty", Options: options338},
+	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options339, Stdin: true},
+	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options340, Ends: true, Assigns: true},
+	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options341},
+	{Name: "sync", Operands: Names, Options: options342, Safe: true},
+	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options343, Ends: true},
 	{Name: "systemd-nspawn", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options168, Ends: true},
-	{Name: "tac", Operands: Reads, Options: options169, Safe: true},
-	{Name: "tail", Operands: Reads, Options: options170, Safe: true},
-	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options171, Ends: true},
-	{Name: "tee", Operands: Outputs, Options: options172},
-	{Name: "sponge", Operands: Outputs, Options: options172},
+	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options344, Ends: true},
+	{Name: "tac", Operands: Reads, Options: options345, Safe: true},
+	{Name: "tail", Operands: Reads, Options: options346, Safe: true},
+	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options347, Ends: true},
+	{Name: "tclsh", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
+	{Name: "wish", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
+	{Name: "tclsh8.6", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
+	{Name: "expectk", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
+	{Name: "tcpdump", Options: options348},
+	{Name: "tshark", Options: options348},
+	{Name: "tee", Operands: Outputs, Options: options349},
+	{Name: "sponge", Operands: Outputs, Options: options349},
+	{Name: "telnet", Style: POSIX, Options: options350},
 	{Name: "test", Style: NoOpts, Operands: Names, Special: "test"},
 	{Name: "[", Style: NoOpts, Operands: Names, Special: "test"},
-	{Name: "time", Style: POSIX, Operands: RunsArgs, Options: options70, Ends: true, Plain: true},
-	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options173, Ends: true, Plain: true},
-	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options173, Ends: true, Plain: true},
-	{Name: "touch", Operands: Writes, Options: options174},
-	{Name: "tr", Options: options175, Safe: true},
-	{Name: "trap", Style: POSIX, Operands: Unread, Options: options176, Special: "trap"},
-	{Name: "tree", Style: Exact, Operands: Names, Options: options177},
-	{Name: "truncate", Operands: Outputs, Options: options178},
-	{Name: "tsort", Operands: Reads, Options: options25, Safe: true},
-	{Name: "tty", Options: options179, Safe: true},
-	{Name: "type", Style: POSIX, Operands: Names, Options: options180, Safe: true},
-	{Name: "whence", Style: POSIX, Operands: Names, Options: options180, Safe: true},
-	{Name: "where", Style: POSIX, Operands: Names, Options: options180, Safe: true},
-	{Name: "ulimit", Style: POSIX, Options: options181},
-	{Name: "umask", Style: POSIX, Options: options182},
-	{Name: "unalias", Style: POSIX, Options: options183},
-	{Name: "uname", Options: options184, Safe: true},
-	{Name: "uniq", Operands: InOut, Options: options185},
-	{Name: "guniq", Operands: InOut, Options: options185},
-	{Name: "unlink", Operands: Writes, Options: options25},
-	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options186, Special: "unset"},
-	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options187, Ends: true, Stdin: true},
-	{Name: "uptime", Options: options188, Safe: true},
-	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options189, Ends: true},
-	{Name: "w", Options: options190, Safe: true},
-	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options191, Special: "wait"},
-	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options192, Ends: true},
-	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options193, Ends: true},
-	{Name: "wc", Operands: Reads, Options: options194, Safe: true},
-	{Name: "gwc", Operands: Reads, Options: options194, Safe: true},
-	{Name: "wdiff", Operands: Reads, Options: options195, Safe: true},
-	{Name: "which", Operands: Names, Options: options196, Safe: true},
-	{Name: "whereis", Operands: Names, Options: options196, Safe: true},
-	{Name: "command-not-found", Operands: Names, Options: options196, Safe: true},
-	{Name: "who", Operands: Reads, Options: options197, Safe: true},
-	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options198, Ends: true, Special: "xargs"},
-	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options199},
-	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options200, Ends: true},
-	{Name: "xxd", Style: Dash, Operands: InOut, Options: options201},
-	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options202, Special: "jq"},
-	{Name: "zmodload", Operands: Unread, Options: options203},
+	{Name: "time", Style: POSIX, Operands: RunsArgs, Options: options208, Ends: true, Plain: true},
+	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options351, Ends: true, Plain: true},
+	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options351, Ends: true, Plain: true},
+	{Name: "touch", Operands: Writes, Options: options352},
+	{Name: "tr", Options: options353, Safe: true},
+	{Name: "traceroute", Options: options354},
+	{Name: "tracepath", Options: options354},
+	{Name: "mtr", Options: options354},
+	{Name: "traceroute6", Options: options354},
+	{Name: "trap", Style: POSIX, Operands: Unread, Options: options355, Special: "trap"},
+	{Name: "tree", Style: Exact, Operands: Names, Options: options356},
+	{Name: "truncate", Operands: Outputs, Options: options357},
+	{Name: "tsort", Operands: Reads, Options: options30, Safe: true},
+	{Name: "tty", Options: options358, Safe: true},
+	{Name: "type", Style: POSIX, Operands: Names, Options: options359, Safe: true},
+	{Name: "whence", Style: POSIX, Operands: Names, Options: options359, Safe: true},
+	{Name: "where", Style: POSIX, Operands: Names, Options: options359, Safe: true},
+	{Name: "ulimit", Style: POSIX, Options: options360},
+	{Name: "umask", Style: POSIX, Options: options361},
+	{Name: "unalias", Style: POSIX, Options: options362},
+	{Name: "uname", Options: options363, Safe: true},
+	{Name: "uniq", Operands: InOut, Options: options364},
+	{Name: "guniq", Operands: InOut, Options: options364},
+	{Name: "unlink", Operands: Writes, Options: options30},
+	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options365, Special: "unset"},
+	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options366, Ends: true, Stdin: true},
+	{Name: "uptime", Options: options367, Safe: true},
+	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options368, Ends: true},
+	{Name: "w", Options: options369, Safe: true},
+	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options370, Special: "wait"},
+	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options371, Ends: true},
+	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options372, Ends: true},
+	{Name: "wc", Operands: Reads, Options: options373, Safe: true},
+	{Name: "gwc", Operands: Reads, Options: options373, Safe: true},
+	{Name: "wdiff", Operands: Reads, Options: options374, Safe: true},
+	{Name: "wget", Operands: URLs, Options: options375, Here: true},
+	{Name: "which", Operands: Names, Options: options376, Safe: true},
+	{Name: "whereis", Operands: Names, Options: options376, Safe: true},
+	{Name: "command-not-found", Operands: Names, Options: options376, Safe: true},
+	{Name: "who", Operands: Reads, Options: options377, Safe: true},
+	{Name: "whois", Options: options378},
+	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options379, Ends: true, Special: "xargs"},
+	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options380},
+	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options381, Ends: true},
+	{Name: "xxd", Style: Dash, Operands: InOut, Options: options382},
+	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options383, Special: "jq"},
+	{Name: "zmodload", Operands: Unread, Options: options384},
 }
 
 var options0 = []Option{
+	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
+	{Names: names{"--vanilla"}},
+	{Names: names{"--no-save"}},
+	{Names: names{"--no-restore"}},
+	{Names: names{"--no-environ"}},
+	{Names: names{"--no-init-file"}},
+	{Names: names{"--no-site-file"}},
+	{Names: names{"--slave"}},
+	{Names: names{"-q", "--quiet", "--silent"}},
+	{Names: names{"--verbose"}},
+	{Names: names{"--default-packages"}, Value: Required},
+	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
+	{Names: names{"--args"}},
+	{Names: names{"--help"}, Effect: EffPattern},
+	{Names: names{"--version"}, Effect: EffPattern},
+	{Names: names{"--encoding"}, Value: Required},
+	{Names: names{"--no-echo"}},
+	{Names: names{"-g", "--gui"}, Value: Required},
+	{Names: names{"-d", "--debugger"}, Value: Required, Effect: EffProgram},
+}
+
+var options1 = []Option{
+	{Names: names{"-n"}, Value: Required},
+	{Names: names{"-c"}, Value: Required},
+	{Names: names{"-t"}, Value: Required},
+	{Names: names{"-k"}},
+	{Names: names{"-p"}, Value: Required, Effect: EffSend},
+	{Names: names{"-u"}, Value: Required, Effect: EffSend},
+	{Names: names{"-T"}, Value: Required},
+	{Names: names{"-H"}, Value: Required},
+	{Names: names{"-C"}, Value: Required},
+	{Names: names{"-A"}, Value: Required},
+	{Names: names{"-P"}, Value: Required},
+	{Names: names{"-X"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-g"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-e"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-s"}, Value: Required},
+	{Names: names{"-d"}, Value: Required},
+	{Names: names{"-q"}},
+	{Names: names{"-v"}, Value: Required},
+	{Names: names{"-w"}},
+	{Names: names{"-z"}, Value: Required},
+	{Names: names{"-D"}, Value: Required, Effect: EffSend},
+	{Names: names{"-m"}, Value: Required},
+	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
+}
+
+var options2 = []Option{
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
 	{Names: names{"-C", "--context"}, Value: Optional},
@@ -1125,7 +1758,7 @@ var options0 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1 = []Option{
+var options3 = []Option{
 	{Names: names{"--pager"}, Value: Required, Effect: EffRun},
 	{Names: names{"--nopager"}},
 	{Names: names{"-a", "--all-types"}},
@@ -1181,11 +1814,11 @@ var options1 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options2 = []Option{
+var options4 = []Option{
 	{Names: names{"-p"}},
 }
 
-var options3 = []Option{
+var options5 = []Option{
 	{Names: names{"-C", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-M", "--manpath"}, Value: Required},
 	{Names: names{"-d", "--debug"}},
@@ -1205,13 +1838,56 @@ var options3 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options4 = []Option{
+var options6 = []Option{
 	{Names: names{"-h", "--exponents"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options5 = []Option{
+var options7 = []Option{
+	{Names: names{"-o", "--out"}, Value: Required, Effect: EffOutput},
+	{Names: names{"-d", "--dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-i", "--input-file"}, Value: Required, Effect: EffRead},
+	{Names: names{"-l", "--log"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-j", "--max-concurrent-downloads"}, Value: Required},
+	{Names: names{"-x", "--max-connection-per-server"}, Value: Required},
+	{Names: names{"-s", "--split"}, Value: Required},
+	{Names: names{"-c", "--continue"}, Value: Optional},
+	{Names: names{"-q", "--quiet"}, Value: Optional},
+	{Names: names{"--conf-path"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--on-download-complete"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--on-download-start"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--on-download-error"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--on-download-stop"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--on-download-pause"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--on-bt-download-complete"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--save-session"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--load-cookies"}, Value: Required, Effect: EffInput},
+	{Names: names{"--save-cookies"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--enable-rpc"}, Value: Optional, Effect: EffUnproven},
+	{Names: names{"-D", "--daemon"}, Value: Optional, Effect: EffUnproven},
+	{Names: names{"--dry-run"}, Value: Optional, Effect: EffReadOnly},
+	{Names: names{"--http-proxy"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--https-proxy"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--all-proxy"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--header"}, Value: Required},
+	{Names: names{"--user-agent"}, Value: Required},
+	{Names: names{"--referer"}, Value: Required},
+	{Names: names{"-k", "--min-split-size"}, Value: Required},
+	{Names: names{"-m", "--max-tries"}, Value: Required},
+	{Names: names{"-t", "--timeout"}, Value: Required},
+	{Names: names{"-Z", "--force-sequential"}, Value: Optional},
+	{Names: names{"-V", "--check-integrity"}, Value: Optional},
+	{Names: names{"-v", "--version"}},
+	{Names: names{"-h", "--help"}, Value: Optional},
+	{Names: names{"--no-conf"}, Value: Optional},
+	{Names: names{"--allow-overwrite"}, Value: Optional},
+	{Names: names{"--auto-file-renaming"}, Value: Optional},
+	{Names: names{"-T", "--torrent-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"-M", "--metalink-file"}, Value: Required, Effect: EffInput},
+}
+
+var options8 = []Option{
 	{Names: names{"-U"}},
 	{Names: names{"-z"}},
 	{Names: names{"-k"}, Effect: EffUnproven},
@@ -1219,7 +1895,31 @@ var options5 = []Option{
 	{Names: names{"+X"}, Effect: EffUnproven},
 }
 
-var options6 = []Option{
+var options9 = []Option{
+	{Names: names{"-M"}, Value: Required},
+	{Names: names{"-f"}},
+	{Names: names{"-V"}},
+	{Names: names{"-p"}, Value: Required},
+	{Names: names{"-o"}, Value: Required},
+	{Names: names{"-i"}, Value: Required, Effect: EffInput},
+	{Names: names{"-L"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-R"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-N"}},
+	{Names: names{"-T"}},
+	{Names: names{"-t"}},
+	{Names: names{"-q"}},
+	{Names: names{"-v"}},
+	{Names: names{"-F"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-l"}, Value: Required},
+	{Names: names{"-C"}},
+	{Names: names{"-A"}},
+	{Names: names{"-4"}},
+	{Names: names{"-6"}},
+	{Names: names{"-J"}, Value: Required, Effect: EffUnproven},
+}
+
+var options10 = []Option{
 	{Names: names{"-W"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-k", "--csv"}},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
@@ -1254,7 +1954,7 @@ var options6 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options7 = []Option{
+var options11 = []Option{
 	{Names: names{"-a", "--algorithm"}, Value: Required},
 	{Names: names{"-l", "--length"}, Value: Required},
 	{Names: names{"-0", "--01"}},
@@ -1275,7 +1975,7 @@ var options7 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options8 = []Option{
+var options12 = []Option{
 	{Names: names{"-d", "-D", "--decode"}},
 	{Names: names{"--base64"}},
 	{Names: names{"--base64url"}},
@@ -1292,7 +1992,7 @@ var options8 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options9 = []Option{
+var options13 = []Option{
 	{Names: names{"-a", "--multiple"}},
 	{Names: names{"-s", "--suffix"}, Value: Required},
 	{Names: names{"-z", "--zero"}},
@@ -1300,7 +2000,52 @@ var options9 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options10 = []Option{
+var options14 = []Option{
+	{Names: names{"-a"}},
+	{Names: names{"-b"}},
+	{Names: names{"-c"}},
+	{Names: names{"-e"}},
+	{Names: names{"-f"}},
+	{Names: names{"-h"}},
+	{Names: names{"-i"}},
+	{Names: names{"-k"}},
+	{Names: names{"-l", "--login"}},
+	{Names: names{"-m"}},
+	{Names: names{"-n"}},
+	{Names: names{"-p"}},
+	{Names: names{"-r", "--restricted"}},
+	{Names: names{"-s"}},
+	{Names: names{"-t"}},
+	{Names: names{"-u"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-x"}},
+	{Names: names{"-B"}},
+	{Names: names{"-C"}},
+	{Names: names{"-D", "--dump-strings"}},
+	{Names: names{"-E"}},
+	{Names: names{"-H"}},
+	{Names: names{"-P"}},
+	{Names: names{"-T"}},
+	{Names: names{"-o"}, Value: Required},
+	{Names: names{"-O"}, Value: Required},
+	{Names: names{"+o"}, Value: Required},
+	{Names: names{"+O"}, Value: Required},
+	{Names: names{"+"}},
+	{Names: names{"--debugger"}},
+	{Names: names{"--debug"}},
+	{Names: names{"--dump-po-strings"}},
+	{Names: names{"--help"}},
+	{Names: names{"--init-file", "--rcfile"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--noediting"}},
+	{Names: names{"--noprofile"}},
+	{Names: names{"--norc"}},
+	{Names: names{"--posix"}},
+	{Names: names{"--version"}},
+	{Names: names{"--wordexp"}},
+	{Names: names{"--pretty-print"}},
+}
+
+var options15 = []Option{
 	{Names: names{"-A", "--show-all"}},
 	{Names: names{"--nonprintable-notation"}, Value: Required},
 	{Names: names{"-p", "--plain"}},
@@ -1352,7 +2097,7 @@ var options10 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options11 = []Option{
+var options16 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
@@ -1369,7 +2114,7 @@ var options11 = []Option{
 	{Names: names{"-x"}, Value: Required, Effect: EffRun},
 }
 
-var options12 = []Option{
+var options17 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-i"}},
 	{Names: names{"-m"}},
@@ -1379,7 +2124,7 @@ var options12 = []Option{
 	{Names: names{"-w"}, Value: Required},
 }
 
-var options13 = []Option{
+var options18 = []Option{
 	{Names: names{"--print"}},
 	{Names: names{"--current"}},
 	{Names: names{"--chroot"}, Value: Required},
@@ -1423,7 +2168,7 @@ var options13 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options14 = []Option{
+var options19 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-A", "--show-all"}},
 	{Names: names{"-b", "--number-nonblank"}},
@@ -1439,14 +2184,14 @@ var options14 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options15 = []Option{
+var options20 = []Option{
 	{Names: names{"-L"}},
 	{Names: names{"-P"}},
 	{Names: names{"-e"}},
 	{Names: names{"-@"}},
 }
 
-var options16 = []Option{
+var options21 = []Option{
 	{Names: names{"--dereference"}},
 	{Names: names{"-h", "--no-dereference"}},
 	{Names: names{"-u", "--user"}, Value: Required, Effect: EffPattern},
@@ -1465,7 +2210,7 @@ var options16 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options17 = []Option{
+var options22 = []Option{
 	{Names: names{"-c", "--changes"}},
 	{Names: names{"-f", "--silent", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
@@ -1482,7 +2227,7 @@ var options17 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options18 = []Option{
+var options23 = []Option{
 	{Names: names{"-r"}, Effect: EffPattern},
 	{Names: names{"-w"}, Effect: EffPattern},
 	{Names: names{"-x"}, Effect: EffPattern},
@@ -1504,7 +2249,7 @@ var options18 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options19 = []Option{
+var options24 = []Option{
 	{Names: names{"-c", "--changes"}},
 	{Names: names{"-f", "--silent", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
@@ -1522,7 +2267,7 @@ var options19 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options20 = []Option{
+var options25 = []Option{
 	{Names: names{"-u"}, Value: Required},
 	{Names: names{"-U"}, Value: Required},
 	{Names: names{"-b"}, Value: Required},
@@ -1546,7 +2291,7 @@ var options20 = []Option{
 	{Names: names{"-2"}},
 }
 
-var options21 = []Option{
+var options26 = []Option{
 	{Names: names{"--groups"}, Value: Required},
 	{Names: names{"--userspec"}, Value: Required},
 	{Names: names{"--skip-chdir"}},
@@ -1554,7 +2299,7 @@ var options21 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options22 = []Option{
+var options27 = []Option{
 	{Names: names{"-o", "--other"}},
 	{Names: names{"-f", "--fifo"}},
 	{Names: names{"-r", "--rr"}},
@@ -1573,7 +2318,7 @@ var options22 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options23 = []Option{
+var options28 = []Option{
 	{Names: names{"-r"}},
 	{Names: names{"-s", "--sysv"}},
 	{Names: names{"-a", "--algorithm"}, Value: Required},
@@ -1592,7 +2337,7 @@ var options23 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options24 = []Option{
+var options29 = []Option{
 	{Names: names{"-b", "--print-bytes"}},
 	{Names: names{"-i", "--ignore-initial"}, Value: Required},
 	{Names: names{"-l", "--verbose"}},
@@ -1603,12 +2348,12 @@ var options24 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options25 = []Option{
+var options30 = []Option{
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options26 = []Option{
+var options31 = []Option{
 	{Names: names{"-J", "--json"}},
 	{Names: names{"-c", "--output-width"}, Value: Required},
 	{Names: names{"-d", "--table-noheadings"}},
@@ -1636,7 +2381,7 @@ var options26 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options27 = []Option{
+var options32 = []Option{
 	{Names: names{"-1"}},
 	{Names: names{"-2"}},
 	{Names: names{"-3"}},
@@ -1649,13 +2394,13 @@ var options27 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options28 = []Option{
+var options33 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-v"}},
 	{Names: names{"-V"}},
 }
 
-var options29 = []Option{
+var options34 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -1680,7 +2425,7 @@ var options29 = []Option{
 	{Names: names{"-S"}, Value: Required},
 }
 
-var options30 = []Option{
+var options35 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-r"}},
 	{Names: names{"-D"}},
@@ -1710,7 +2455,7 @@ var options30 = []Option{
 	{Names: names{"-S"}, Value: Required},
 }
 
-var options31 = []Option{
+var options36 = []Option{
 	{Names: names{"-o"}, Value: Required},
 	{Names: names{"-D"}},
 	{Names: names{"-E"}},
@@ -1718,7 +2463,7 @@ var options31 = []Option{
 	{Names: names{"+o"}, Value: Required},
 }
 
-var options32 = []Option{
+var options37 = []Option{
 	{Names: names{"-u"}},
 	{Names: names{"--update"}, Value: Optional},
 	{Names: names{"--debug"}},
@@ -1759,7 +2504,26 @@ var options32 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options33 = []Option{
+var options38 = []Option{
+	{Names: names{"-b"}},
+	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"-d"}},
+	{Names: names{"-e"}},
+	{Names: names{"-f"}},
+	{Names: names{"-i"}},
+	{Names: names{"-l"}},
+	{Names: names{"-m"}},
+	{Names: names{"-n"}},
+	{Names: names{"-q"}},
+	{Names: names{"-s"}, Effect: EffOpaque},
+	{Names: names{"-t"}},
+	{Names: names{"-v"}},
+	{Names: names{"-V"}},
+	{Names: names{"-x"}},
+	{Names: names{"-X"}},
+}
+
+var options39 = []Option{
 	{Names: names{"--suppress-matched"}},
 	{Names: names{"-b", "--suffix-format"}, Value: Required},
 	{Names: names{"-f", "--prefix"}, Value: Required, Effect: EffWrite},
@@ -1771,7 +2535,293 @@ var options33 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options34 = []Option{
+var options40 = []Option{
+	{Names: names{"-d", "--data", "--data-ascii"}, Value: Required},
+	{Names: names{"--data-binary"}, Value: Required},
+	{Names: names{"--data-urlencode"}, Value: Required},
+	{Names: names{"--data-raw"}, Value: Required},
+	{Names: names{"-F", "--form"}, Value: Required},
+	{Names: names{"--form-string"}, Value: Required},
+	{Names: names{"--json"}, Value: Required},
+	{Names: names{"-H", "--header"}, Value: Required},
+	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
+	{Names: names{"-O", "--remote-name"}, Effect: EffWriteHere},
+	{Names: names{"--remote-name-all"}, Effect: EffWriteHere},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-:", "--next"}},
+	{Names: names{"--trace"}, Value: Required, Effect: EffOutput},
+	{Names: names{"--trace-ascii"}, Value: Required, Effect: EffOutput},
+	{Names: names{"--trace-time"}},
+	{Names: names{"--trace-ids"}},
+	{Names: names{"--trace-config"}, Value: Required},
+	{Names: names{"-x", "--proxy"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--preproxy"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-#", "--progress-bar"}},
+	{Names: names{"-1", "--tlsv1"}},
+	{Names: names{"-2", "--sslv2"}},
+	{Names: names{"-3", "--sslv3"}},
+	{Names: names{"-0", "--http1.0"}},
+	{Names: names{"-w", "--write-out"}, Value: Required},
+	{Names: names{"-b", "--cookie"}, Value: Required, Effect: EffRead},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"--url"}, Value: Required, Effect: EffURL},
+	{Names: names{"--url-query"}, Value: Required},
+	{Names: names{"--expand-output"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--expand-url"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--expand-data"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--expand-config"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--expand-header"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--expand-upload-file"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--expand-form"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--variable"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--ipfs-gateway"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--ech"}, Value: Required},
+	{Names: names{"--ca-native"}},
+	{Names: names{"--skip-existing"}},
+	{Names: names{"--ssl-sessions"}, Value: Required, Effect: EffOutput},
+	{Names: names{"--dump-ca-embed"}},
+	{Names: names{"--sigalgs"}, Value: Required},
+	{Names: names{"--keepalive-cnt"}, Value: Required},
+	{Names: names{"--ip-tos"}, Value: Required},
+	{Names: names{"--vlan-priority"}, Value: Required},
+	{Names: names{"--mptcp"}},
+	{Names: names{"--upload-flags"}, Value: Required},
+	{Names: names{"--parallel-max-host"}, Value: Required},
+	{Names: names{"--follow"}},
+	{Names: names{"--knownhosts"}, Value: Required, Effect: EffInput},
+	{Names: names{"--out-null"}},
+	{Names: names{"--location-mode"}, Value: Required},
+	{Names: names{"--http3"}},
+	{Names: names{"--doh-insecure"}},
+	{Names: names{"--haproxy-clientip"}, Value: Required},
+	{Names: names{"--tcp-fastopen"}},
+	{Names: names{"--compressed-ssh"}},
+	{Names: names{"--no-keepalive"}},
+	{Names: names{"--proxy-http2"}},
+	{Names: names{"--proxy-ca-native"}},
+	{Names: names{"--no-location"}},
+	{Names: names{"--no-fail"}},
+	{Names: names{"--no-compressed"}},
+	{Names: names{"--no-silent"}},
+	{Names: names{"--no-insecure"}},
+	{Names: names{"--no-verbose"}},
+	{Names: names{"--abstract-unix-socket"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--alt-svc"}, Value: Required, Effect: EffOutput},
+	{Names: names{"--anyauth"}},
+	{Names: names{"-a", "--append"}},
+	{Names: names{"--aws-sigv4"}, Value: Required},
+	{Names: names{"--basic"}},
+	{Names: names{"--cacert"}, Value: Required, Effect: EffInput},
+	{Names: names{"--capath"}, Value: Required, Effect: EffInput},
+	{Names: names{"--cert-status"}},
+	{Names: names{"--cert-type"}, Value: Required},
+	{Names: names{"-E", "--cert"}, Value: Required, Effect: EffInput},
+	{Names: names{"--ciphers"}, Value: Required},
+	{Names: names{"--compressed"}},
+	{Names: names{"-K", "--config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--connect-timeout"}, Value: Required},
+	{Names: names{"--connect-to"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-C", "--continue-at"}, Value: Required},
+	{Names: names{"-c", "--cookie-jar"}, Value: Required, Effect: EffOutput},
+	{Names: names{"--create-dirs"}},
+	{Names: names{"--create-file-mode"}, Value: Required},
+	{Names: names{"--crlfile"}, Value: Required, Effect: EffInput},
+	{Names: names{"--curves"}, Value: Required},
+	{Names: names{"--delegation"}, Value: Required},
+	{Names: names{"--digest"}},
+	{Names: names{"--disable-eprt"}},
+	{Names: names{"--disable-epsv"}},
+	{Names: names{"-q", "--disable"}},
+	{Names: names{"--disallow-username-in-url"}},
+	{Names: names{"--dns-interface"}, Value: Required},
+	{Names: names{"--dns-ipv4-addr"}, Value: Required},
+	{Names: names{"--dns-ipv6-addr"}, Value: Required},
+	{Names: names{"--dns-servers"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--doh-cert-status"}},
+	{Names: names{"--doh-url"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-D", "--dump-header"}, Value: Required, Effect: EffOutput},
+	{Names: names{"--egd-file"}, Value: Required},
+	{Names: names{"--engine"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--etag-compare"}, Value: Required, Effect: EffInput},
+	{Names: names{"--etag-save"}, Value: Required, Effect: EffOutput},
+	{Names: names{"--expect100-timeout"}, Value: Required},
+	{Names: names{"--fail-early"}},
+	{Names: names{"--fail-with-body"}},
+	{Names: names{"-f", "--fail"}},
+	{Names: names{"--false-start"}},
+	{Names: names{"--form-escape"}},
+	{Names: names{"--ftp-account"}, Value: Required},
+	{Names: names{"--ftp-alternative-to-user"}, Value: Required},
+	{Names: names{"--ftp-create-dirs"}},
+	{Names: names{"--ftp-method"}, Value: Required},
+	{Names: names{"--ftp-pasv"}},
+	{Names: names{"-P", "--ftp-port"}, Value: Required},
+	{Names: names{"--ftp-pret"}},
+	{Names: names{"--ftp-skip-pasv-ip"}},
+	{Names: names{"--ftp-ssl-ccc-mode"}, Value: Required},
+	{Names: names{"--ftp-ssl-ccc"}},
+	{Names: names{"--ftp-ssl-control"}},
+	{Names: names{"-G", "--get"}},
+	{Names: names{"-g", "--globoff"}},
+	{Names: names{"--happy-eyeballs-timeout-ms"}, Value: Required},
+	{Names: names{"--haproxy-protocol"}},
+	{Names: names{"-I", "--head"}},
+	{Names: names{"--hostpubmd5"}, Value: Required},
+	{Names: names{"--hostpubsha256"}, Value: Required},
+	{Names: names{"--hsts"}, Value: Required, Effect: EffOutput},
+	{Names: names{"--http0.9"}},
+	{Names: names{"--http1.1"}},
+	{Names: names{"--http2-prior-knowledge"}},
+	{Names: names{"--http2"}},
+	{Names: names{"--http3-only"}},
+	{Names: names{"--ignore-content-length"}},
+	{Names: names{"-i", "--include"}},
+	{Names: names{"-k", "--insecure"}},
+	{Names: names{"--interface"}, Value: Required},
+	{Names: names{"-4", "--ipv4"}},
+	{Names: names{"-6", "--ipv6"}},
+	{Names: names{"-j", "--junk-session-cookies"}},
+	{Names: names{"--keepalive-time"}, Value: Required},
+	{Names: names{"--key-type"}, Value: Required},
+	{Names: names{"--key"}, Value: Required, Effect: EffInput},
+	{Names: names{"--krb"}, Value: Required},
+	{Names: names{"--libcurl"}, Value: Required, Effect: EffOutput},
+	{Names: names{"--limit-rate"}, Value: Required},
+	{Names: names{"-l", "--list-only"}},
+	{Names: names{"--local-port"}, Value: Required},
+	{Names: names{"--location-trusted"}, Effect: EffUnproven},
+	{Names: names{"-L", "--location"}},
+	{Names: names{"--login-options"}, Value: Required},
+	{Names: names{"--mail-auth"}, Value: Required},
+	{Names: names{"--mail-from"}, Value: Required},
+	{Names: names{"--mail-rcpt-allowfails"}},
+	{Names: names{"--mail-rcpt"}, Value: Required},
+	{Names: names{"-M", "--manual"}},
+	{Names: names{"--max-filesize"}, Value: Required},
+	{Names: names{"--max-redirs"}, Value: Required},
+	{Names: names{"-m", "--max-time"}, Value: Required},
+	{Names: names{"--metalink"}},
+	{Names: names{"--negotiate"}},
+	{Names: names{"--netrc-file"}, Value: Required, Effect: EffRead},
+	{Names: names{"--netrc-optional"}},
+	{Names: names{"-n", "--netrc"}},
+	{Names: names{"--no-alpn"}},
+	{Names: names{"-N", "--no-buffer"}},
+	{Names: names{"--no-clobber"}},
+	{Names: names{"--no-npn"}},
+	{Names: names{"--no-progress-meter"}},
+	{Names: names{"--no-sessionid"}},
+	{Names: names{"--noproxy"}, Value: Required},
+	{Names: names{"--ntlm-wb"}},
+	{Names: names{"--oauth2-bearer"}, Value: Required},
+	{Names: names{"--output-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--parallel-immediate"}},
+	{Names: names{"--parallel-max"}, Value: Required},
+	{Names: names{"-Z", "--parallel"}},
+	{Names: names{"--pass"}, Value: Required},
+	{Names: names{"--path-as-is"}},
+	{Names: names{"--pinnedpubkey"}, Value: Required},
+	{Names: names{"--post301"}},
+	{Names: names{"--post302"}},
+	{Names: names{"--post303"}},
+	{Names: names{"--proto-default"}, Value: Required},
+	{Names: names{"--proto-redir"}, Value: Required},
+	{Names: names{"--proto"}, Value: Required},
+	{Names: names{"--proxy-anyauth"}},
+	{Names: names{"--proxy-basic"}},
+	{Names: names{"--proxy-cacert"}, Value: Required, Effect: EffInput},
+	{Names: names{"--proxy-capath"}, Value: Required},
+	{Names: names{"--proxy-cert-type"}, Value: Required},
+	{Names: names{"--proxy-cert"}, Value: Required, Effect: EffInput},
+	{Names: names{"--proxy-ciphers"}, Value: Required},
+	{Names: names{"--proxy-crlfile"}, Value: Required},
+	{Names: names{"--proxy-digest"}},
+	{Names: names{"--proxy-header"}, Value: Required},
+	{Names: names{"--proxy-insecure"}},
+	{Names: names{"--proxy-key-type"}, Value: Required},
+	{Names: names{"--proxy-key"}, Value: Required, Effect: EffInput},
+	{Names: names{"--proxy-negotiate"}},
+	{Names: names{"--proxy-ntlm"}},
+	{Names: names{"--proxy-pass"}, Value: Required},
+	{Names: names{"--proxy-pinnedpubkey"}, Value: Required},
+	{Names: names{"--proxy-service-name"}, Value: Required},
+	{Names: names{"--proxy-ssl-allow-beast"}},
+	{Names: names{"--proxy-ssl-auto-client-cert"}},
+	{Names: names{"--proxy-tls13-ciphers"}, Value: Required},
+	{Names: names{"--proxy-tlsauthtype"}, Value: Required},
+	{Names: names{"--proxy-tlspassword"}, Value: Required},
+	{Names: names{"--proxy-tlsuser"}, Value: Required},
+	{Names: names{"--proxy-tlsv1"}},
+	{Names: names{"-U", "--proxy-user"}, Value: Required},
+	{Names: names{"--proxy1.0"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-p", "--proxytunnel"}},
+	{Names: names{"--pubkey"}, Value: Required, Effect: EffInput},
+	{Names: names{"-Q", "--quote"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--random-file"}, Value: Required},
+	{Names: names{"-r", "--range"}, Value: Required},
+	{Names: names{"--rate"}, Value: Required},
+	{Names: names{"--raw"}},
+	{Names: names{"-e", "--referer"}, Value: Required},
+	{Names: names{"-J", "--remote-header-name"}},
+	{Names: names{"-R", "--remote-time"}},
+	{Names: names{"--remove-on-error"}},
+	{Names: names{"--request-target"}, Value: Required},
+	{Names: names{"-X", "--request"}, Value: Required},
+	{Names: names{"--resolve"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--retry-all-errors"}},
+	{Names: names{"--retry-connrefused"}},
+	{Names: names{"--retry-delay"}, Value: Required},
+	{Names: names{"--retry-max-time"}, Value: Required},
+	{Names: names{"--retry"}, Value: Required},
+	{Names: names{"--sasl-authzid"}, Value: Required},
+	{Names: names{"--sasl-ir"}},
+	{Names: names{"--service-name"}, Value: Required},
+	{Names: names{"-S", "--show-error"}},
+	{Names: names{"-s", "--silent"}},
+	{Names: names{"--socks4"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--socks4a"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--socks5-basic"}},
+	{Names: names{"--socks5-gssapi-nec"}},
+	{Names: names{"--socks5-gssapi-service"}, Value: Required},
+	{Names: names{"--socks5-gssapi"}},
+	{Names: names{"--socks5-hostname"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--socks5"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-Y", "--speed-limit"}, Value: Required},
+	{Names: names{"-y", "--speed-time"}, Value: Required},
+	{Names: names{"--ssl-allow-beast"}},
+	{Names: names{"--ssl-auto-client-cert"}},
+	{Names: names{"--ssl-no-revoke"}},
+	{Names: names{"--ssl-reqd"}},
+	{Names: names{"--ssl-revoke-best-effort"}},
+	{Names: names{"--ssl"}},
+	{Names: names{"--stderr"}, Value: Required, Effect: EffOutput},
+	{Names: names{"--styled-output"}},
+	{Names: names{"--suppress-connect-headers"}},
+	{Names: names{"--tcp-nodelay"}},
+	{Names: names{"-t", "--telnet-option"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--tftp-blksize"}, Value: Required},
+	{Names: names{"--tftp-no-options"}},
+	{Names: names{"-z", "--time-cond"}, Value: Required},
+	{Names: names{"--tls-max"}, Value: Required},
+	{Names: names{"--tls13-ciphers"}, Value: Required},
+	{Names: names{"--tlsauthtype"}, Value: Required},
+	{Names: names{"--tlspassword"}, Value: Required},
+	{Names: names{"--tlsuser"}, Value: Required},
+	{Names: names{"--tlsv1.0"}},
+	{Names: names{"--tlsv1.1"}},
+	{Names: names{"--tlsv1.2"}},
+	{Names: names{"--tlsv1.3"}},
+	{Names: names{"--tr-encoding"}},
+	{Names: names{"--unix-socket"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-T", "--upload-file"}, Value: Required, Effect: EffSend},
+	{Names: names{"-B", "--use-ascii"}},
+	{Names: names{"-A", "--user-agent"}, Value: Required},
+	{Names: names{"-u", "--user"}, Value: Required},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"--xattr"}},
+}
+
+var options41 = []Option{
 	{Names: names{"-b", "--bytes"}, Value: Required},
 	{Names: names{"-c", "--characters"}, Value: Required},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -1785,7 +2835,7 @@ var options34 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options35 = []Option{
+var options42 = []Option{
 	{Names: names{"-j"}},
 	{Names: names{"-v"}, Value: Required},
 	{Names: names{"-n"}},
@@ -1803,7 +2853,7 @@ var options35 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options36 = []Option{
+var options43 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-f"}},
@@ -1821,7 +2871,592 @@ var options36 = []Option{
 	{Names: names{"+"}},
 }
 
-var options37 = []Option{
+var options44 = []Option{
+	{Names: names{"-A", "--allow-all"}},
+	{Names: names{"-R", "--allow-read"}, Value: Optional},
+	{Names: names{"-W", "--allow-write"}, Value: Optional},
+	{Names: names{"-N", "--allow-net"}, Value: Optional},
+	{Names: names{"-E", "--allow-env"}, Value: Optional},
+	{Names: names{"-S", "--allow-sys"}, Value: Optional},
+	{Names: names{"--allow-run"}, Value: Optional},
+	{Names: names{"--allow-ffi"}, Value: Optional},
+	{Names: names{"-I", "--allow-import"}, Value: Optional},
+	{Names: names{"--allow-hrtime"}},
+	{Names: names{"--deny-read"}, Value: Optional},
+	{Names: names{"--deny-write"}, Value: Optional},
+	{Names: names{"--deny-net"}, Value: Optional},
+	{Names: names{"--deny-env"}, Value: Optional},
+	{Names: names{"--deny-sys"}, Value: Optional},
+	{Names: names{"--deny-run"}, Value: Optional},
+	{Names: names{"--deny-ffi"}, Value: Optional},
+	{Names: names{"--no-prompt"}},
+	{Names: names{"--cached-only"}},
+	{Names: names{"--cert"}, Value: Required},
+	{Names: names{"--check"}, Value: Optional},
+	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--conditions"}, Value: Required},
+	{Names: names{"--env-file"}, Value: Optional, Effect: EffProgram},
+	{Names: names{"--ext"}, Value: Required},
+	{Names: names{"--frozen"}, Value: Optional},
+	{Names: names{"--import-map"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--inspect"}, Value: Optional},
+	{Names: names{"--inspect-brk"}, Value: Optional},
+	{Names: names{"--inspect-wait"}, Value: Optional},
+	{Names: names{"--location"}, Value: Required},
+	{Names: names{"--lock"}, Value: Optional, Effect: EffInput},
+	{Names: names{"--no-check"}, Value: Optional},
+	{Names: names{"--no-clear-screen"}},
+	{Names: names{"--no-code-cache"}},
+	{Names: names{"--no-config"}},
+	{Names: names{"--no-lock"}},
+	{Names: names{"--no-npm"}},
+	{Names: names{"--no-remote"}},
+	{Names: names{"--node-modules-dir"}, Value: Optional},
+	{Names: names{"-P", "--permission-set"}, Value: Optional},
+	{Names: names{"--preload"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--require"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-r", "--reload"}, Value: Optional},
+	{Names: names{"--seed"}, Value: Required},
+	{Names: names{"--v8-flags"}, Value: Optional, Effect: EffUnproven},
+	{Names: names{"--vendor"}, Value: Optional},
+	{Names: names{"--watch"}, Value: Optional},
+	{Names: names{"--watch-exclude"}, Value: Required},
+	{Names: names{"--watch-hmr"}, Value: Optional},
+	{Names: names{"--allow-scripts"}, Value: Optional},
+	{Names: names{"-L", "--log-level"}, Value: Required},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-h", "--help"}, Value: Optional},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"--unstable"}},
+	{Names: names{"--coverage"}, Value: Optional},
+}
+
+var options45 = []Option{
+	{Names: names{"--filter"}, Value: Required},
+	{Names: names{"--json"}},
+	{Names: names{"--no-run"}},
+	{Names: names{"-A", "--allow-all"}},
+	{Names: names{"-R", "--allow-read"}, Value: Optional},
+	{Names: names{"-W", "--allow-write"}, Value: Optional},
+	{Names: names{"-N", "--allow-net"}, Value: Optional},
+	{Names: names{"-E", "--allow-env"}, Value: Optional},
+	{Names: names{"-S", "--allow-sys"}, Value: Optional},
+	{Names: names{"--allow-run"}, Value: Optional},
+	{Names: names{"--allow-ffi"}, Value: Optional},
+	{Names: names{"-I", "--allow-import"}, Value: Optional},
+	{Names: names{"--allow-hrtime"}},
+	{Names: names{"--deny-read"}, Value: Optional},
+	{Names: names{"--deny-write"}, Value: Optional},
+	{Names: names{"--deny-net"}, Value: Optional},
+	{Names: names{"--deny-env"}, Value: Optional},
+	{Names: names{"--deny-sys"}, Value: Optional},
+	{Names: names{"--deny-run"}, Value: Optional},
+	{Names: names{"--deny-ffi"}, Value: Optional},
+	{Names: names{"--no-prompt"}},
+	{Names: names{"--cached-only"}},
+	{Names: names{"--cert"}, Value: Required},
+	{Names: names{"--check"}, Value: Optional},
+	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--conditions"}, Value: Required},
+	{Names: names{"--env-file"}, Value: Optional, Effect: EffProgram},
+	{Names: names{"--ext"}, Value: Required},
+	{Names: names{"--frozen"}, Value: Optional},
+	{Names: names{"--import-map"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--inspect"}, Value: Optional},
+	{Names: names{"--inspect-brk"}, Value: Optional},
+	{Names: names{"--inspect-wait"}, Value: Optional},
+	{Names: names{"--location"}, Value: Required},
+	{Names: names{"--lock"}, Value: Optional, Effect: EffInput},
+	{Names: names{"--no-check"}, Value: Optional},
+	{Names: names{"--no-clear-screen"}},
+	{Names: names{"--no-code-cache"}},
+	{Names: names{"--no-config"}},
+	{Names: names{"--no-lock"}},
+	{Names: names{"--no-npm"}},
+	{Names: names{"--no-remote"}},
+	{Names: names{"--node-modules-dir"}, Value: Optional},
+	{Names: names{"-P", "--permission-set"}, Value: Optional},
+	{Names: names{"--preload"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--require"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-r", "--reload"}, Value: Optional},
+	{Names: names{"--seed"}, Value: Required},
+	{Names: names{"--v8-flags"}, Value: Optional, Effect: EffUnproven},
+	{Names: names{"--vendor"}, Value: Optional},
+	{Names: names{"--watch"}, Value: Optional},
+	{Names: names{"--watch-exclude"}, Value: Required},
+	{Names: names{"--watch-hmr"}, Value: Optional},
+	{Names: names{"--allow-scripts"}, Value: Optional},
+	{Names: names{"-L", "--log-level"}, Value: Required},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-h", "--help"}, Value: Optional},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"--unstable"}},
+	{Names: names{"--coverage"}, Value: Optional},
+}
+
+var options46 = []Option{
+	{Names: names{"--all"}},
+	{Names: names{"--doc"}},
+	{Names: names{"--doc-only"}},
+	{Names: names{"--json"}},
+	{Names: names{"--html"}},
+	{Names: names{"--lint"}},
+	{Names: names{"--filter"}, Value: Required},
+	{Names: names{"--name"}, Value: Required},
+	{Names: names{"--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--private"}},
+	{Names: names{"-A", "--allow-all"}},
+	{Names: names{"-R", "--allow-read"}, Value: Optional},
+	{Names: names{"-W", "--allow-write"}, Value: Optional},
+	{Names: names{"-N", "--allow-net"}, Value: Optional},
+	{Names: names{"-E", "--allow-env"}, Value: Optional},
+	{Names: names{"-S", "--allow-sys"}, Value: Optional},
+	{Names: names{"--allow-run"}, Value: Optional},
+	{Names: names{"--allow-ffi"}, Value: Optional},
+	{Names: names{"-I", "--allow-import"}, Value: Optional},
+	{Names: names{"--allow-hrtime"}},
+	{Names: names{"--deny-read"}, Value: Optional},
+	{Names: names{"--deny-write"}, Value: Optional},
+	{Names: names{"--deny-net"}, Value: Optional},
+	{Names: names{"--deny-env"}, Value: Optional},
+	{Names: names{"--deny-sys"}, Value: Optional},
+	{Names: names{"--deny-run"}, Value: Optional},
+	{Names: names{"--deny-ffi"}, Value: Optional},
+	{Names: names{"--no-prompt"}},
+	{Names: names{"--cached-only"}},
+	{Names: names{"--cert"}, Value: Required},
+	{Names: names{"--check"}, Value: Optional},
+	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--conditions"}, Value: Required},
+	{Names: names{"--env-file"}, Value: Optional, Effect: EffProgram},
+	{Names: names{"--ext"}, Value: Required},
+	{Names: names{"--frozen"}, Value: Optional},
+	{Names: names{"--import-map"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--inspect"}, Value: Optional},
+	{Names: names{"--inspect-brk"}, Value: Optional},
+	{Names: names{"--inspect-wait"}, Value: Optional},
+	{Names: names{"--location"}, Value: Required},
+	{Names: names{"--lock"}, Value: Optional, Effect: EffInput},
+	{Names: names{"--no-check"}, Value: Optional},
+	{Names: names{"--no-clear-screen"}},
+	{Names: names{"--no-code-cache"}},
+	{Names: names{"--no-config"}},
+	{Names: names{"--no-lock"}},
+	{Names: names{"--no-npm"}},
+	{Names: names{"--no-remote"}},
+	{Names: names{"--node-modules-dir"}, Value: Optional},
+	{Names: names{"-P", "--permission-set"}, Value: Optional},
+	{Names: names{"--preload"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--require"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-r", "--reload"}, Value: Optional},
+	{Names: names{"--seed"}, Value: Required},
+	{Names: names{"--v8-flags"}, Value: Optional, Effect: EffUnproven},
+	{Names: names{"--vendor"}, Value: Optional},
+	{Names: names{"--watch"}, Value: Optional},
+	{Names: names{"--watch-exclude"}, Value: Required},
+	{Names: names{"--watch-hmr"}, Value: Optional},
+	{Names: names{"--allow-scripts"}, Value: Optional},
+	{Names: names{"-L", "--log-level"}, Value: Required},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-h", "--help"}, Value: Optional},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"--unstable"}},
+	{Names: names{"--coverage"}, Value: Optional},
+}
+
+var options47 = []Option{
+	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--target"}, Value: Required},
+	{Names: names{"--include"}, Value: Required},
+	{Names: names{"--icon"}, Value: Required, Effect: EffRead},
+	{Names: names{"--no-terminal"}},
+	{Names: names{"-A", "--allow-all"}},
+	{Names: names{"-R", "--allow-read"}, Value: Optional},
+	{Names: names{"-W", "--allow-write"}, Value: Optional},
+	{Names: names{"-N", "--allow-net"}, Value: Optional},
+	{Names: names{"-E", "--allow-env"}, Value: Optional},
+	{Names: names{"-S", "--allow-sys"}, Value: Optional},
+	{Names: names{"--allow-run"}, Value: Optional},
+	{Names: names{"--allow-ffi"}, Value: Optional},
+	{Names: names{"-I", "--allow-import"}, Value: Optional},
+	{Names: names{"--allow-hrtime"}},
+	{Names: names{"--deny-read"}, Value: Optional},
+	{Names: names{"--deny-write"}, Value: Optional},
+	{Names: names{"--deny-net"}, Value: Optional},
+	{Names: names{"--deny-env"}, Value: Optional},
+	{Names: names{"--deny-sys"}, Value: Optional},
+	{Names: names{"--deny-run"}, Value: Optional},
+	{Names: names{"--deny-ffi"}, Value: Optional},
+	{Names: names{"--no-prompt"}},
+	{Names: names{"--cached-only"}},
+	{Names: names{"--cert"}, Value: Required},
+	{Names: names{"--check"}, Value: Optional},
+	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--conditions"}, Value: Required},
+	{Names: names{"--env-file"}, Value: Optional, Effect: EffProgram},
+	{Names: names{"--ext"}, Value: Required},
+	{Names: names{"--frozen"}, Value: Optional},
+	{Names: names{"--import-map"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--inspect"}, Value: Optional},
+	{Names: names{"--inspect-brk"}, Value: Optional},
+	{Names: names{"--inspect-wait"}, Value: Optional},
+	{Names: names{"--location"}, Value: Required},
+	{Names: names{"--lock"}, Value: Optional, Effect: EffInput},
+	{Names: names{"--no-check"}, Value: Optional},
+	{Names: names{"--no-clear-screen"}},
+	{Names: names{"--no-code-cache"}},
+	{Names: names{"--no-config"}},
+	{Names: names{"--no-lock"}},
+	{Names: names{"--no-npm"}},
+	{Names: names{"--no-remote"}},
+	{Names: names{"--node-modules-dir"}, Value: Optional},
+	{Names: names{"-P", "--permission-set"}, Value: Optional},
+	{Names: names{"--preload"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--require"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-r", "--reload"}, Value: Optional},
+	{Names: names{"--seed"}, Value: Required},
+	{Names: names{"--v8-flags"}, Value: Optional, Effect: EffUnproven},
+	{Names: names{"--vendor"}, Value: Optional},
+	{Names: names{"--watch"}, Value: Optional},
+	{Names: names{"--watch-exclude"}, Value: Required},
+	{Names: names{"--watch-hmr"}, Value: Optional},
+	{Names: names{"--allow-scripts"}, Value: Optional},
+	{Names: names{"-L", "--log-level"}, Value: Required},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-h", "--help"}, Value: Optional},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"--unstable"}},
+	{Names: names{"--coverage"}, Value: Optional},
+}
+
+var options48 = []Option{
+	{Names: names{"-p", "--print"}},
+	{Names: names{"--ext"}, Value: Required},
+	{Names: names{"-A", "--allow-all"}},
+	{Names: names{"-R", "--allow-read"}, Value: Optional},
+	{Names: names{"-W", "--allow-write"}, Value: Optional},
+	{Names: names{"-N", "--allow-net"}, Value: Optional},
+	{Names: names{"-E", "--allow-env"}, Value: Optional},
+	{Names: names{"-S", "--allow-sys"}, Value: Optional},
+	{Names: names{"--allow-run"}, Value: Optional},
+	{Names: names{"--allow-ffi"}, Value: Optional},
+	{Names: names{"-I", "--allow-import"}, Value: Optional},
+	{Names: names{"--allow-hrtime"}},
+	{Names: names{"--deny-read"}, Value: Optional},
+	{Names: names{"--deny-write"}, Value: Optional},
+	{Names: names{"--deny-net"}, Value: Optional},
+	{Names: names{"--deny-env"}, Value: Optional},
+	{Names: names{"--deny-sys"}, Value: Optional},
+	{Names: names{"--deny-run"}, Value: Optional},
+	{Names: names{"--deny-ffi"}, Value: Optional},
+	{Names: names{"--no-prompt"}},
+	{Names: names{"--cached-only"}},
+	{Names: names{"--cert"}, Value: Required},
+	{Names: names{"--check"}, Value: Optional},
+	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--conditions"}, Value: Required},
+	{Names: names{"--env-file"}, Value: Optional, Effect: EffProgram},
+	{Names: names{"--frozen"}, Value: Optional},
+	{Names: names{"--import-map"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--inspect"}, Value: Optional},
+	{Names: names{"--inspect-brk"}, Value: Optional},
+	{Names: names{"--inspect-wait"}, Value: Optional},
+	{Names: names{"--location"}, Value: Required},
+	{Names: names{"--lock"}, Value: Optional, Effect: EffInput},
+	{Names: names{"--no-check"}, Value: Optional},
+	{Names: names{"--no-clear-screen"}},
+	{Names: names{"--no-code-cache"}},
+	{Names: names{"--no-config"}},
+	{Names: names{"--no-lock"}},
+	{Names: names{"--no-npm"}},
+	{Names: names{"--no-remote"}},
+	{Names: names{"--node-modules-dir"}, Value: Optional},
+	{Names: names{"-P", "--permission-set"}, Value: Optional},
+	{Names: names{"--preload"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--require"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-r", "--reload"}, Value: Optional},
+	{Names: names{"--seed"}, Value: Required},
+	{Names: names{"--v8-flags"}, Value: Optional, Effect: EffUnproven},
+	{Names: names{"--vendor"}, Value: Optional},
+	{Names: names{"--watch"}, Value: Optional},
+	{Names: names{"--watch-exclude"}, Value: Required},
+	{Names: names{"--watch-hmr"}, Value: Optional},
+	{Names: names{"--allow-scripts"}, Value: Optional},
+	{Names: names{"-L", "--log-level"}, Value: Required},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-h", "--help"}, Value: Optional},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"--unstable"}},
+	{Names: names{"--coverage"}, Value: Optional},
+}
+
+var options49 = []Option{
+	{Names: names{"--check"}, Effect: EffReadOnly},
+	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--no-config"}},
+	{Names: names{"--ext"}, Value: Required},
+	{Names: names{"--ignore"}, Value: Required},
+	{Names: names{"--indent-width"}, Value: Required},
+	{Names: names{"--line-width"}, Value: Required},
+	{Names: names{"--no-semicolons"}, Value: Optional},
+	{Names: names{"--prose-wrap"}, Value: Required},
+	{Names: names{"--single-quote"}, Value: Optional},
+	{Names: names{"--use-tabs"}, Value: Optional},
+	{Names: names{"--watch"}, Value: Optional},
+	{Names: names{"-q", "--quiet"}},
+}
+
+var options50 = []Option{
+	{Names: names{"--fix"}, Effect: EffInPlace},
+	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--no-config"}},
+	{Names: names{"--compact"}},
+	{Names: names{"--ext"}, Value: Required},
+	{Names: names{"--ignore"}, Value: Required},
+	{Names: names{"--json"}},
+	{Names: names{"--rules"}},
+	{Names: names{"--rules-exclude"}, Value: Required},
+	{Names: names{"--rules-include"}, Value: Required},
+	{Names: names{"--rules-tags"}, Value: Required},
+	{Names: names{"--watch"}, Value: Optional},
+	{Names: names{"-q", "--quiet"}},
+}
+
+var options51 = []Option{
+	{Names: names{"--eval"}, Value: Required, Effect: EffCode},
+	{Names: names{"--eval-file"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-A", "--allow-all"}},
+	{Names: names{"-R", "--allow-read"}, Value: Optional},
+	{Names: names{"-W", "--allow-write"}, Value: Optional},
+	{Names: names{"-N", "--allow-net"}, Value: Optional},
+	{Names: names{"-E", "--allow-env"}, Value: Optional},
+	{Names: names{"-S", "--allow-sys"}, Value: Optional},
+	{Names: names{"--allow-run"}, Value: Optional},
+	{Names: names{"--allow-ffi"}, Value: Optional},
+	{Names: names{"-I", "--allow-import"}, Value: Optional},
+	{Names: names{"--allow-hrtime"}},
+	{Names: names{"--deny-read"}, Value: Optional},
+	{Names: names{"--deny-write"}, Value: Optional},
+	{Names: names{"--deny-net"}, Value: Optional},
+	{Names: names{"--deny-env"}, Value: Optional},
+	{Names: names{"--deny-sys"}, Value: Optional},
+	{Names: names{"--deny-run"}, Value: Optional},
+	{Names: names{"--deny-ffi"}, Value: Optional},
+	{Names: names{"--no-prompt"}},
+	{Names: names{"--cached-only"}},
+	{Names: names{"--cert"}, Value: Required},
+	{Names: names{"--check"}, Value: Optional},
+	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--conditions"}, Value: Required},
+	{Names: names{"--env-file"}, Value: Optional, Effect: EffProgram},
+	{Names: names{"--ext"}, Value: Required},
+	{Names: names{"--frozen"}, Value: Optional},
+	{Names: names{"--import-map"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--inspect"}, Value: Optional},
+	{Names: names{"--inspect-brk"}, Value: Optional},
+	{Names: names{"--inspect-wait"}, Value: Optional},
+	{Names: names{"--location"}, Value: Required},
+	{Names: names{"--lock"}, Value: Optional, Effect: EffInput},
+	{Names: names{"--no-check"}, Value: Optional},
+	{Names: names{"--no-clear-screen"}},
+	{Names: names{"--no-code-cache"}},
+	{Names: names{"--no-config"}},
+	{Names: names{"--no-lock"}},
+	{Names: names{"--no-npm"}},
+	{Names: names{"--no-remote"}},
+	{Names: names{"--node-modules-dir"}, Value: Optional},
+	{Names: names{"-P", "--permission-set"}, Value: Optional},
+	{Names: names{"--preload"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--require"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-r", "--reload"}, Value: Optional},
+	{Names: names{"--seed"}, Value: Required},
+	{Names: names{"--v8-flags"}, Value: Optional, Effect: EffUnproven},
+	{Names: names{"--vendor"}, Value: Optional},
+	{Names: names{"--watch"}, Value: Optional},
+	{Names: names{"--watch-exclude"}, Value: Required},
+	{Names: names{"--watch-hmr"}, Value: Optional},
+	{Names: names{"--allow-scripts"}, Value: Optional},
+	{Names: names{"-L", "--log-level"}, Value: Required},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-h", "--help"}, Value: Optional},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"--unstable"}},
+	{Names: names{"--coverage"}, Value: Optional},
+}
+
+var options52 = []Option{
+	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
+	{Names: names{"-r", "--recursive"}},
+	{Names: names{"-f", "--filter"}, Value: Required},
+	{Names: names{"--eval"}, Value: Required, Effect: EffRun},
+	{Names: names{"-A", "--allow-all"}},
+	{Names: names{"-R", "--allow-read"}, Value: Optional},
+	{Names: names{"-W", "--allow-write"}, Value: Optional},
+	{Names: names{"-N", "--allow-net"}, Value: Optional},
+	{Names: names{"-E", "--allow-env"}, Value: Optional},
+	{Names: names{"-S", "--allow-sys"}, Value: Optional},
+	{Names: names{"--allow-run"}, Value: Optional},
+	{Names: names{"--allow-ffi"}, Value: Optional},
+	{Names: names{"-I", "--allow-import"}, Value: Optional},
+	{Names: names{"--allow-hrtime"}},
+	{Names: names{"--deny-read"}, Value: Optional},
+	{Names: names{"--deny-write"}, Value: Optional},
+	{Names: names{"--deny-net"}, Value: Optional},
+	{Names: names{"--deny-env"}, Value: Optional},
+	{Names: names{"--deny-sys"}, Value: Optional},
+	{Names: names{"--deny-run"}, Value: Optional},
+	{Names: names{"--deny-ffi"}, Value: Optional},
+	{Names: names{"--no-prompt"}},
+	{Names: names{"--cached-only"}},
+	{Names: names{"--cert"}, Value: Required},
+	{Names: names{"--check"}, Value: Optional},
+	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--conditions"}, Value: Required},
+	{Names: names{"--env-file"}, Value: Optional, Effect: EffProgram},
+	{Names: names{"--ext"}, Value: Required},
+	{Names: names{"--frozen"}, Value: Optional},
+	{Names: names{"--import-map"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--inspect"}, Value: Optional},
+	{Names: names{"--inspect-brk"}, Value: Optional},
+	{Names: names{"--inspect-wait"}, Value: Optional},
+	{Names: names{"--location"}, Value: Required},
+	{Names: names{"--lock"}, Value: Optional, Effect: EffInput},
+	{Names: names{"--no-check"}, Value: Optional},
+	{Names: names{"--no-clear-screen"}},
+	{Names: names{"--no-code-cache"}},
+	{Names: names{"--no-config"}},
+	{Names: names{"--no-lock"}},
+	{Names: names{"--no-npm"}},
+	{Names: names{"--no-remote"}},
+	{Names: names{"--node-modules-dir"}, Value: Optional},
+	{Names: names{"-P", "--permission-set"}, Value: Optional},
+	{Names: names{"--preload"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--require"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--reload"}, Value: Optional},
+	{Names: names{"--seed"}, Value: Required},
+	{Names: names{"--v8-flags"}, Value: Optional, Effect: EffUnproven},
+	{Names: names{"--vendor"}, Value: Optional},
+	{Names: names{"--watch"}, Value: Optional},
+	{Names: names{"--watch-exclude"}, Value: Required},
+	{Names: names{"--watch-hmr"}, Value: Optional},
+	{Names: names{"--allow-scripts"}, Value: Optional},
+	{Names: names{"-L", "--log-level"}, Value: Required},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-h", "--help"}, Value: Optional},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"--unstable"}},
+	{Names: names{"--coverage"}, Value: Optional},
+}
+
+var options53 = []Option{
+	{Names: names{"--coverage"}, Value: Optional, Effect: EffWrite},
+	{Names: names{"--filter"}, Value: Required},
+	{Names: names{"--junit-path"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--doc"}},
+	{Names: names{"--no-run"}},
+	{Names: names{"--fail-fast"}, Value: Optional},
+	{Names: names{"--parallel"}},
+	{Names: names{"--shuffle"}, Value: Optional},
+	{Names: names{"--reporter"}, Value: Required},
+	{Names: names{"--trace-leaks"}},
+	{Names: names{"--clean"}},
+	{Names: names{"--permit-no-files"}},
+	{Names: names{"-A", "--allow-all"}},
+	{Names: names{"-R", "--allow-read"}, Value: Optional},
+	{Names: names{"-W", "--allow-write"}, Value: Optional},
+	{Names: names{"-N", "--allow-net"}, Value: Optional},
+	{Names: names{"-E", "--allow-env"}, Value: Optional},
+	{Names: names{"-S", "--allow-sys"}, Value: Optional},
+	{Names: names{"--allow-run"}, Value: Optional},
+	{Names: names{"--allow-ffi"}, Value: Optional},
+	{Names: names{"-I", "--allow-import"}, Value: Optional},
+	{Names: names{"--allow-hrtime"}},
+	{Names: names{"--deny-read"}, Value: Optional},
+	{Names: names{"--deny-write"}, Value: Optional},
+	{Names: names{"--deny-net"}, Value: Optional},
+	{Names: names{"--deny-env"}, Value: Optional},
+	{Names: names{"--deny-sys"}, Value: Optional},
+	{Names: names{"--deny-run"}, Value: Optional},
+	{Names: names{"--deny-ffi"}, Value: Optional},
+	{Names: names{"--no-prompt"}},
+	{Names: names{"--cached-only"}},
+	{Names: names{"--cert"}, Value: Required},
+	{Names: names{"--check"}, Value: Optional},
+	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--conditions"}, Value: Required},
+	{Names: names{"--env-file"}, Value: Optional, Effect: EffProgram},
+	{Names: names{"--ext"}, Value: Required},
+	{Names: names{"--frozen"}, Value: Optional},
+	{Names: names{"--import-map"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--inspect"}, Value: Optional},
+	{Names: names{"--inspect-brk"}, Value: Optional},
+	{Names: names{"--inspect-wait"}, Value: Optional},
+	{Names: names{"--location"}, Value: Required},
+	{Names: names{"--lock"}, Value: Optional, Effect: EffInput},
+	{Names: names{"--no-check"}, Value: Optional},
+	{Names: names{"--no-clear-screen"}},
+	{Names: names{"--no-code-cache"}},
+	{Names: names{"--no-config"}},
+	{Names: names{"--no-lock"}},
+	{Names: names{"--no-npm"}},
+	{Names: names{"--no-remote"}},
+	{Names: names{"--node-modules-dir"}, Value: Optional},
+	{Names: names{"-P", "--permission-set"}, Value: Optional},
+	{Names: names{"--preload"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--require"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-r", "--reload"}, Value: Optional},
+	{Names: names{"--seed"}, Value: Required},
+	{Names: names{"--v8-flags"}, Value: Optional, Effect: EffUnproven},
+	{Names: names{"--vendor"}, Value: Optional},
+	{Names: names{"--watch"}, Value: Optional},
+	{Names: names{"--watch-exclude"}, Value: Required},
+	{Names: names{"--watch-hmr"}, Value: Optional},
+	{Names: names{"--allow-scripts"}, Value: Optional},
+	{Names: names{"-L", "--log-level"}, Value: Required},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-h", "--help"}, Value: Optional},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"--unstable"}},
+}
+
+var subs54 = []Program{
+	{Name: "add", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options44},
+	{Name: "approve-scripts", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options44},
+	{Name: "bench", Style: Exact, Path: names{"bench"}, Options: options45},
+	{Name: "bundle", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options47, Ends: true},
+	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options44},
+	{Name: "check", Style: Exact, Path: names{"check"}, Options: options46},
+	{Name: "clean", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options44},
+	{Name: "compile", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options47, Ends: true},
+	{Name: "completions", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options44},
+	{Name: "coverage", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options44},
+	{Name: "create", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options44},
+	{Name: "doc", Style: Exact, Path: names{"check"}, Options: options46},
+	{Name: "eval", Style: Exact, Operands: Code, Path: names{"eval"}, Options: options48},
+	{Name: "fmt", Style: Exact, Operands: Outputs, Path: names{"fmt"}, Options: options49},
+	{Name: "info", Style: Exact, Path: names{"check"}, Options: options46},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options44},
+	{Name: "install", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options44},
+	{Name: "jupyter", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options44},
+	{Name: "lint", Style: Exact, Operands: Reads, Path: names{"lint"}, Options: options50},
+	{Name: "lsp", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options44},
+	{Name: "outdated", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options44},
+	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options44},
+	{Name: "remove", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options44},
+	{Name: "repl", Style: Exact, Path: names{"repl"}, Options: options51, Stdin: true},
+	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Options: options44, Ends: true},
+	{Name: "serve", Style: Exact, Operands: Script, Path: names{"serve"}, Options: options44, Ends: true},
+	{Name: "task", Style: Exact, Path: names{"task"}, Options: options52, Ends: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options53},
+	{Name: "types", Style: Exact, Path: names{"check"}, Options: options46},
+	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options44},
+	{Name: "update", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options44},
+	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options44},
+	{Name: "vendor", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options44},
+	{Name: "x", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options44},
+}
+
+var options55 = []Option{
 	{Names: names{"--sync"}},
 	{Names: names{"-g"}},
 	{Names: names{"-I"}},
@@ -1844,7 +3479,7 @@ var options37 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options38 = []Option{
+var options56 = []Option{
 	{Names: names{"--normal"}},
 	{Names: names{"-q", "--brief"}},
 	{Names: names{"-s", "--report-identical-files"}},
@@ -1908,7 +3543,7 @@ var options38 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options39 = []Option{
+var options57 = []Option{
 	{Names: names{"-X"}},
 	{Names: names{"-A", "--show-all"}},
 	{Names: names{"-e", "--ed"}},
@@ -1927,7 +3562,7 @@ var options39 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options40 = []Option{
+var options58 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
 	{Names: names{"-C"}},
@@ -1959,7 +3594,28 @@ var options40 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options41 = []Option{
+var options59 = []Option{
+	{Names: names{"-b"}, Value: Required},
+	{Names: names{"-c"}, Value: Required},
+	{Names: names{"-f"}, Value: Required, Effect: EffRead},
+	{Names: names{"-k"}, Value: Required, Effect: EffInput},
+	{Names: names{"-m"}},
+	{Names: names{"-p"}, Value: Required},
+	{Names: names{"-q"}, Value: Required},
+	{Names: names{"-t"}, Value: Required},
+	{Names: names{"-u"}},
+	{Names: names{"-v"}},
+	{Names: names{"-x"}, Value: Required},
+	{Names: names{"-y"}, Value: Required},
+	{Names: names{"-4"}},
+	{Names: names{"-6"}},
+	{Names: names{"-r"}},
+	{Names: names{"-i"}},
+	{Names: names{"-h"}},
+	{Names: names{"+"}},
+}
+
+var options60 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-A", "--almost-all"}},
 	{Names: names{"--author"}},
@@ -2020,7 +3676,7 @@ var options41 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options42 = []Option{
+var options61 = []Option{
 	{Names: names{"-b", "--sh", "--bourne-shell"}},
 	{Names: names{"-c", "--csh", "--c-shell"}},
 	{Names: names{"-p", "--print-database"}},
@@ -2029,11 +3685,11 @@ var options42 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options43 = []Option{
+var options62 = []Option{
 	{Names: names{"--json"}},
 }
 
-var subs44 = []Program{
+var subs63 = []Program{
 	{Name: "allow", Operands: Unread, Path: names{"allow"}},
 	{Name: "block", Operands: Unread, Path: names{"allow"}},
 	{Name: "deny", Operands: Unread, Path: names{"allow"}},
@@ -2048,17 +3704,17 @@ var subs44 = []Program{
 	{Name: "prune", Operands: Unread, Path: names{"allow"}},
 	{Name: "reload", Operands: Unread, Path: names{"allow"}},
 	{Name: "revoke", Operands: Unread, Path: names{"allow"}},
-	{Name: "status", Path: names{"status"}, Options: options43},
+	{Name: "status", Path: names{"status"}, Options: options62},
 	{Name: "version", Path: names{"export"}},
 }
 
-var options45 = []Option{
+var options64 = []Option{
 	{Names: names{"-z", "--zero"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options46 = []Option{
+var options65 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
@@ -2067,13 +3723,13 @@ var options46 = []Option{
 	{Names: names{"+"}},
 }
 
-var options47 = []Option{
+var options66 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-h"}},
 	{Names: names{"-r"}},
 }
 
-var options48 = []Option{
+var options67 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-L"}},
 	{Names: names{"-n"}},
@@ -2082,7 +3738,7 @@ var options48 = []Option{
 	{Names: names{"-a"}, Value: Required},
 }
 
-var options49 = []Option{
+var options68 = []Option{
 	{Names: names{"-n", "--newfile"}},
 	{Names: names{"-o", "--oldfile"}},
 	{Names: names{"-k", "--keepdate"}},
@@ -2103,7 +3759,7 @@ var options49 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options50 = []Option{
+var options69 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}},
@@ -2114,7 +3770,7 @@ var options50 = []Option{
 	{Names: names{"-q"}, Value: Required},
 }
 
-var options51 = []Option{
+var options70 = []Option{
 	{Names: names{"--time"}, Value: Optional},
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--all"}},
@@ -2145,14 +3801,14 @@ var options51 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options52 = []Option{
+var options71 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-L"}},
 	{Names: names{"-R"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
 }
 
-var options53 = []Option{
+var options72 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-d"}},
 	{Names: names{"-n"}},
@@ -2161,7 +3817,7 @@ var options53 = []Option{
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 }
 
-var options54 = []Option{
+var options73 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-c"}},
 	{Names: names{"-d"}},
@@ -2173,7 +3829,7 @@ var options54 = []Option{
 	{Names: names{"-s"}, Value: Required, Effect: EffRun},
 }
 
-var options55 = []Option{
+var options74 = []Option{
 	{Names: names{"-i", "--ignore-environment"}},
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-u", "--unset"}, Value: Required},
@@ -2191,7 +3847,7 @@ var options55 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options56 = []Option{
+var options75 = []Option{
 	{Names: names{"-v", "--variables"}},
 	{Names: names{"-h"}},
 	{Names: names{"-V"}},
@@ -2199,13 +3855,13 @@ var options56 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options57 = []Option{
+var options76 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-l"}},
 	{Names: names{"-a"}, Value: Required},
 }
 
-var options58 = []Option{
+var options77 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-i", "--initial"}},
 	{Names: names{"-t", "--tabs"}, Value: Required},
@@ -2215,7 +3871,7 @@ var options58 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options59 = []Option{
+var options78 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffCode},
 	{Names: names{"-d"}},
@@ -2227,13 +3883,13 @@ var options59 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options60 = []Option{
+var options79 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}},
 }
 
-var options61 = []Option{
+var options80 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-f"}},
 	{Names: names{"--exclude-monotonic"}},
@@ -2241,7 +3897,7 @@ var options61 = []Option{
 	{Names: names{"--date-prog"}, Value: Required, Effect: EffProgram},
 }
 
-var options62 = []Option{
+var options81 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffRun},
 	{Names: names{"-l"}},
 	{Names: names{"-n"}},
@@ -2250,7 +3906,7 @@ var options62 = []Option{
 	{Names: names{"-#"}},
 }
 
-var options63 = []Option{
+var options82 = []Option{
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffExec},
 	{Names: names{"-X", "--exec-batch"}, Value: Required, Effect: EffExec},
 	{Names: names{"-o", "--owner"}, Value: Required},
@@ -2311,7 +3967,137 @@ var options63 = []Option{
 	{Names: names{"--batch-size"}, Value: Required},
 }
 
-var options64 = []Option{
+var options83 = []Option{
+	{Names: names{"-H"}},
+	{Names: names{"-L"}},
+	{Names: names{"-P"}},
+	{Names: names{"-D"}, Value: Required},
+	{Names: names{"-O0"}},
+	{Names: names{"-O1"}},
+	{Names: names{"-O2"}},
+	{Names: names{"-O3"}},
+	{Names: names{"-E"}},
+	{Names: names{"-X"}},
+	{Names: names{"-d", "-depth"}},
+	{Names: names{"-s"}},
+	{Names: names{"-x"}},
+	{Names: names{"-f"}, Value: Required},
+	{Names: names{"-daystart"}},
+	{Names: names{"-follow"}},
+	{Names: names{"-regextype"}, Value: Required},
+	{Names: names{"-warn"}},
+	{Names: names{"-nowarn"}},
+	{Names: names{"-files0-from"}, Value: Required},
+	{Names: names{"-help", "--help"}},
+	{Names: names{"-ignore_readdir_race"}},
+	{Names: names{"-noignore_readdir_race"}},
+	{Names: names{"-maxdepth"}, Value: Required},
+	{Names: names{"-mindepth"}, Value: Required},
+	{Names: names{"-mount"}},
+	{Names: names{"-noleaf"}},
+	{Names: names{"-version", "--version"}},
+	{Names: names{"-xdev"}},
+	{Names: names{"-amin"}, Value: Required},
+	{Names: names{"-anewer"}, Value: Required},
+	{Names: names{"-atime"}, Value: Required},
+	{Names: names{"-cmin"}, Value: Required},
+	{Names: names{"-cnewer"}, Value: Required},
+	{Names: names{"-ctime"}, Value: Required},
+	{Names: names{"-empty"}},
+	{Names: names{"-executable"}},
+	{Names: names{"-false"}},
+	{Names: names{"-fstype"}, Value: Required},
+	{Names: names{"-gid"}, Value: Required},
+	{Names: names{"-group"}, Value: Required},
+	{Names: names{"-ilname"}, Value: Required},
+	{Names: names{"-iname"}, Value: Required},
+	{Names: names{"-inum"}, Value: Required},
+	{Names: names{"-ipath"}, Value: Required},
+	{Names: names{"-iregex"}, Value: Required},
+	{Names: names{"-iwholename"}, Value: Required},
+	{Names: names{"-links"}, Value: Required},
+	{Names: names{"-lname"}, Value: Required},
+	{Names: names{"-mmin"}, Value: Required},
+	{Names: names{"-mtime"}, Value: Required},
+	{Names: names{"-name"}, Value: Required},
+	{Names: names{"-newer"}, Value: Required},
+	{Names: names{"-neweraa"}, Value: Required},
+	{Names: names{"-newerac"}, Value: Required},
+	{Names: names{"-neweram"}, Value: Required},
+	{Names: names{"-newerat"}, Value: Required},
+	{Names: names{"-newerca"}, Value: Required},
+	{Names: names{"-newercc"}, Value: Required},
+	{Names: names{"-newercm"}, Value: Required},
+	{Names: names{"-newerct"}, Value: Required},
+	{Names: names{"-newerma"}, Value: Required},
+	{Names: names{"-newermc"}, Value: Required},
+	{Names: names{"-newermm"}, Value: Required},
+	{Names: names{"-newermt"}, Value: Required},
+	{Names: names{"-newerBt"}, Value: Required},
+	{Names: names{"-nogroup"}},
+	{Names: names{"-nouser"}},
+	{Names: names{"-path"}, Value: Required},
+	{Names: names{"-perm"}, Value: Required},
+	{Names: names{"-readable"}},
+	{Names: names{"-regex"}, Value: Required},
+	{Names: names{"-samefile"}, Value: Required},
+	{Names: names{"-size"}, Value: Required},
+	{Names: names{"-true"}},
+	{Names: names{"-type"}, Value: Required},
+	{Names: names{"-uid"}, Value: Required},
+	{Names: names{"-used"}, Value: Required},
+	{Names: names{"-user"}, Value: Required},
+	{Names: names{"-wholename"}, Value: Required},
+	{Names: names{"-writable"}},
+	{Names: names{"-xtype"}, Value: Required},
+	{Names: names{"-context"}, Value: Required},
+	{Names: names{"-flags"}, Value: Required},
+	{Names: names{"-acl"}},
+	{Names: names{"-delete"}},
+	{Names: names{"-exec"}},
+	{Names: names{"-execdir"}},
+	{Names: names{"-ok"}},
+	{Names: names{"-okdir"}},
+	{Names: names{"-fls"}, Value: Required},
+	{Names: names{"-fprint"}, Value: Required},
+	{Names: names{"-fprint0"}, Value: Required},
+	{Names: names{"-fprintf"}, Value: Pair},
+	{Names: names{"-ls"}},
+	{Names: names{"-print"}},
+	{Names: names{"-print0"}},
+	{Names: names{"-printf"}, Value: Required},
+	{Names: names{"-prune"}},
+	{Names: names{"-quit"}},
+	{Names: names{"-a", "-and"}},
+	{Names: names{"-o", "-or"}},
+	{Names: names{"-not"}},
+	{Names: names{"-Bmin"}, Value: Required},
+	{Names: names{"-Btime"}, Value: Required},
+	{Names: names{"-sparse"}},
+	{Names: names{"-xattr"}},
+	{Names: names{"-xattrname"}, Value: Required},
+}
+
+var options84 = []Option{
+	{Names: names{"-c", "--command"}, Value: Required, Effect: EffOpaque, Pattern: true},
+	{Names: names{"-C", "--init-command"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"-d", "--debug"}, Value: Required},
+	{Names: names{"-o", "--debug-output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-i", "--interactive"}},
+	{Names: names{"--login", "-l"}},
+	{Names: names{"-N", "--no-config"}},
+	{Names: names{"-n", "--no-execute"}},
+	{Names: names{"-p", "--profile"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--profile-startup"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-P", "--private"}},
+	{Names: names{"--print-rusage-self"}},
+	{Names: names{"--print-debug-categories"}},
+	{Names: names{"-v", "--version"}},
+	{Names: names{"-f", "--features"}, Value: Required},
+	{Names: names{"-h", "--help"}},
+}
+
+var options85 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-E", "--conflict-exit-code"}, Value: Required},
 	{Names: names{"-F", "--no-fork"}},
@@ -2326,7 +4112,7 @@ var options64 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options65 = []Option{
+var options86 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-c", "--crown-margin"}},
 	{Names: names{"-p", "--prefix"}, Value: Required},
@@ -2339,7 +4125,7 @@ var options65 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options66 = []Option{
+var options87 = []Option{
 	{Names: names{"-c", "--characters"}},
 	{Names: names{"-#"}},
 	{Names: names{"-b", "--bytes"}},
@@ -2349,7 +4135,23 @@ var options66 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options67 = []Option{
+var options88 = []Option{
+	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"-e"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"-u"}, Value: Required},
+	{Names: names{"-p"}, Value: Required},
+	{Names: names{"-n"}},
+	{Names: names{"-i"}},
+	{Names: names{"-v"}},
+	{Names: names{"-g"}},
+	{Names: names{"-d"}, Value: Optional},
+	{Names: names{"-h"}},
+	{Names: names{"--norc"}},
+	{Names: names{"--rcfile"}, Value: Required, Effect: EffProgram},
+}
+
+var options89 = []Option{
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"-e", "--exact"}},
 	{Names: names{"-i"}},
@@ -2403,14 +4205,4011 @@ var options67 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options68 = []Option{
+var options90 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-v"}, Value: Required},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options69 = []Option{
+var options91 = []Option{
+	{Names: names{"-C"}, Value: Required, Effect: EffDir},
+	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"--config-env"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"--exec-path"}, Value: Optional, Effect: EffOpaque},
+	{Names: names{"--html-path"}},
+	{Names: names{"--man-path"}},
+	{Names: names{"--info-path"}},
+	{Names: names{"-p", "--paginate"}, Effect: EffUnproven},
+	{Names: names{"-P", "--no-pager"}},
+	{Names: names{"--no-replace-objects"}},
+	{Names: names{"--no-lazy-fetch"}},
+	{Names: names{"--no-optional-locks"}},
+	{Names: names{"--no-advice"}},
+	{Names: names{"--bare"}},
+	{Names: names{"--git-dir"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--work-tree"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--namespace"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--super-prefix"}, Value: Required},
+	{Names: names{"--literal-pathspecs"}},
+	{Names: names{"--glob-pathspecs"}},
+	{Names: names{"--noglob-pathspecs"}},
+	{Names: names{"--icase-pathspecs"}},
+	{Names: names{"--list-cmds"}, Value: Required},
+	{Names: names{"--attr-source"}, Value: Required},
+	{Names: names{"-v", "--version"}},
+	{Names: names{"-h", "--help"}},
+}
+
+var options92 = []Option{
+	{Names: names{"-n", "--dry-run"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-f", "--force"}},
+	{Names: names{"--sparse"}},
+	{Names: names{"-i", "--interactive"}},
+	{Names: names{"-p", "--patch"}},
+	{Names: names{"-e", "--edit"}},
+	{Names: names{"-u", "--update"}},
+	{Names: names{"-A", "--all", "--no-ignore-removal"}},
+	{Names: names{"--no-all", "--ignore-removal"}},
+	{Names: names{"-N", "--intent-to-add"}},
+	{Names: names{"--refresh"}},
+	{Names: names{"--ignore-errors"}},
+	{Names: names{"--ignore-missing"}},
+	{Names: names{"--no-warn-embedded-repo"}},
+	{Names: names{"--renormalize"}},
+	{Names: names{"--chmod"}, Value: Required},
+	{Names: names{"--pathspec-from-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--pathspec-file-nul"}},
+}
+
+var options93 = []Option{
+	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
+	{Names: names{"-C"}, Value: Required},
+	{Names: names{"-p"}, Value: Required},
+	{Names: names{"--ignore-space-change"}},
+	{Names: names{"--ignore-whitespace"}},
+	{Names: names{"--whitespace"}, Value: Required},
+	{Names: names{"--directory"}, Value: Required},
+	{Names: names{"--exclude"}, Value: Required},
+	{Names: names{"--include"}, Value: Required},
+	{Names: names{"--reject"}},
+	{Names: names{"--resolvemsg"}, Value: Required},
+	{Names: names{"--quoted-cr"}, Value: Required},
+	{Names: names{"--patch-format"}, Value: Required},
+	{Names: names{"--empty"}, Value: Required},
+	{Names: names{"--show-current-patch"}, Value: Optional},
+	{Names: names{"-s", "--signoff"}},
+	{Names: names{"-k", "--keep"}},
+	{Names: names{"--keep-non-patch"}},
+	{Names: names{"--keep-cr"}},
+	{Names: names{"--no-keep-cr"}},
+	{Names: names{"-c", "--scissors"}},
+	{Names: names{"--no-scissors"}},
+	{Names: names{"-m", "--message-id"}},
+	{Names: names{"--no-message-id"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-u", "--utf8"}},
+	{Names: names{"--no-utf8"}},
+	{Names: names{"-3", "--3way", "--no-3way"}},
+	{Names: names{"--rerere-autoupdate", "--no-rerere-autoupdate"}},
+	{Names: names{"-i", "--interactive"}},
+	{Names: names{"--committer-date-is-author-date"}},
+	{Names: names{"--ignore-date"}},
+	{Names: names{"--skip"}},
+	{Names: names{"--no-gpg-sign"}, Value: Optional},
+	{Names: names{"-r", "--continue", "--resolved"}},
+	{Names: names{"--abort"}},
+	{Names: names{"--quit"}},
+	{Names: names{"--allow-empty"}},
+}
+
+var options94 = []Option{
+	{Names: names{"-b"}},
+	{Names: names{"--root"}},
+	{Names: names{"--show-stats"}},
+	{Names: names{"-L"}, Value: Required},
+	{Names: names{"-l"}},
+	{Names: names{"-t"}},
+	{Names: names{"-S"}, Value: Required, Effect: EffInput},
+	{Names: names{"--reverse"}, Value: Required},
+	{Names: names{"--first-parent"}},
+	{Names: names{"-p", "--porcelain"}},
+	{Names: names{"--line-porcelain"}},
+	{Names: names{"--incremental"}},
+	{Names: names{"--encoding"}, Value: Required},
+	{Names: names{"--contents"}, Value: Required, Effect: EffInput},
+	{Names: names{"--date"}, Value: Required},
+	{Names: names{"--progress"}},
+	{Names: names{"--no-progress"}},
+	{Names: names{"-M"}, Value: Optional},
+	{Names: names{"-C"}, Value: Optional},
+	{Names: names{"--ignore-rev"}, Value: Required},
+	{Names: names{"--ignore-revs-file"}, Value: Required},
+	{Names: names{"--color-lines"}},
+	{Names: names{"--color-by-age"}},
+	{Names: names{"-h"}},
+}
+
+var options95 = []Option{
+	{Names: names{"--stat"}},
+	{Names: names{"--numstat"}},
+	{Names: names{"--summary"}},
+	{Names: names{"--check"}},
+	{Names: names{"--index"}},
+	{Names: names{"--cached"}},
+	{Names: names{"--intent-to-add"}},
+	{Names: names{"-3", "--3way"}},
+	{Names: names{"--build-fake-ancestor"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-R", "--reverse"}},
+	{Names: names{"--reject"}},
+	{Names: names{"-z"}},
+	{Names: names{"-p"}, Value: Required},
+	{Names: names{"-C"}, Value: Required},
+	{Names: names{"--unidiff-zero"}},
+	{Names: names{"--apply"}},
+	{Names: names{"--no-add"}},
+	{Names: names{"--allow-binary-replacement", "--binary"}},
+	{Names: names{"--exclude"}, Value: Required},
+	{Names: names{"--include"}, Value: Required},
+	{Names: names{"--ignore-space-change", "--ignore-whitespace"}},
+	{Names: names{"--whitespace"}, Value: Required},
+	{Names: names{"--inaccurate-eof"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--recount"}},
+	{Names: names{"--directory"}, Value: Required},
+	{Names: names{"--unsafe-paths"}},
+	{Names: names{"--allow-empty"}},
+}
+
+var options96 = []Option{
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"-l", "--list"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--prefix"}, Value: Required},
+	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--add-file"}, Value: Required},
+	{Names: names{"--add-virtual-file"}, Value: Required},
+	{Names: names{"--worktree-attributes"}},
+	{Names: names{"--remote"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
+}
+
+var options97 = []Option{
+	{Names: names{"--term-new", "--term-bad"}, Value: Required},
+	{Names: names{"--term-old", "--term-good"}, Value: Required},
+	{Names: names{"--no-checkout"}},
+	{Names: names{"--first-parent"}},
+}
+
+var subs98 = []Program{
+	{Name: "bad", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
+	{Name: "good", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
+	{Name: "help", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
+	{Name: "log", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
+	{Name: "new", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
+	{Name: "next", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
+	{Name: "old", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
+	{Name: "replay", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
+	{Name: "reset", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
+	{Name: "run", Style: POSIX, Operands: RunsArgs, Path: names{"bisect", "run"}, Ends: true, Workdir: true, Special: "git"},
+	{Name: "skip", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
+	{Name: "start", Path: names{"bisect", "start"}, Options: options97, Workdir: true, Special: "git"},
+	{Name: "terms", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
+	{Name: "view", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
+	{Name: "visualize", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
+}
+
+var options99 = []Option{
+	{Names: names{"-b"}},
+	{Names: names{"--root"}},
+	{Names: names{"--show-stats"}},
+	{Names: names{"-L"}, Value: Required},
+	{Names: names{"-l"}},
+	{Names: names{"-t"}},
+	{Names: names{"-S"}, Value: Required, Effect: EffInput},
+	{Names: names{"--reverse"}, Value: Required},
+	{Names: names{"--first-parent"}},
+	{Names: names{"-p", "--porcelain"}},
+	{Names: names{"--line-porcelain"}},
+	{Names: names{"--incremental"}},
+	{Names: names{"--encoding"}, Value: Required},
+	{Names: names{"--contents"}, Value: Required, Effect: EffInput},
+	{Names: names{"--date"}, Value: Required},
+	{Names: names{"--progress"}},
+	{Names: names{"--no-progress"}},
+	{Names: names{"-M"}, Value: Optional},
+	{Names: names{"-C"}, Value: Optional},
+	{Names: names{"--ignore-rev"}, Value: Required},
+	{Names: names{"--ignore-revs-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--color-lines"}},
+	{Names: names{"--color-by-age"}},
+	{Names: names{"-h"}},
+	{Names: names{"-c"}},
+	{Names: names{"--score-debug"}},
+	{Names: names{"-f", "--show-name"}},
+	{Names: names{"-n", "--show-number"}},
+	{Names: names{"-s"}},
+	{Names: names{"-e", "--show-email"}},
+	{Names: names{"-w"}},
+	{Names: names{"--abbrev"}, Value: Required},
+}
+
+var options100 = []Option{
+	{Names: names{"-v", "-vv", "--verbose"}},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"--sort"}, Value: Required},
+	{Names: names{"--contains"}, Value: Required},
+	{Names: names{"--no-contains"}, Value: Required},
+	{Names: names{"--merged"}, Value: Required},
+	{Names: names{"--no-merged"}, Value: Required},
+	{Names: names{"--points-at"}, Value: Required},
+	{Names: names{"--color"}, Value: Optional},
+	{Names: names{"--no-color"}},
+	{Names: names{"--column"}, Value: Optional},
+	{Names: names{"--no-column"}},
+	{Names: names{"-t", "--track"}, Value: Optional},
+	{Names: names{"--no-track"}},
+	{Names: names{"-u", "--set-upstream-to"}, Value: Required},
+	{Names: names{"-i", "--ignore-case"}},
+	{Names: names{"--recurse-submodules"}},
+	{Names: names{"-d", "--delete"}},
+	{Names: names{"-D"}},
+	{Names: names{"--create-reflog"}},
+	{Names: names{"-f", "--force"}},
+	{Names: names{"-m", "--move"}},
+	{Names: names{"-M"}},
+	{Names: names{"-c", "--copy"}},
+	{Names: names{"-C"}},
+	{Names: names{"-r", "--remotes"}},
+	{Names: names{"-a", "--all"}},
+	{Names: names{"-l", "--list"}},
+	{Names: names{"--show-current"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--abbrev"}, Value: Required},
+	{Names: names{"--no-abbrev"}},
+	{Names: names{"--set-upstream"}},
+	{Names: names{"--unset-upstream"}},
+	{Names: names{"--edit-description"}},
+}
+
+var options101 = []Option{
+	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-s", "--suffix"}, Value: Required},
+	{Names: names{"--no-diagnose", "--diagnose"}, Value: Optional},
+}
+
+var options102 = []Option{
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--progress"}},
+	{Names: names{"--version"}, Value: Required},
+	{Names: names{"--all-progress"}},
+	{Names: names{"--all"}},
+}
+
+var options103 = []Option{
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--progress"}},
+}
+
+var subs104 = []Program{
+	{Name: "create", Operands: Outputs, Path: names{"bundle", "create"}, Options: options102, Workdir: true, Special: "git"},
+	{Name: "list-heads", Operands: Reads, Path: names{"bundle", "verify"}, Options: options103, Workdir: true, Special: "git"},
+	{Name: "unbundle", Operands: Reads, Path: names{"bundle", "verify"}, Options: options103, Workdir: true, Special: "git"},
+	{Name: "verify", Operands: Reads, Path: names{"bundle", "verify"}, Options: options103, Workdir: true, Special: "git"},
+}
+
+var options105 = []Option{
+	{Names: names{"--textconv"}, Effect: EffOpaque},
+	{Names: names{"-t"}},
+	{Names: names{"-s"}},
+	{Names: names{"-e"}},
+	{Names: names{"-p"}},
+	{Names: names{"--mailmap", "--use-mailmap"}},
+	{Names: names{"--no-mailmap", "--no-use-mailmap"}},
+	{Names: names{"--filters"}, Effect: EffOpaque},
+	{Names: names{"--path"}, Value: Required},
+	{Names: names{"--batch"}, Value: Required},
+	{Names: names{"--batch-check"}, Value: Required},
+	{Names: names{"--batch-command"}, Value: Required},
+	{Names: names{"--batch-all-objects"}},
+	{Names: names{"--buffer"}},
+	{Names: names{"--unordered"}},
+	{Names: names{"--allow-unknown-type"}},
+	{Names: names{"--follow-symlinks"}},
+	{Names: names{"-z"}},
+}
+
+var options106 = []Option{
+	{Names: names{"-a", "--all"}},
+	{Names: names{"--cached"}},
+	{Names: names{"--stdin"}},
+	{Names: names{"-z"}},
+}
+
+var options107 = []Option{
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--stdin"}},
+	{Names: names{"-z"}},
+	{Names: names{"-n", "--non-matching"}},
+	{Names: names{"--no-index"}},
+}
+
+var options108 = []Option{
+	{Names: names{"-b"}, Value: Required},
+	{Names: names{"-B"}, Value: Required},
+	{Names: names{"--orphan"}, Value: Required},
+	{Names: names{"-t", "--track"}, Value: Optional},
+	{Names: names{"--no-track"}},
+	{Names: names{"--conflict"}, Value: Required},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--progress", "--no-progress"}},
+	{Names: names{"-f", "--force"}},
+	{Names: names{"--ours", "--theirs"}},
+	{Names: names{"--guess", "--no-guess"}},
+	{Names: names{"-l"}},
+	{Names: names{"-d", "--detach"}},
+	{Names: names{"--ignore-skip-worktree-bits"}},
+	{Names: names{"-m", "--merge"}},
+	{Names: names{"-p", "--patch"}},
+	{Names: names{"--ignore-other-worktrees"}},
+	{Names: names{"--overwrite-ignore", "--no-overwrite-ignore"}},
+	{Names: names{"--recurse-submodules", "--no-recurse-submodules"}},
+	{Names: names{"--overlay", "--no-overlay"}},
+	{Names: names{"--pathspec-from-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--pathspec-file-nul"}},
+}
+
+var options109 = []Option{
+	{Names: names{"-u", "--index"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-f", "--force"}},
+	{Names: names{"-a", "--all"}},
+	{Names: names{"-n", "--no-create"}},
+	{Names: names{"--prefix"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--stage"}, Value: Required},
+	{Names: names{"--temp"}},
+	{Names: names{"--ignore-skip-worktree-bits"}},
+	{Names: names{"--stdin"}},
+	{Names: names{"-z"}},
+}
+
+var options110 = []Option{
+	{Names: names{"-v"}},
+}
+
+var options111 = []Option{
+	{Names: names{"-e", "--edit"}},
+	{Names: names{"--cleanup"}, Value: Required},
+	{Names: names{"-x"}},
+	{Names: names{"-r"}},
+	{Names: names{"-m", "--mainline"}, Value: Required},
+	{Names: names{"-n", "--no-commit"}},
+	{Names: names{"-s", "--signoff"}},
+	{Names: names{"-S", "--gpg-sign", "--no-gpg-sign"}, Value: Optional},
+	{Names: names{"--ff"}},
+	{Names: names{"--allow-empty"}},
+	{Names: names{"--keep-redundant-commits"}},
+	{Names: names{"--allow-empty-message"}},
+	{Names: names{"--strategy"}, Value: Required},
+	{Names: names{"-X", "--strategy-option"}, Value: Required},
+	{Names: names{"--rerere-autoupdate", "--no-rerere-autoupdate"}},
+	{Names: names{"--continue"}},
+	{Names: names{"--skip"}},
+	{Names: names{"--quit"}},
+	{Names: names{"--abort"}},
+}
+
+var options112 = []Option{
+	{Names: names{"-e", "--exclude"}, Value: Required},
+	{Names: names{"-d"}},
+	{Names: names{"-f", "--force"}},
+	{Names: names{"-i", "--interactive"}},
+	{Names: names{"-n", "--dry-run"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-x"}},
+	{Names: names{"-X"}},
+}
+
+var options113 = []Option{
+	{Names: names{"-u", "--upload-pack"}, Value: Required, Effect: EffRun},
+	{Names: names{"-o", "--origin"}, Value: Required},
+	{Names: names{"-b", "--branch"}, Value: Required},
+	{Names: names{"-c", "--config"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"-j", "--jobs"}, Value: Required},
+	{Names: names{"-l", "--local"}},
+	{Names: names{"--template"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--separate-git-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--reference"}, Value: Required, Effect: EffRead},
+	{Names: names{"--reference-if-able"}, Value: Required, Effect: EffRead},
+	{Names: names{"--bundle-uri"}, Value: Required},
+	{Names: names{"--recurse-submodules"}, Value: Optional},
+	{Names: names{"--recursive"}, Value: Optional},
+	{Names: names{"--ref-format"}, Value: Required},
+	{Names: names{"--revision"}, Value: Required},
+	{Names: names{"--server-option"}, Value: Required},
+	{Names: names{"--no-local"}},
+	{Names: names{"--no-tags"}},
+	{Names: names{"--tags"}},
+	{Names: names{"--no-hardlinks"}},
+	{Names: names{"-s", "--shared"}},
+	{Names: names{"--dissociate"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--progress"}},
+	{Names: names{"-n", "--no-checkout"}},
+	{Names: names{"--reject-shallow"}},
+	{Names: names{"--no-reject-shallow"}},
+	{Names: names{"--bare"}},
+	{Names: names{"--sparse"}},
+	{Names: names{"--filter"}, Value: Required},
+	{Names: names{"--also-filter-submodules"}},
+	{Names: names{"--mirror"}},
+	{Names: names{"--depth"}, Value: Required},
+	{Names: names{"--shallow-since"}, Value: Required},
+	{Names: names{"--shallow-exclude"}, Value: Required},
+	{Names: names{"--single-branch"}},
+	{Names: names{"--no-single-branch"}},
+	{Names: names{"--shallow-submodules"}},
+	{Names: names{"--no-shallow-submodules"}},
+	{Names: names{"--remote-submodules"}},
+	{Names: names{"--no-remote-submodules"}},
+}
+
+var options114 = []Option{
+	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
+	{Names: names{"--no-gpg-sign"}},
+	{Names: names{"-t", "--template"}, Value: Required, Effect: EffInput},
+	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
+	{Names: names{"-m", "--message"}, Value: Required},
+	{Names: names{"-C", "--reuse-message"}, Value: Required},
+	{Names: names{"-c", "--reedit-message"}, Value: Required},
+	{Names: names{"-u", "--untracked-files"}, Value: Optional},
+	{Names: names{"--author"}, Value: Required},
+	{Names: names{"--date"}, Value: Required},
+	{Names: names{"--cleanup"}, Value: Required},
+	{Names: names{"--fixup"}, Value: Required},
+	{Names: names{"--squash"}, Value: Required},
+	{Names: names{"--trailer"}, Value: Required},
+	{Names: names{"-a", "--all"}},
+	{Names: names{"-p", "--patch"}},
+	{Names: names{"--reset-author"}},
+	{Names: names{"--short"}},
+	{Names: names{"--branch"}},
+	{Names: names{"--porcelain"}},
+	{Names: names{"--long"}},
+	{Names: names{"-z", "--null"}},
+	{Names: names{"-s", "--signoff", "--no-signoff"}},
+	{Names: names{"-n", "--verify"}},
+	{Names: names{"--no-verify"}},
+	{Names: names{"--allow-empty"}},
+	{Names: names{"--allow-empty-message"}},
+	{Names: names{"-e", "--edit"}},
+	{Names: names{"--no-edit"}},
+	{Names: names{"--amend"}},
+	{Names: names{"--no-post-rewrite"}},
+	{Names: names{"-i", "--include"}},
+	{Names: names{"-o", "--only"}},
+	{Names: names{"--pathspec-from-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--pathspec-file-nul"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--dry-run"}},
+	{Names: names{"--status"}},
+	{Names: names{"--no-status"}},
+}
+
+var options115 = []Option{
+	{Names: names{"--object-dir"}, Value: Required},
+	{Names: names{"--shallow"}},
+	{Names: names{"--progress"}},
+	{Names: names{"--no-progress"}},
+	{Names: names{"--stdin-commits"}},
+	{Names: names{"--stdin-packs"}},
+	{Names: names{"--reachable"}},
+	{Names: names{"--append"}},
+	{Names: names{"--changed-paths"}},
+	{Names: names{"--max-new-filters"}, Value: Required},
+	{Names: names{"--split"}, Value: Optional},
+	{Names: names{"--size-multiple"}, Value: Required},
+	{Names: names{"--max-commits"}, Value: Required},
+	{Names: names{"--expire-time"}, Value: Required},
+}
+
+var options116 = []Option{
+	{Names: names{"-S"}, Value: Optional},
+	{Names: names{"-F"}, Value: Required, Effect: EffInput},
+	{Names: names{"-m"}, Value: Required},
+	{Names: names{"-p"}, Value: Required},
+	{Names: names{"--gpg-sign", "--no-gpg-sign"}, Value: Optional},
+}
+
+var options117 = []Option{
+	{Names: names{"-f", "--file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--blob"}, Value: Required},
+	{Names: names{"-z", "--null"}},
+	{Names: names{"-l", "--list"}},
+	{Names: names{"-e", "--edit"}, Effect: EffUnproven},
+	{Names: names{"-t", "--type"}, Value: Required},
+	{Names: names{"--default"}, Value: Required},
+	{Names: names{"--get-color"}},
+	{Names: names{"--get-colorbool"}},
+	{Names: names{"--value"}, Value: Required},
+	{Names: names{"--comment"}, Value: Required},
+	{Names: names{"--url"}, Value: Required},
+	{Names: names{"--replace-all"}},
+	{Names: names{"--add"}},
+	{Names: names{"--get"}},
+	{Names: names{"--get-all"}},
+	{Names: names{"--get-regexp"}},
+	{Names: names{"--get-urlmatch"}, Value: Required},
+	{Names: names{"--global"}},
+	{Names: names{"--system"}},
+	{Names: names{"--local"}},
+	{Names: names{"--worktree"}},
+	{Names: names{"--remove-section"}},
+	{Names: names{"--rename-section"}},
+	{Names: names{"--unset"}},
+	{Names: names{"--unset-all"}},
+	{Names: names{"--fixed-value"}},
+	{Names: names{"--bool", "--int", "--bool-or-int", "--path", "--expiry-date"}},
+	{Names: names{"--no-type"}},
+	{Names: names{"--name-only"}},
+	{Names: names{"--show-origin"}},
+	{Names: names{"--show-scope"}},
+	{Names: names{"--includes"}},
+	{Names: names{"--no-includes"}},
+	{Names: names{"--dirstat"}, Value: Required},
+	{Names: names{"--ignore-submodules"}, Value: Required},
+}
+
+var options118 = []Option{
+	{Names: names{"-f", "--file"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--global"}},
+	{Names: names{"--system"}},
+	{Names: names{"--local"}},
+	{Names: names{"--worktree"}},
+}
+
+var options119 = []Option{
+	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--global"}},
+	{Names: names{"--system"}},
+	{Names: names{"--local"}},
+	{Names: names{"--worktree"}},
+	{Names: names{"--blob"}, Value: Required},
+	{Names: names{"-z", "--null"}},
+	{Names: names{"--name-only"}},
+	{Names: names{"--show-origin"}},
+	{Names: names{"--show-scope"}},
+	{Names: names{"--includes"}},
+	{Names: names{"--no-includes"}},
+}
+
+var options120 = []Option{
+	{Names: names{"-f", "--file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--global"}},
+	{Names: names{"--system"}},
+	{Names: names{"--local"}},
+	{Names: names{"--worktree"}},
+	{Names: names{"--type"}, Value: Required},
+	{Names: names{"--all"}},
+	{Names: names{"--value"}, Value: Required},
+	{Names: names{"--fixed-value"}},
+	{Names: names{"--comment"}, Value: Required},
+	{Names: names{"--append"}},
+}
+
+var subs121 = []Program{
+	{Name: "edit", Path: names{"config", "edit"}, Options: options118, Workdir: true, Special: "git"},
+	{Name: "get", Path: names{"config", "list"}, Options: options119, Workdir: true, Special: "git"},
+	{Name: "get-color", Path: names{"config", "list"}, Options: options119, Workdir: true, Special: "git"},
+	{Name: "get-colorbool", Path: names{"config", "list"}, Options: options119, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"config", "list"}, Options: options119, Workdir: true, Special: "git"},
+	{Name: "remove-section", Path: names{"config", "set"}, Options: options120, Workdir: true, Special: "git"},
+	{Name: "rename-section", Path: names{"config", "set"}, Options: options120, Workdir: true, Special: "git"},
+	{Name: "set", Path: names{"config", "set"}, Options: options120, Workdir: true, Special: "git"},
+	{Name: "unset", Path: names{"config", "set"}, Options: options120, Workdir: true, Special: "git"},
+}
+
+var options122 = []Option{
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-H", "--human-readable"}},
+}
+
+var options123 = []Option{
+	{Names: names{"--candidates"}, Value: Required},
+	{Names: names{"--abbrev"}, Value: Optional},
+	{Names: names{"--match"}, Value: Required},
+	{Names: names{"--exclude"}, Value: Required},
+	{Names: names{"--dirty"}, Value: Optional},
+	{Names: names{"--broken"}, Value: Optional},
+	{Names: names{"--all"}},
+	{Names: names{"--tags"}},
+	{Names: names{"--contains"}},
+	{Names: names{"--exact-match"}},
+	{Names: names{"--debug"}},
+	{Names: names{"--long"}},
+	{Names: names{"--always"}},
+	{Names: names{"--first-parent"}},
+}
+
+var options124 = []Option{
+	{Names: names{"--no-index"}, Effect: EffUnproven},
+	{Names: names{"--cached"}},
+	{Names: names{"--staged"}},
+	{Names: names{"--merge-base"}},
+	{Names: names{"-1", "--base"}},
+	{Names: names{"-2", "--ours"}},
+	{Names: names{"-3", "--theirs"}},
+	{Names: names{"-0"}},
+	{Names: names{"-U", "--unified"}, Value: Required},
+	{Names: names{"-s", "--no-patch"}},
+	{Names: names{"-X", "--dirstat"}, Value: Optional},
+	{Names: names{"--dirstat-by-file"}, Value: Optional},
+	{Names: names{"--cumulative"}},
+	{Names: names{"--stat"}, Value: Optional},
+	{Names: names{"--stat-width"}, Value: Required},
+	{Names: names{"--stat-name-width"}, Value: Required},
+	{Names: names{"--stat-count"}, Value: Required},
+	{Names: names{"--shortstat"}},
+	{Names: names{"--numstat"}},
+	{Names: names{"--summary"}},
+	{Names: names{"--name-only"}},
+	{Names: names{"--name-status"}},
+	{Names: names{"--output-indicator-new"}, Value: Required},
+	{Names: names{"--output-indicator-old"}, Value: Required},
+	{Names: names{"--output-indicator-context"}, Value: Required},
+	{Names: names{"--textconv"}, Effect: EffOpaque},
+	{Names: names{"--no-textconv"}},
+	{Names: names{"--no-ext-diff"}},
+	{Names: names{"--relative"}, Value: Optional},
+	{Names: names{"--no-relative"}},
+	{Names: names{"--diff-filter"}, Value: Required},
+	{Names: names{"--skip-to"}, Value: Required},
+	{Names: names{"--rotate-to"}, Value: Required},
+	{Names: names{"-M", "--find-renames"}, Value: Optional},
+	{Names: names{"-C", "--find-copies"}, Value: Optional},
+	{Names: names{"-B", "--break-rewrites"}, Value: Optional},
+	{Names: names{"-z"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--exit-code"}},
+	{Names: names{"-m"}},
+	{Names: names{"-c"}},
+	{Names: names{"--cc"}},
+	{Names: names{"--combined-all-paths"}},
+	{Names: names{"--diff-merges"}, Value: Required},
+	{Names: names{"--no-diff-merges"}},
+	{Names: names{"--remerge-diff"}},
+	{Names: names{"--dd"}},
+	{Names: names{"--no-color"}},
+	{Names: names{"-D", "--irreversible-delete"}},
+	{Names: names{"--stdin"}},
+	{Names: names{"-p", "-u", "--patch"}},
+	{Names: names{"--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--raw"}},
+	{Names: names{"--patch-with-raw"}},
+	{Names: names{"--indent-heuristic"}},
+	{Names: names{"--no-indent-heuristic"}},
+	{Names: names{"--minimal"}},
+	{Names: names{"--patience"}},
+	{Names: names{"--histogram"}},
+	{Names: names{"--anchored"}, Value: Required},
+	{Names: names{"--diff-algorithm"}, Value: Required},
+	{Names: names{"--stat-graph-width"}, Value: Required},
+	{Names: names{"--compact-summary"}},
+	{Names: names{"--patch-with-stat"}},
+	{Names: names{"--submodule"}, Value: Optional},
+	{Names: names{"--color"}, Value: Optional},
+	{Names: names{"--color-moved"}, Value: Optional},
+	{Names: names{"--no-color-moved"}},
+	{Names: names{"--color-moved-ws"}, Value: Required},
+	{Names: names{"--no-color-moved-ws"}},
+	{Names: names{"--word-diff"}, Value: Optional},
+	{Names: names{"--word-diff-regex"}, Value: Required},
+	{Names: names{"--color-words"}, Value: Optional},
+	{Names: names{"--no-renames"}},
+	{Names: names{"--rename-empty"}},
+	{Names: names{"--no-rename-empty"}},
+	{Names: names{"--check"}},
+	{Names: names{"--ws-error-highlight"}, Value: Required},
+	{Names: names{"--full-index"}},
+	{Names: names{"--binary"}},
+	{Names: names{"--abbrev"}, Value: Optional},
+	{Names: names{"--find-copies-harder"}},
+	{Names: names{"-l"}, Value: Required},
+	{Names: names{"-S"}, Value: Required},
+	{Names: names{"-G"}, Value: Required},
+	{Names: names{"--find-object"}, Value: Required},
+	{Names: names{"--pickaxe-all"}},
+	{Names: names{"--pickaxe-regex"}},
+	{Names: names{"-O"}, Value: Required, Effect: EffInput},
+	{Names: names{"-R"}},
+	{Names: names{"-a", "--text"}},
+	{Names: names{"--ignore-cr-at-eol"}},
+	{Names: names{"--ignore-space-at-eol"}},
+	{Names: names{"-b", "--ignore-space-change"}},
+	{Names: names{"-w", "--ignore-all-space"}},
+	{Names: names{"--ignore-blank-lines"}},
+	{Names: names{"-I", "--ignore-matching-lines"}, Value: Required},
+	{Names: names{"--inter-hunk-context"}, Value: Required},
+	{Names: names{"-W", "--function-context"}},
+	{Names: names{"--ext-diff"}, Effect: EffOpaque},
+	{Names: names{"--ignore-submodules"}, Value: Optional},
+	{Names: names{"--src-prefix"}, Value: Required},
+	{Names: names{"--dst-prefix"}, Value: Required},
+	{Names: names{"--no-prefix"}},
+	{Names: names{"--line-prefix"}, Value: Required},
+	{Names: names{"--ita-invisible-in-index"}},
+}
+
+var options125 = []Option{
+	{Names: names{"--no-index"}, Effect: EffUnproven},
+	{Names: names{"-q"}},
+	{Names: names{"--cached"}},
+	{Names: names{"-m"}},
+	{Names: names{"-r"}},
+	{Names: names{"-t"}},
+	{Names: names{"--root"}},
+	{Names: names{"--merge-base"}},
+	{Names: names{"--pretty"}, Value: Optional},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"--no-commit-id"}},
+	{Names: names{"--always"}},
+	{Names: names{"-v"}},
+	{Names: names{"-0", "--base"}},
+	{Names: names{"--ours"}},
+	{Names: names{"--theirs"}},
+	{Names: names{"-1"}},
+	{Names: names{"-2"}},
+	{Names: names{"-3"}},
+	{Names: names{"--stdin"}},
+	{Names: names{"-U", "--unified"}, Value: Required},
+	{Names: names{"-s", "--no-patch"}},
+	{Names: names{"-X", "--dirstat"}, Value: Optional},
+	{Names: names{"--dirstat-by-file"}, Value: Optional},
+	{Names: names{"--cumulative"}},
+	{Names: names{"--stat"}, Value: Optional},
+	{Names: names{"--stat-width"}, Value: Required},
+	{Names: names{"--stat-name-width"}, Value: Required},
+	{Names: names{"--stat-count"}, Value: Required},
+	{Names: names{"--shortstat"}},
+	{Names: names{"--numstat"}},
+	{Names: names{"--summary"}},
+	{Names: names{"--name-only"}},
+	{Names: names{"--name-status"}},
+	{Names: names{"--output-indicator-new"}, Value: Required},
+	{Names: names{"--output-indicator-old"}, Value: Required},
+	{Names: names{"--output-indicator-context"}, Value: Required},
+	{Names: names{"--textconv"}, Effect: EffOpaque},
+	{Names: names{"--no-textconv"}},
+	{Names: names{"--no-ext-diff"}},
+	{Names: names{"--relative"}, Value: Optional},
+	{Names: names{"--no-relative"}},
+	{Names: names{"--diff-filter"}, Value: Required},
+	{Names: names{"--skip-to"}, Value: Required},
+	{Names: names{"--rotate-to"}, Value: Required},
+	{Names: names{"-M", "--find-renames"}, Value: Optional},
+	{Names: names{"-C", "--find-copies"}, Value: Optional},
+	{Names: names{"-B", "--break-rewrites"}, Value: Optional},
+	{Names: names{"-z"}},
+	{Names: names{"--quiet"}},
+	{Names: names{"--exit-code"}},
+	{Names: names{"-c"}},
+	{Names: names{"--cc"}},
+	{Names: names{"--combined-all-paths"}},
+	{Names: names{"--diff-merges"}, Value: Required},
+	{Names: names{"--no-diff-merges"}},
+	{Names: names{"--remerge-diff"}},
+	{Names: names{"--dd"}},
+	{Names: names{"--no-color"}},
+	{Names: names{"-D", "--irreversible-delete"}},
+	{Names: names{"-p", "-u", "--patch"}},
+	{Names: names{"--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--raw"}},
+	{Names: names{"--patch-with-raw"}},
+	{Names: names{"--indent-heuristic"}},
+	{Names: names{"--no-indent-heuristic"}},
+	{Names: names{"--minimal"}},
+	{Names: names{"--patience"}},
+	{Names: names{"--histogram"}},
+	{Names: names{"--anchored"}, Value: Required},
+	{Names: names{"--diff-algorithm"}, Value: Required},
+	{Names: names{"--stat-graph-width"}, Value: Required},
+	{Names: names{"--compact-summary"}},
+	{Names: names{"--patch-with-stat"}},
+	{Names: names{"--submodule"}, Value: Optional},
+	{Names: names{"--color"}, Value: Optional},
+	{Names: names{"--color-moved"}, Value: Optional},
+	{Names: names{"--no-color-moved"}},
+	{Names: names{"--color-moved-ws"}, Value: Required},
+	{Names: names{"--no-color-moved-ws"}},
+	{Names: names{"--word-diff"}, Value: Optional},
+	{Names: names{"--word-diff-regex"}, Value: Required},
+	{Names: names{"--color-words"}, Value: Optional},
+	{Names: names{"--no-renames"}},
+	{Names: names{"--rename-empty"}},
+	{Names: names{"--no-rename-empty"}},
+	{Names: names{"--check"}},
+	{Names: names{"--ws-error-highlight"}, Value: Required},
+	{Names: names{"--full-index"}},
+	{Names: names{"--binary"}},
+	{Names: names{"--abbrev"}, Value: Optional},
+	{Names: names{"--find-copies-harder"}},
+	{Names: names{"-l"}, Value: Required},
+	{Names: names{"-S"}, Value: Required},
+	{Names: names{"-G"}, Value: Required},
+	{Names: names{"--find-object"}, Value: Required},
+	{Names: names{"--pickaxe-all"}},
+	{Names: names{"--pickaxe-regex"}},
+	{Names: names{"-O"}, Value: Required, Effect: EffInput},
+	{Names: names{"-R"}},
+	{Names: names{"-a", "--text"}},
+	{Names: names{"--ignore-cr-at-eol"}},
+	{Names: names{"--ignore-space-at-eol"}},
+	{Names: names{"-b", "--ignore-space-change"}},
+	{Names: names{"-w", "--ignore-all-space"}},
+	{Names: names{"--ignore-blank-lines"}},
+	{Names: names{"-I", "--ignore-matching-lines"}, Value: Required},
+	{Names: names{"--inter-hunk-context"}, Value: Required},
+	{Names: names{"-W", "--function-context"}},
+	{Names: names{"--ext-diff"}, Effect: EffOpaque},
+	{Names: names{"--ignore-submodules"}, Value: Optional},
+	{Names: names{"--src-prefix"}, Value: Required},
+	{Names: names{"--dst-prefix"}, Value: Required},
+	{Names: names{"--no-prefix"}},
+	{Names: names{"--line-prefix"}, Value: Required},
+	{Names: names{"--ita-invisible-in-index"}},
+}
+
+var options126 = []Option{
+	{Names: names{"-x", "--extcmd"}, Value: Required, Effect: EffRun},
+	{Names: names{"-t", "--tool"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-d", "--dir-diff"}},
+	{Names: names{"-y", "--no-prompt"}},
+	{Names: names{"--prompt"}},
+	{Names: names{"--tool-help"}},
+	{Names: names{"--symlinks"}},
+	{Names: names{"--no-symlinks"}},
+	{Names: names{"-g", "--gui"}},
+	{Names: names{"--no-gui"}},
+	{Names: names{"--trust-exit-code"}},
+	{Names: names{"--no-trust-exit-code"}},
+	{Names: names{"--no-index"}, Effect: EffUnproven},
+	{Names: names{"--cached"}},
+	{Names: names{"-U", "--unified"}, Value: Required},
+	{Names: names{"-s", "--no-patch"}},
+	{Names: names{"-X", "--dirstat"}, Value: Optional},
+	{Names: names{"--dirstat-by-file"}, Value: Optional},
+	{Names: names{"--cumulative"}},
+	{Names: names{"--stat"}, Value: Optional},
+	{Names: names{"--stat-width"}, Value: Required},
+	{Names: names{"--stat-name-width"}, Value: Required},
+	{Names: names{"--stat-count"}, Value: Required},
+	{Names: names{"--shortstat"}},
+	{Names: names{"--numstat"}},
+	{Names: names{"--summary"}},
+	{Names: names{"--name-only"}},
+	{Names: names{"--name-status"}},
+	{Names: names{"--output-indicator-new"}, Value: Required},
+	{Names: names{"--output-indicator-old"}, Value: Required},
+	{Names: names{"--output-indicator-context"}, Value: Required},
+	{Names: names{"--textconv"}, Effect: EffOpaque},
+	{Names: names{"--no-textconv"}},
+	{Names: names{"--no-ext-diff"}},
+	{Names: names{"--relative"}, Value: Optional},
+	{Names: names{"--no-relative"}},
+	{Names: names{"--diff-filter"}, Value: Required},
+	{Names: names{"--skip-to"}, Value: Required},
+	{Names: names{"--rotate-to"}, Value: Required},
+	{Names: names{"-M", "--find-renames"}, Value: Optional},
+	{Names: names{"-C", "--find-copies"}, Value: Optional},
+	{Names: names{"-B", "--break-rewrites"}, Value: Optional},
+	{Names: names{"-z"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--exit-code"}},
+	{Names: names{"-m"}},
+	{Names: names{"-c"}},
+	{Names: names{"--cc"}},
+	{Names: names{"--combined-all-paths"}},
+	{Names: names{"--diff-merges"}, Value: Required},
+	{Names: names{"--no-diff-merges"}},
+	{Names: names{"--remerge-diff"}},
+	{Names: names{"--dd"}},
+	{Names: names{"--no-color"}},
+	{Names: names{"-D", "--irreversible-delete"}},
+	{Names: names{"--stdin"}},
+	{Names: names{"-p", "-u", "--patch"}},
+	{Names: names{"--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--raw"}},
+	{Names: names{"--patch-with-raw"}},
+	{Names: names{"--indent-heuristic"}},
+	{Names: names{"--no-indent-heuristic"}},
+	{Names: names{"--minimal"}},
+	{Names: names{"--patience"}},
+	{Names: names{"--histogram"}},
+	{Names: names{"--anchored"}, Value: Required},
+	{Names: names{"--diff-algorithm"}, Value: Required},
+	{Names: names{"--stat-graph-width"}, Value: Required},
+	{Names: names{"--compact-summary"}},
+	{Names: names{"--patch-with-stat"}},
+	{Names: names{"--submodule"}, Value: Optional},
+	{Names: names{"--color"}, Value: Optional},
+	{Names: names{"--color-moved"}, Value: Optional},
+	{Names: names{"--no-color-moved"}},
+	{Names: names{"--color-moved-ws"}, Value: Required},
+	{Names: names{"--no-color-moved-ws"}},
+	{Names: names{"--word-diff"}, Value: Optional},
+	{Names: names{"--word-diff-regex"}, Value: Required},
+	{Names: names{"--color-words"}, Value: Optional},
+	{Names: names{"--no-renames"}},
+	{Names: names{"--rename-empty"}},
+	{Names: names{"--no-rename-empty"}},
+	{Names: names{"--check"}},
+	{Names: names{"--ws-error-highlight"}, Value: Required},
+	{Names: names{"--full-index"}},
+	{Names: names{"--binary"}},
+	{Names: names{"--abbrev"}, Value: Optional},
+	{Names: names{"--find-copies-harder"}},
+	{Names: names{"-l"}, Value: Required},
+	{Names: names{"-S"}, Value: Required},
+	{Names: names{"-G"}, Value: Required},
+	{Names: names{"--find-object"}, Value: Required},
+	{Names: names{"--pickaxe-all"}},
+	{Names: names{"--pickaxe-regex"}},
+	{Names: names{"-O"}, Value: Required, Effect: EffInput},
+	{Names: names{"-R"}},
+	{Names: names{"-a", "--text"}},
+	{Names: names{"--ignore-cr-at-eol"}},
+	{Names: names{"--ignore-space-at-eol"}},
+	{Names: names{"-b", "--ignore-space-change"}},
+	{Names: names{"-w", "--ignore-all-space"}},
+	{Names: names{"--ignore-blank-lines"}},
+	{Names: names{"-I", "--ignore-matching-lines"}, Value: Required},
+	{Names: names{"--inter-hunk-context"}, Value: Required},
+	{Names: names{"-W", "--function-context"}},
+	{Names: names{"--ext-diff"}, Effect: EffOpaque},
+	{Names: names{"--ignore-submodules"}, Value: Optional},
+	{Names: names{"--src-prefix"}, Value: Required},
+	{Names: names{"--dst-prefix"}, Value: Required},
+	{Names: names{"--no-prefix"}},
+	{Names: names{"--line-prefix"}, Value: Required},
+	{Names: names{"--ita-invisible-in-index"}},
+}
+
+var options127 = []Option{
+	{Names: names{"--progress"}, Value: Required},
+	{Names: names{"--signed-tags"}, Value: Required},
+	{Names: names{"--tag-of-filtered-object"}, Value: Required},
+	{Names: names{"-M", "-C"}},
+	{Names: names{"--export-marks"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--import-marks"}, Value: Required, Effect: EffInput},
+	{Names: names{"--mark-tags"}},
+	{Names: names{"--fake-missing-tagger"}},
+	{Names: names{"--use-done-feature"}},
+	{Names: names{"--no-data"}},
+	{Names: names{"--full-tree"}},
+	{Names: names{"--anonymize"}},
+	{Names: names{"--anonymize-map"}, Value: Required},
+	{Names: names{"--reference-excluded-parents"}},
+	{Names: names{"--show-original-ids"}},
+	{Names: names{"--reencode"}, Value: Required},
+	{Names: names{"--refspec"}},
+}
+
+var options128 = []Option{
+	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRun},
+	{Names: names{"-u", "--update-head-ok"}},
+	{Names: names{"-o", "--server-option"}, Value: Required},
+	{Names: names{"-j", "--jobs"}, Value: Required},
+	{Names: names{"--refmap"}, Value: Required},
+	{Names: names{"--recurse-submodules"}, Value: Optional},
+	{Names: names{"--negotiation-tip"}, Value: Required},
+	{Names: names{"--depth"}, Value: Required},
+	{Names: names{"--deepen"}, Value: Required},
+	{Names: names{"--shallow-since"}, Value: Required},
+	{Names: names{"--shallow-exclude"}, Value: Required},
+	{Names: names{"--all"}},
+	{Names: names{"-a", "--append"}},
+	{Names: names{"--atomic"}},
+	{Names: names{"--unshallow"}},
+	{Names: names{"--update-shallow"}},
+	{Names: names{"--negotiate-only"}},
+	{Names: names{"--dry-run"}},
+	{Names: names{"--write-fetch-head"}},
+	{Names: names{"--no-write-fetch-head"}},
+	{Names: names{"-f", "--force"}},
+	{Names: names{"-k", "--keep"}},
+	{Names: names{"--multiple"}},
+	{Names: names{"--auto-maintenance", "--auto-gc"}},
+	{Names: names{"--no-auto-maintenance", "--no-auto-gc"}},
+	{Names: names{"--write-commit-graph"}},
+	{Names: names{"--no-write-commit-graph"}},
+	{Names: names{"--prefetch"}},
+	{Names: names{"-p", "--prune"}},
+	{Names: names{"-P", "--prune-tags"}},
+	{Names: names{"-n", "--no-tags"}},
+	{Names: names{"--refetch"}},
+	{Names: names{"-t", "--tags"}},
+	{Names: names{"--no-recurse-submodules"}},
+	{Names: names{"--set-upstream"}},
+	{Names: names{"--submodule-prefix"}, Value: Required},
+	{Names: names{"--recurse-submodules-default"}, Value: Optional},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--progress"}},
+	{Names: names{"--show-forced-updates"}},
+	{Names: names{"--no-show-forced-updates"}},
+	{Names: names{"-4", "--ipv4"}},
+	{Names: names{"-6", "--ipv6"}},
+	{Names: names{"--stdin"}},
+}
+
+var options129 = []Option{
+	{Names: names{"--all"}},
+	{Names: names{"--stdin"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-k", "--keep"}},
+	{Names: names{"--thin"}},
+	{Names: names{"--include-tag"}},
+	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRun},
+	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
+	{Names: names{"--depth"}, Value: Required},
+	{Names: names{"--shallow-since"}, Value: Required},
+	{Names: names{"--shallow-exclude"}, Value: Required},
+	{Names: names{"--deepen-relative"}},
+	{Names: names{"--refetch"}},
+	{Names: names{"--no-progress"}},
+	{Names: names{"--check-self-contained-and-connected"}},
+	{Names: names{"-v"}},
+}
+
+var options130 = []Option{
+	{Names: names{"--setup"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"--subdirectory-filter"}, Value: Required},
+	{Names: names{"--env-filter"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"--tree-filter"}, Value: Required, Effect: EffRun},
+	{Names: names{"--index-filter"}, Value: Required, Effect: EffRun},
+	{Names: names{"--parent-filter"}, Value: Required, Effect: EffRun},
+	{Names: names{"--msg-filter"}, Value: Required, Effect: EffRun},
+	{Names: names{"--commit-filter"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"--tag-name-filter"}, Value: Required, Effect: EffRun},
+	{Names: names{"--prune-empty"}},
+	{Names: names{"--original"}, Value: Required},
+	{Names: names{"-d"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-f", "--force"}},
+	{Names: names{"--state-branch"}, Value: Required},
+}
+
+var options131 = []Option{
+	{Names: names{"--path"}, Value: Required},
+	{Names: names{"--path-glob"}, Value: Required},
+	{Names: names{"--path-regex"}, Value: Required},
+	{Names: names{"--invert-paths"}},
+	{Names: names{"--paths-from-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--subdirectory-filter"}, Value: Required},
+	{Names: names{"--to-subdirectory-filter"}, Value: Required},
+	{Names: names{"--replace-text"}, Value: Required, Effect: EffInput},
+	{Names: names{"--replace-message"}, Value: Required, Effect: EffInput},
+	{Names: names{"--strip-blobs-bigger-than"}, Value: Required},
+	{Names: names{"--strip-blobs-with-ids"}, Value: Required, Effect: EffInput},
+	{Names: names{"--mailmap"}, Value: Required, Effect: EffInput},
+	{Names: names{"--use-mailmap"}},
+	{Names: names{"--filename-callback"}, Value: Required, Effect: EffCode},
+	{Names: names{"--message-callback"}, Value: Required, Effect: EffCode},
+	{Names: names{"--name-callback"}, Value: Required, Effect: EffCode},
+	{Names: names{"--email-callback"}, Value: Required, Effect: EffCode},
+	{Names: names{"--refname-callback"}, Value: Required, Effect: EffCode},
+	{Names: names{"--blob-callback"}, Value: Required, Effect: EffCode},
+	{Names: names{"--commit-callback"}, Value: Required, Effect: EffCode},
+	{Names: names{"--tag-callback"}, Value: Required, Effect: EffCode},
+	{Names: names{"--reset-callback"}, Value: Required, Effect: EffCode},
+	{Names: names{"-f", "--force"}},
+	{Names: names{"--partial"}},
+	{Names: names{"--refs"}, Value: Required},
+	{Names: names{"--dry-run"}},
+	{Names: names{"--debug"}},
+	{Names: names{"--analyze"}},
+	{Names: names{"--quiet"}},
+	{Names: names{"--report-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--source"}, Value: Required, Effect: EffDir},
+	{Names: names{"--target"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--version"}},
+	{Names: names{"-h", "--help"}},
+}
+
+var options132 = []Option{
+	{Names: names{"--log"}, Value: Optional},
+	{Names: names{"--no-log"}},
+	{Names: names{"--summary"}},
+	{Names: names{"--no-summary"}},
+	{Names: names{"-m", "--message"}, Value: Required},
+	{Names: names{"--into-name"}, Value: Required},
+	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
+}
+
+var options133 = []Option{
+	{Names: names{"--perl"}},
+	{Names: names{"--python"}},
+	{Names: names{"--shell"}},
+	{Names: names{"--tcl"}},
+	{Names: names{"-s"}},
+	{Names: names{"-p"}},
+	{Names: names{"--count"}, Value: Required},
+	{Names: names{"--sort"}, Value: Required},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"--color"}, Value: Optional},
+	{Names: names{"--points-at"}, Value: Required},
+	{Names: names{"--merged"}, Value: Optional},
+	{Names: names{"--no-merged"}, Value: Optional},
+	{Names: names{"--contains"}, Value: Optional},
+	{Names: names{"--no-contains"}, Value: Optional},
+	{Names: names{"--ignore-case"}},
+}
+
+var options134 = []Option{
+	{Names: names{"--config"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--keep-going"}},
+}
+
+var options135 = []Option{
+	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffOutput},
+	{Names: names{"--stdout"}, Effect: EffReadOnly},
+	{Names: names{"-n", "--numbered"}},
+	{Names: names{"-N", "--no-numbered"}},
+	{Names: names{"--start-number"}, Value: Required},
+	{Names: names{"--numbered-files"}},
+	{Names: names{"-k", "--keep-subject"}},
+	{Names: names{"-s", "--signoff"}},
+	{Names: names{"--thread"}, Value: Optional},
+	{Names: names{"--no-thread"}},
+	{Names: names{"--in-reply-to"}, Value: Required},
+	{Names: names{"--signature-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--cover-from-description"}, Value: Required},
+	{Names: names{"--description-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--subject-prefix"}, Value: Required},
+	{Names: names{"--filename-max-length"}, Value: Required},
+	{Names: names{"--rfc"}, Value: Optional},
+	{Names: names{"-v", "--reroll-count"}, Value: Required},
+	{Names: names{"--to"}, Value: Required},
+	{Names: names{"--no-to"}},
+	{Names: names{"--cc"}, Value: Required},
+	{Names: names{"--no-cc"}},
+	{Names: names{"--from"}, Value: Optional},
+	{Names: names{"--force-in-body-from"}},
+	{Names: names{"--add-header"}, Value: Required},
+	{Names: names{"--cover-letter"}},
+	{Names: names{"--encode-email-headers"}},
+	{Names: names{"--interdiff"}, Value: Required},
+	{Names: names{"--range-diff"}, Value: Required},
+	{Names: names{"--creation-factor"}, Value: Required},
+	{Names: names{"--signature"}, Value: Required},
+	{Names: names{"--suffix"}, Value: Required},
+	{Names: names{"--no-binary"}},
+	{Names: names{"--zero-commit"}},
+	{Names: names{"--base"}, Value: Optional},
+	{Names: names{"--root"}},
+	{Names: names{"--progress"}},
+	{Names: names{"--attach"}, Value: Optional},
+	{Names: names{"--no-attach"}},
+	{Names: names{"--inline"}, Value: Optional},
+	{Names: names{"--ignore-if-in-upstream"}},
+	{Names: names{"--always"}},
+	{Names: names{"--max-count"}, Value: Required},
+	{Names: names{"-#"}},
+	{Names: names{"--since", "--after"}, Value: Required},
+	{Names: names{"--until", "--before"}, Value: Required},
+	{Names: names{"--author"}, Value: Required},
+	{Names: names{"--committer"}, Value: Required},
+	{Names: names{"--min-parents"}, Value: Required},
+	{Names: names{"--max-parents"}, Value: Required},
+	{Names: names{"--no-min-parents"}},
+	{Names: names{"--no-max-parents"}},
+	{Names: names{"--left-only"}},
+	{Names: names{"--right-only"}},
+	{Names: names{"--pretty"}, Value: Optional},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"--expand-tabs"}, Value: Optional},
+	{Names: names{"--no-expand-tabs"}},
+	{Names: names{"--notes"}, Value: Optional},
+	{Names: names{"--show-notes"}, Value: Optional},
+	{Names: names{"--no-notes"}},
+	{Names: names{"--decorate"}, Value: Optional},
+	{Names: names{"--no-decorate"}},
+	{Names: names{"--decorate-refs"}, Value: Required},
+	{Names: names{"--decorate-refs-exclude"}, Value: Required},
+	{Names: names{"--clear-decorations"}},
+	{Names: names{"--source"}},
+	{Names: names{"--mailmap"}},
+	{Names: names{"--no-mailmap"}},
+	{Names: names{"--use-mailmap"}},
+	{Names: names{"--no-use-mailmap"}},
+	{Names: names{"--full-diff"}},
+	{Names: names{"--log-size"}},
+	{Names: names{"-L"}, Value: Required},
+	{Names: names{"--follow"}},
+	{Names: names{"--show-linear-break"}, Value: Optional},
+	{Names: names{"--abbrev-commit"}},
+	{Names: names{"--no-abbrev-commit"}},
+	{Names: names{"--oneline"}},
+	{Names: names{"--encoding"}, Value: Required},
+	{Names: names{"--show-signature"}},
+	{Names: names{"--date"}, Value: Required},
+	{Names: names{"--graph"}},
+	{Names: names{"--show-pulls"}},
+	{Names: names{"--no-walk"}, Value: Optional},
+	{Names: names{"--do-walk"}},
+	{Names: names{"-g", "--walk-reflogs"}},
+	{Names: names{"--exclude-hidden"}, Value: Required},
+	{Names: names{"--alternate-refs"}},
+	{Names: names{"--parents"}},
+	{Names: names{"--children"}},
+	{Names: names{"--left-right"}},
+	{Names: names{"--cherry-mark"}},
+	{Names: names{"--cherry-pick"}},
+	{Names: names{"--cherry"}},
+	{Names: names{"--boundary"}},
+	{Names: names{"--skip"}, Value: Required},
+	{Names: names{"--since-as-filter"}, Value: Required},
+	{Names: names{"--max-age", "--min-age"}, Value: Required},
+	{Names: names{"--grep-reflog"}, Value: Required},
+	{Names: names{"--grep"}, Value: Required},
+	{Names: names{"--all-match"}},
+	{Names: names{"--invert-grep"}},
+	{Names: names{"-i", "--regexp-ignore-case"}},
+	{Names: names{"--basic-regexp"}},
+	{Names: names{"-E", "--extended-regexp"}},
+	{Names: names{"-F", "--fixed-strings"}},
+	{Names: names{"-P", "--perl-regexp"}},
+	{Names: names{"--remove-empty"}},
+	{Names: names{"--merges"}},
+	{Names: names{"--no-merges"}},
+	{Names: names{"--first-parent"}},
+	{Names: names{"--exclude-first-parent-only"}},
+	{Names: names{"--not"}},
+	{Names: names{"--all"}},
+	{Names: names{"--branches"}, Value: Optional},
+	{Names: names{"--tags"}, Value: Optional},
+	{Names: names{"--remotes"}, Value: Optional},
+	{Names: names{"--glob"}, Value: Required},
+	{Names: names{"--exclude"}, Value: Required},
+	{Names: names{"--reflog"}},
+	{Names: names{"--single-worktree"}},
+	{Names: names{"--ignore-missing"}},
+	{Names: names{"--batch-check"}, Value: Required},
+	{Names: names{"--merge"}},
+	{Names: names{"--use-bitmap-index"}},
+	{Names: names{"--simplify-by-decoration"}},
+	{Names: names{"--full-history"}},
+	{Names: names{"--dense"}},
+	{Names: names{"--sparse"}},
+	{Names: names{"--simplify-merges"}},
+	{Names: names{"--ancestry-path"}, Value: Optional},
+	{Names: names{"--bisect"}},
+	{Names: names{"--bisect-vars"}},
+	{Names: names{"--bisect-all"}},
+	{Names: names{"--date-order"}},
+	{Names: names{"--author-date-order"}},
+	{Names: names{"--topo-order"}},
+	{Names: names{"--reverse"}},
+	{Names: names{"--objects"}},
+	{Names: names{"--in-commit-order"}},
+	{Names: names{"--objects-edge"}},
+	{Names: names{"--objects-edge-aggressive"}},
+	{Names: names{"--indexed-objects"}},
+	{Names: names{"--unpacked"}},
+	{Names: names{"--object-names"}},
+	{Names: names{"--no-object-names"}},
+	{Names: names{"--filter"}, Value: Required},
+	{Names: names{"--no-filter"}},
+	{Names: names{"--filter-provided-objects"}},
+	{Names: names{"--filter-print-omitted"}},
+	{Names: names{"--missing"}, Value: Required},
+	{Names: names{"--exclude-promisor-objects"}},
+	{Names: names{"--relative-date"}},
+	{Names: names{"--no-commit-header"}},
+	{Names: names{"--commit-header"}},
+	{Names: names{"--timestamp"}},
+	{Names: names{"--count"}},
+	{Names: names{"-U", "--unified"}, Value: Required},
+	{Names: names{"--no-patch"}},
+	{Names: names{"-X", "--dirstat"}, Value: Optional},
+	{Names: names{"--dirstat-by-file"}, Value: Optional},
+	{Names: names{"--cumulative"}},
+	{Names: names{"--stat"}, Value: Optional},
+	{Names: names{"--stat-width"}, Value: Required},
+	{Names: names{"--stat-name-width"}, Value: Required},
+	{Names: names{"--stat-count"}, Value: Required},
+	{Names: names{"--shortstat"}},
+	{Names: names{"--numstat"}},
+	{Names: names{"--summary"}},
+	{Names: names{"--name-only"}},
+	{Names: names{"--name-status"}},
+	{Names: names{"--output-indicator-new"}, Value: Required},
+	{Names: names{"--output-indicator-old"}, Value: Required},
+	{Names: names{"--output-indicator-context"}, Value: Required},
+	{Names: names{"--textconv"}, Effect: EffOpaque},
+	{Names: names{"--no-textconv"}},
+	{Names: names{"--no-ext-diff"}},
+	{Names: names{"--relative"}, Value: Optional},
+	{Names: names{"--no-relative"}},
+	{Names: names{"--diff-filter"}, Value: Required},
+	{Names: names{"--skip-to"}, Value: Required},
+	{Names: names{"--rotate-to"}, Value: Required},
+	{Names: names{"-M", "--find-renames"}, Value: Optional},
+	{Names: names{"-C", "--find-copies"}, Value: Optional},
+	{Names: names{"-B", "--break-rewrites"}, Value: Optional},
+	{Names: names{"-z"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--exit-code"}},
+	{Names: names{"-m"}},
+	{Names: names{"-c"}},
+	{Names: names{"--combined-all-paths"}},
+	{Names: names{"--diff-merges"}, Value: Required},
+	{Names: names{"--no-diff-merges"}},
+	{Names: names{"--remerge-diff"}},
+	{Names: names{"--dd"}},
+	{Names: names{"--no-color"}},
+	{Names: names{"-D", "--irreversible-delete"}},
+	{Names: names{"--stdin"}},
+	{Names: names{"-p", "-u", "--patch"}},
+	{Names: names{"--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--raw"}},
+	{Names: names{"--patch-with-raw"}},
+	{Names: names{"--indent-heuristic"}},
+	{Names: names{"--no-indent-heuristic"}},
+	{Names: names{"--minimal"}},
+	{Names: names{"--patience"}},
+	{Names: names{"--histogram"}},
+	{Names: names{"--anchored"}, Value: Required},
+	{Names: names{"--diff-algorithm"}, Value: Required},
+	{Names: names{"--stat-graph-width"}, Value: Required},
+	{Names: names{"--compact-summary"}},
+	{Names: names{"--patch-with-stat"}},
+	{Names: names{"--submodule"}, Value: Optional},
+	{Names: names{"--color"}, Value: Optional},
+	{Names: names{"--color-moved"}, Value: Optional},
+	{Names: names{"--no-color-moved"}},
+	{Names: names{"--color-moved-ws"}, Value: Required},
+	{Names: names{"--no-color-moved-ws"}},
+	{Names: names{"--word-diff"}, Value: Optional},
+	{Names: names{"--word-diff-regex"}, Value: Required},
+	{Names: names{"--color-words"}, Value: Optional},
+	{Names: names{"--no-renames"}},
+	{Names: names{"--rename-empty"}},
+	{Names: names{"--no-rename-empty"}},
+	{Names: names{"--check"}},
+	{Names: names{"--ws-error-highlight"}, Value: Required},
+	{Names: names{"--full-index"}},
+	{Names: names{"--binary"}},
+	{Names: names{"--abbrev"}, Value: Optional},
+	{Names: names{"--find-copies-harder"}},
+	{Names: names{"-l"}, Value: Required},
+	{Names: names{"-S"}, Value: Required},
+	{Names: names{"-G"}, Value: Required},
+	{Names: names{"--find-object"}, Value: Required},
+	{Names: names{"--pickaxe-all"}},
+	{Names: names{"--pickaxe-regex"}},
+	{Names: names{"-O"}, Value: Required, Effect: EffInput},
+	{Names: names{"-R"}},
+	{Names: names{"-a", "--text"}},
+	{Names: names{"--ignore-cr-at-eol"}},
+	{Names: names{"--ignore-space-at-eol"}},
+	{Names: names{"-b", "--ignore-space-change"}},
+	{Names: names{"-w", "--ignore-all-space"}},
+	{Names: names{"--ignore-blank-lines"}},
+	{Names: names{"-I", "--ignore-matching-lines"}, Value: Required},
+	{Names: names{"--inter-hunk-context"}, Value: Required},
+	{Names: names{"-W", "--function-context"}},
+	{Names: names{"--ext-diff"}, Effect: EffOpaque},
+	{Names: names{"--ignore-submodules"}, Value: Optional},
+	{Names: names{"--src-prefix"}, Value: Required},
+	{Names: names{"--dst-prefix"}, Value: Required},
+	{Names: names{"--no-prefix"}},
+	{Names: names{"--line-prefix"}, Value: Required},
+	{Names: names{"--ita-invisible-in-index"}},
+}
+
+var options136 = []Option{
+	{Names: names{"--unreachable"}},
+	{Names: names{"--dangling"}},
+	{Names: names{"--no-dangling"}},
+	{Names: names{"--root"}},
+	{Names: names{"--tags"}},
+	{Names: names{"--cache"}},
+	{Names: names{"--no-reflogs"}},
+	{Names: names{"--full"}},
+	{Names: names{"--connectivity-only"}},
+	{Names: names{"--strict"}},
+	{Names: names{"--verbose"}},
+	{Names: names{"--lost-found"}},
+	{Names: names{"--name-objects"}},
+	{Names: names{"--progress"}},
+	{Names: names{"--no-progress"}},
+}
+
+var options137 = []Option{
+	{Names: names{"--aggressive"}},
+	{Names: names{"--auto"}},
+	{Names: names{"--cruft"}},
+	{Names: names{"--prune"}, Value: Required},
+	{Names: names{"--no-prune"}},
+	{Names: names{"--quiet"}},
+	{Names: names{"--force"}},
+	{Names: names{"--keep-largest-pack"}},
+}
+
+var options138 = []Option{
+	{Names: names{"-O", "--open-files-in-pager"}, Value: Optional, Effect: EffRun},
+	{Names: names{"-A", "--after-context"}, Value: Required},
+	{Names: names{"-B", "--before-context"}, Value: Required},
+	{Names: names{"-C", "--context"}, Value: Required},
+	{Names: names{"-#"}},
+	{Names: names{"-f"}, Value: Required, Effect: EffInput},
+	{Names: names{"-e"}, Value: Required},
+	{Names: names{"-m", "--max-count"}, Value: Required},
+	{Names: names{"--and"}},
+	{Names: names{"--or"}},
+	{Names: names{"--not"}},
+	{Names: names{"--no-index"}, Effect: EffUnproven},
+	{Names: names{"--textconv"}, Effect: EffOpaque},
+	{Names: names{"--no-textconv"}},
+	{Names: names{"--threads"}, Value: Required},
+	{Names: names{"--max-depth"}, Value: Required},
+	{Names: names{"--no-color"}},
+	{Names: names{"--color"}, Value: Optional},
+	{Names: names{"--cached"}},
+	{Names: names{"--untracked"}},
+	{Names: names{"--no-exclude-standard"}},
+	{Names: names{"--exclude-standard"}},
+	{Names: names{"--recurse-submodules"}},
+	{Names: names{"-a", "--text"}},
+	{Names: names{"-i", "--ignore-case"}},
+	{Names: names{"-I"}},
+	{Names: names{"-r", "--recursive"}},
+	{Names: names{"--no-recursive"}},
+	{Names: names{"-w", "--word-regexp"}},
+	{Names: names{"-v", "--invert-match"}},
+	{Names: names{"-h", "-H"}},
+	{Names: names{"--full-name"}},
+	{Names: names{"-E", "-G", "--extended-regexp", "--basic-regexp"}},
+	{Names: names{"-P", "--perl-regexp"}},
+	{Names: names{"-F", "--fixed-strings"}},
+	{Names: names{"-n", "--line-number"}},
+	{Names: names{"--column"}},
+	{Names: names{"-l", "-L", "--files-with-matches", "--name-only", "--files-without-match"}},
+	{Names: names{"-z", "--null"}},
+	{Names: names{"-o", "--only-matching"}},
+	{Names: names{"-c", "--count"}},
+	{Names: names{"--break"}},
+	{Names: names{"--heading"}},
+	{Names: names{"-p", "--show-function"}},
+	{Names: names{"-W", "--function-context"}},
+	{Names: names{"--all-match"}},
+	{Names: names{"-q", "--quiet"}},
+}
+
+var options139 = []Option{
+	{Names: names{"-w"}},
+	{Names: names{"-t"}, Value: Required},
+	{Names: names{"--stdin"}},
+	{Names: names{"--stdin-paths"}},
+	{Names: names{"--path"}},
+	{Names: names{"--no-filters"}},
+	{Names: names{"--literally"}},
+}
+
+var options140 = []Option{
+	{Names: names{"-a", "--all"}},
+	{Names: names{"-c", "--config"}},
+	{Names: names{"-g", "--guides"}},
+	{Names: names{"-i", "--info"}},
+	{Names: names{"-m", "--man"}},
+	{Names: names{"-w", "--web"}, Effect: EffUnproven},
+	{Names: names{"--verbose"}},
+	{Names: names{"--no-external-commands"}},
+	{Names: names{"--no-aliases"}},
+	{Names: names{"--user-interfaces"}},
+	{Names: names{"--developer-interfaces"}},
+}
+
+var options141 = []Option{
+	{Names: names{"-v"}},
+	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--rev-index"}},
+	{Names: names{"--no-rev-index"}},
+	{Names: names{"--stdin"}},
+	{Names: names{"--fix-thin"}},
+	{Names: names{"--keep"}},
+	{Names: names{"--index-version"}, Value: Required},
+	{Names: names{"--strict"}},
+	{Names: names{"--progress-title"}},
+	{Names: names{"--check-self-contained-and-connected"}},
+	{Names: names{"--fsck-objects"}},
+	{Names: names{"--threads"}, Value: Required},
+	{Names: names{"--max-input-size"}, Value: Required},
+	{Names: names{"--object-format"}, Value: Required},
+	{Names: names{"--promisor"}, Value: Optional},
+}
+
+var options142 = []Option{
+	{Names: names{"-b", "--initial-branch"}, Value: Required},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--bare"}},
+	{Names: names{"--template"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--separate-git-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--object-format"}, Value: Required},
+	{Names: names{"--ref-format"}, Value: Required},
+	{Names: names{"--shared"}, Value: Optional},
+}
+
+var options143 = []Option{
+	{Names: names{"--in-place"}, Effect: EffInPlace},
+	{Names: names{"--trim-empty"}},
+	{Names: names{"--trailer"}, Value: Required},
+	{Names: names{"--where", "--no-where"}, Value: Required},
+	{Names: names{"--if-exists", "--no-if-exists"}, Value: Required},
+	{Names: names{"--if-missing", "--no-if-missing"}, Value: Required},
+	{Names: names{"--only-trailers"}},
+	{Names: names{"--only-input"}},
+	{Names: names{"--unfold"}},
+	{Names: names{"--parse"}},
+	{Names: names{"--no-divider"}},
+}
+
+var options144 = []Option{
+	{Names: names{"-p", "-u", "--patch"}},
+	{Names: names{"--date"}, Value: Required},
+	{Names: names{"--grep"}, Value: Required},
+	{Names: names{"--source"}},
+	{Names: names{"-n", "--max-count"}, Value: Required},
+	{Names: names{"-#"}},
+	{Names: names{"--since", "--after"}, Value: Required},
+	{Names: names{"--until", "--before"}, Value: Required},
+	{Names: names{"--author"}, Value: Required},
+	{Names: names{"--committer"}, Value: Required},
+	{Names: names{"--min-parents"}, Value: Required},
+	{Names: names{"--max-parents"}, Value: Required},
+	{Names: names{"--no-min-parents"}},
+	{Names: names{"--no-max-parents"}},
+	{Names: names{"--left-only"}},
+	{Names: names{"--right-only"}},
+	{Names: names{"--pretty"}, Value: Optional},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"--expand-tabs"}, Value: Optional},
+	{Names: names{"--no-expand-tabs"}},
+	{Names: names{"--notes"}, Value: Optional},
+	{Names: names{"--show-notes"}, Value: Optional},
+	{Names: names{"--no-notes"}},
+	{Names: names{"--decorate"}, Value: Optional},
+	{Names: names{"--no-decorate"}},
+	{Names: names{"--decorate-refs"}, Value: Required},
+	{Names: names{"--decorate-refs-exclude"}, Value: Required},
+	{Names: names{"--clear-decorations"}},
+	{Names: names{"--mailmap"}},
+	{Names: names{"--no-mailmap"}},
+	{Names: names{"--use-mailmap"}},
+	{Names: names{"--no-use-mailmap"}},
+	{Names: names{"--full-diff"}},
+	{Names: names{"--log-size"}},
+	{Names: names{"-L"}, Value: Required},
+	{Names: names{"--follow"}},
+	{Names: names{"--show-linear-break"}, Value: Optional},
+	{Names: names{"--abbrev-commit"}},
+	{Names: names{"--no-abbrev-commit"}},
+	{Names: names{"--oneline"}},
+	{Names: names{"--encoding"}, Value: Required},
+	{Names: names{"--show-signature"}},
+	{Names: names{"--graph"}},
+	{Names: names{"--show-pulls"}},
+	{Names: names{"--no-walk"}, Value: Optional},
+	{Names: names{"--do-walk"}},
+	{Names: names{"-g", "--walk-reflogs"}},
+	{Names: names{"--exclude-hidden"}, Value: Required},
+	{Names: names{"--alternate-refs"}},
+	{Names: names{"--parents"}},
+	{Names: names{"--children"}},
+	{Names: names{"--left-right"}},
+	{Names: names{"--cherry-mark"}},
+	{Names: names{"--cherry-pick"}},
+	{Names: names{"--cherry"}},
+	{Names: names{"--boundary"}},
+	{Names: names{"--skip"}, Value: Required},
+	{Names: names{"--since-as-filter"}, Value: Required},
+	{Names: names{"--max-age", "--min-age"}, Value: Required},
+	{Names: names{"--grep-reflog"}, Value: Required},
+	{Names: names{"--all-match"}},
+	{Names: names{"--invert-grep"}},
+	{Names: names{"-i", "--regexp-ignore-case"}},
+	{Names: names{"--basic-regexp"}},
+	{Names: names{"-E", "--extended-regexp"}},
+	{Names: names{"-F", "--fixed-strings"}},
+	{Names: names{"-P", "--perl-regexp"}},
+	{Names: names{"--remove-empty"}},
+	{Names: names{"--merges"}},
+	{Names: names{"--no-merges"}},
+	{Names: names{"--first-parent"}},
+	{Names: names{"--exclude-first-parent-only"}},
+	{Names: names{"--not"}},
+	{Names: names{"--all"}},
+	{Names: names{"--branches"}, Value: Optional},
+	{Names: names{"--tags"}, Value: Optional},
+	{Names: names{"--remotes"}, Value: Optional},
+	{Names: names{"--glob"}, Value: Required},
+	{Names: names{"--exclude"}, Value: Required},
+	{Names: names{"--reflog"}},
+	{Names: names{"--single-worktree"}},
+	{Names: names{"--ignore-missing"}},
+	{Names: names{"--batch-check"}, Value: Required},
+	{Names: names{"--merge"}},
+	{Names: names{"--use-bitmap-index"}},
+	{Names: names{"--progress"}, Value: Required},
+	{Names: names{"--simplify-by-decoration"}},
+	{Names: names{"--full-history"}},
+	{Names: names{"--dense"}},
+	{Names: names{"--sparse"}},
+	{Names: names{"--simplify-merges"}},
+	{Names: names{"--ancestry-path"}, Value: Optional},
+	{Names: names{"--bisect"}},
+	{Names: names{"--bisect-vars"}},
+	{Names: names{"--bisect-all"}},
+	{Names: names{"--date-order"}},
+	{Names: names{"--author-date-order"}},
+	{Names: names{"--topo-order"}},
+	{Names: names{"--reverse"}},
+	{Names: names{"--objects"}},
+	{Names: names{"--in-commit-order"}},
+	{Names: names{"--objects-edge"}},
+	{Names: names{"--objects-edge-aggressive"}},
+	{Names: names{"--indexed-objects"}},
+	{Names: names{"--unpacked"}},
+	{Names: names{"--object-names"}},
+	{Names: names{"--no-object-names"}},
+	{Names: names{"--filter"}, Value: Required},
+	{Names: names{"--no-filter"}},
+	{Names: names{"--filter-provided-objects"}},
+	{Names: names{"--filter-print-omitted"}},
+	{Names: names{"--missing"}, Value: Required},
+	{Names: names{"--exclude-promisor-objects"}},
+	{Names: names{"--relative-date"}},
+	{Names: names{"--no-commit-header"}},
+	{Names: names{"--commit-header"}},
+	{Names: names{"--timestamp"}},
+	{Names: names{"--count"}},
+	{Names: names{"-U", "--unified"}, Value: Required},
+	{Names: names{"-s", "--no-patch"}},
+	{Names: names{"-X", "--dirstat"}, Value: Optional},
+	{Names: names{"--dirstat-by-file"}, Value: Optional},
+	{Names: names{"--cumulative"}},
+	{Names: names{"--stat"}, Value: Optional},
+	{Names: names{"--stat-width"}, Value: Required},
+	{Names: names{"--stat-name-width"}, Value: Required},
+	{Names: names{"--stat-count"}, Value: Required},
+	{Names: names{"--shortstat"}},
+	{Names: names{"--numstat"}},
+	{Names: names{"--summary"}},
+	{Names: names{"--name-only"}},
+	{Names: names{"--name-status"}},
+	{Names: names{"--output-indicator-new"}, Value: Required},
+	{Names: names{"--output-indicator-old"}, Value: Required},
+	{Names: names{"--output-indicator-context"}, Value: Required},
+	{Names: names{"--textconv"}, Effect: EffOpaque},
+	{Names: names{"--no-textconv"}},
+	{Names: names{"--no-ext-diff"}},
+	{Names: names{"--relative"}, Value: Optional},
+	{Names: names{"--no-relative"}},
+	{Names: names{"--diff-filter"}, Value: Required},
+	{Names: names{"--skip-to"}, Value: Required},
+	{Names: names{"--rotate-to"}, Value: Required},
+	{Names: names{"-M", "--find-renames"}, Value: Optional},
+	{Names: names{"-C", "--find-copies"}, Value: Optional},
+	{Names: names{"-B", "--break-rewrites"}, Value: Optional},
+	{Names: names{"-z"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--exit-code"}},
+	{Names: names{"-m"}},
+	{Names: names{"-c"}},
+	{Names: names{"--cc"}},
+	{Names: names{"--combined-all-paths"}},
+	{Names: names{"--diff-merges"}, Value: Required},
+	{Names: names{"--no-diff-merges"}},
+	{Names: names{"--remerge-diff"}},
+	{Names: names{"--dd"}},
+	{Names: names{"--no-color"}},
+	{Names: names{"-D", "--irreversible-delete"}},
+	{Names: names{"--stdin"}},
+	{Names: names{"--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--raw"}},
+	{Names: names{"--patch-with-raw"}},
+	{Names: names{"--indent-heuristic"}},
+	{Names: names{"--no-indent-heuristic"}},
+	{Names: names{"--minimal"}},
+	{Names: names{"--patience"}},
+	{Names: names{"--histogram"}},
+	{Names: names{"--anchored"}, Value: Required},
+	{Names: names{"--diff-algorithm"}, Value: Required},
+	{Names: names{"--stat-graph-width"}, Value: Required},
+	{Names: names{"--compact-summary"}},
+	{Names: names{"--patch-with-stat"}},
+	{Names: names{"--submodule"}, Value: Optional},
+	{Names: names{"--color"}, Value: Optional},
+	{Names: names{"--color-moved"}, Value: Optional},
+	{Names: names{"--no-color-moved"}},
+	{Names: names{"--color-moved-ws"}, Value: Required},
+	{Names: names{"--no-color-moved-ws"}},
+	{Names: names{"--word-diff"}, Value: Optional},
+	{Names: names{"--word-diff-regex"}, Value: Required},
+	{Names: names{"--color-words"}, Value: Optional},
+	{Names: names{"--no-renames"}},
+	{Names: names{"--rename-empty"}},
+	{Names: names{"--no-rename-empty"}},
+	{Names: names{"--check"}},
+	{Names: names{"--ws-error-highlight"}, Value: Required},
+	{Names: names{"--full-index"}},
+	{Names: names{"--binary"}},
+	{Names: names{"--abbrev"}, Value: Optional},
+	{Names: names{"--find-copies-harder"}},
+	{Names: names{"-l"}, Value: Required},
+	{Names: names{"-S"}, Value: Required},
+	{Names: names{"-G"}, Value: Required},
+	{Names: names{"--find-object"}, Value: Required},
+	{Names: names{"--pickaxe-all"}},
+	{Names: names{"--pickaxe-regex"}},
+	{Names: names{"-O"}, Value: Required, Effect: EffInput},
+	{Names: names{"-R"}},
+	{Names: names{"-a", "--text"}},
+	{Names: names{"--ignore-cr-at-eol"}},
+	{Names: names{"--ignore-space-at-eol"}},
+	{Names: names{"-b", "--ignore-space-change"}},
+	{Names: names{"-w", "--ignore-all-space"}},
+	{Names: names{"--ignore-blank-lines"}},
+	{Names: names{"-I", "--ignore-matching-lines"}, Value: Required},
+	{Names: names{"--inter-hunk-context"}, Value: Required},
+	{Names: names{"-W", "--function-context"}},
+	{Names: names{"--ext-diff"}, Effect: EffOpaque},
+	{Names: names{"--ignore-submodules"}, Value: Optional},
+	{Names: names{"--src-prefix"}, Value: Required},
+	{Names: names{"--dst-prefix"}, Value: Required},
+	{Names: names{"--no-prefix"}},
+	{Names: names{"--line-prefix"}, Value: Required},
+	{Names: names{"--ita-invisible-in-index"}},
+}
+
+var options145 = []Option{
+	{Names: names{"-c", "--cached"}},
+	{Names: names{"-d", "--deleted"}},
+	{Names: names{"-m", "--modified"}},
+	{Names: names{"-o", "--others"}},
+	{Names: names{"-i", "--ignored"}},
+	{Names: names{"-s", "--stage"}},
+	{Names: names{"--directory"}},
+	{Names: names{"--no-empty-directory"}},
+	{Names: names{"-u", "--unmerged"}},
+	{Names: names{"-k", "--killed"}},
+	{Names: names{"-z"}},
+	{Names: names{"--deduplicate"}},
+	{Names: names{"-x", "--exclude"}, Value: Required},
+	{Names: names{"-X", "--exclude-from"}, Value: Required},
+	{Names: names{"--exclude-per-directory"}, Value: Required},
+	{Names: names{"--exclude-standard"}},
+	{Names: names{"--error-unmatch"}},
+	{Names: names{"--with-tree"}, Value: Required},
+	{Names: names{"-t"}},
+	{Names: names{"-v"}},
+	{Names: names{"-f"}},
+	{Names: names{"--full-name"}},
+	{Names: names{"--recurse-submodules"}},
+	{Names: names{"--abbrev"}, Value: Optional},
+	{Names: names{"--debug"}},
+	{Names: names{"--eol"}},
+	{Names: names{"--sparse"}},
+	{Names: names{"--format"}, Value: Required},
+}
+
+var options146 = []Option{
+	{Names: names{"-o", "--server-option"}, Value: Required},
+	{Names: names{"--sort"}, Value: Required},
+	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
+	{Names: names{"-h", "-t", "--heads", "--tags"}},
+	{Names: names{"--refs"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRun},
+	{Names: names{"--exit-code"}},
+	{Names: names{"--get-url"}},
+	{Names: names{"--symref"}},
+}
+
+var options147 = []Option{
+	{Names: names{"-d"}},
+	{Names: names{"-r"}},
+	{Names: names{"-t"}},
+	{Names: names{"-l", "--long"}},
+	{Names: names{"-z"}},
+	{Names: names{"--name-only", "--name-status"}},
+	{Names: names{"--object-only"}},
+	{Names: names{"--abbrev"}, Value: Optional},
+	{Names: names{"--full-name"}},
+	{Names: names{"--full-tree"}},
+	{Names: names{"--format"}, Value: Required},
+}
+
+var options148 = []Option{
+	{Names: names{"--auto"}},
+	{Names: names{"--schedule"}, Value: Optional},
+	{Names: names{"--quiet"}},
+	{Names: names{"--task"}, Value: Required},
+	{Names: names{"--scheduler"}, Value: Required},
+}
+
+var options149 = []Option{
+	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
+	{Names: names{"-s", "--strategy"}, Value: Required},
+	{Names: names{"-X", "--strategy-option"}, Value: Required},
+	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
+	{Names: names{"-m"}, Value: Required},
+	{Names: names{"--log"}, Value: Optional},
+	{Names: names{"--into-name"}, Value: Required},
+	{Names: names{"--cleanup"}, Value: Required},
+	{Names: names{"--commit", "--no-commit"}},
+	{Names: names{"-e", "--edit", "--no-edit"}},
+	{Names: names{"--ff", "--no-ff", "--ff-only"}},
+	{Names: names{"--no-gpg-sign"}, Value: Optional},
+	{Names: names{"--no-log"}, Value: Optional},
+	{Names: names{"--signoff", "--no-signoff"}},
+	{Names: names{"-n", "--stat", "--no-stat"}},
+	{Names: names{"--squash", "--no-squash"}},
+	{Names: names{"--verify"}},
+	{Names: names{"--no-verify"}},
+	{Names: names{"--verify-signatures", "--no-verify-signatures"}},
+	{Names: names{"--summary", "--no-summary"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--progress", "--no-progress"}},
+	{Names: names{"--autostash", "--no-autostash"}},
+	{Names: names{"--allow-unrelated-histories"}},
+	{Names: names{"--rerere-autoupdate", "--no-rerere-autoupdate"}},
+	{Names: names{"--overwrite-ignore", "--no-overwrite-ignore"}},
+	{Names: names{"--abort"}},
+	{Names: names{"--quit"}},
+	{Names: names{"--continue"}},
+}
+
+var options150 = []Option{
+	{Names: names{"--octopus"}},
+	{Names: names{"--independent"}},
+	{Names: names{"--is-ancestor"}},
+	{Names: names{"--fork-point"}},
+	{Names: names{"-a", "--all"}},
+}
+
+var options151 = []Option{
+	{Names: names{"-z"}},
+	{Names: names{"--name-only"}},
+	{Names: names{"--messages"}},
+	{Names: names{"--no-messages"}},
+	{Names: names{"--allow-unrelated-histories"}},
+}
+
+var options152 = []Option{
+	{Names: names{"-t", "--tool"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--tool-help"}},
+	{Names: names{"-y", "--no-prompt"}},
+	{Names: names{"--prompt"}},
+	{Names: names{"-g", "--gui"}},
+	{Names: names{"--no-gui"}},
+	{Names: names{"-O"}, Value: Required, Effect: EffInput},
+}
+
+var options153 = []Option{
+	{Names: names{"-f", "--force"}},
+	{Names: names{"-k"}},
+	{Names: names{"-n", "--dry-run"}},
+	{Names: names{"-v", "--verbose"}},
+}
+
+var options154 = []Option{
+	{Names: names{"--tags"}},
+	{Names: names{"--refs"}, Value: Required},
+	{Names: names{"--exclude"}, Value: Required},
+	{Names: names{"--all"}},
+	{Names: names{"--annotate-stdin"}},
+	{Names: names{"--stdin"}},
+	{Names: names{"--name-only"}},
+	{Names: names{"--no-undefined"}},
+	{Names: names{"--always"}},
+}
+
+var options155 = []Option{
+	{Names: names{"--ref"}, Value: Required},
+	{Names: names{"-f", "--force"}},
+	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
+	{Names: names{"-m", "--message"}, Value: Required},
+	{Names: names{"-C", "--reuse-message"}, Value: Required},
+	{Names: names{"-c", "--reedit-message"}, Value: Required},
+	{Names: names{"--allow-empty"}},
+	{Names: names{"--separator"}, Value: Optional},
+	{Names: names{"--no-separator"}},
+	{Names: names{"--stripspace"}},
+	{Names: names{"--no-stripspace"}},
+	{Names: names{"--ignore-missing"}},
+	{Names: names{"--stdin"}},
+	{Names: names{"-n", "--dry-run"}},
+	{Names: names{"-s", "--strategy"}, Value: Required},
+	{Names: names{"--commit"}},
+	{Names: names{"--abort"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--for-rewrite"}, Value: Required},
+	{Names: names{"-e"}},
+}
+
+var options156 = []Option{
+	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRun},
+	{Names: names{"-r", "--rebase"}, Value: Optional},
+	{Names: names{"--no-rebase"}},
+	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
+	{Names: names{"-s", "--strategy"}, Value: Required},
+	{Names: names{"-X", "--strategy-option"}, Value: Required},
+	{Names: names{"-o", "--server-option"}, Value: Required},
+	{Names: names{"-j", "--jobs"}, Value: Required},
+	{Names: names{"--log"}, Value: Optional},
+	{Names: names{"--recurse-submodules"}, Value: Optional},
+	{Names: names{"--cleanup"}, Value: Required},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--commit", "--no-commit"}},
+	{Names: names{"-e", "--edit", "--no-edit"}},
+	{Names: names{"--ff-only"}},
+	{Names: names{"--ff", "--no-ff"}},
+	{Names: names{"--no-gpg-sign"}, Value: Optional},
+	{Names: names{"--no-log"}, Value: Optional},
+	{Names: names{"--signoff", "--no-signoff"}},
+	{Names: names{"-n", "--stat", "--no-stat"}},
+	{Names: names{"--squash", "--no-squash"}},
+	{Names: names{"--verify"}},
+	{Names: names{"--no-verify"}},
+	{Names: names{"--verify-signatures", "--no-verify-signatures"}},
+	{Names: names{"--summary", "--no-summary"}},
+	{Names: names{"--autostash", "--no-autostash"}},
+	{Names: names{"--allow-unrelated-histories"}},
+	{Names: names{"--all"}},
+	{Names: names{"-a", "--append"}},
+	{Names: names{"--atomic"}},
+	{Names: names{"--depth"}, Value: Required},
+	{Names: names{"--deepen"}, Value: Required},
+	{Names: names{"--shallow-since"}, Value: Required},
+	{Names: names{"--shallow-exclude"}, Value: Required},
+	{Names: names{"--unshallow"}},
+	{Names: names{"--update-shallow"}},
+	{Names: names{"--negotiation-tip"}, Value: Required},
+	{Names: names{"--negotiate-only"}},
+	{Names: names{"--dry-run"}},
+	{Names: names{"-f", "--force"}},
+	{Names: names{"-k", "--keep"}},
+	{Names: names{"--prefetch"}},
+	{Names: names{"-p", "--prune"}},
+	{Names: names{"--no-tags"}},
+	{Names: names{"--refmap"}, Value: Required},
+	{Names: names{"-t", "--tags"}},
+	{Names: names{"--set-upstream"}},
+	{Names: names{"--progress"}},
+	{Names: names{"--show-forced-updates"}},
+	{Names: names{"--no-show-forced-updates"}},
+	{Names: names{"-4", "--ipv4"}},
+	{Names: names{"-6", "--ipv6"}},
+}
+
+var options157 = []Option{
+	{Names: names{"--receive-pack", "--exec"}, Value: Required, Effect: EffRun},
+	{Names: names{"-o", "--push-option"}, Value: Required},
+	{Names: names{"--force-with-lease"}, Value: Optional},
+	{Names: names{"--force-if-includes"}},
+	{Names: names{"--no-force-if-includes"}},
+	{Names: names{"--recurse-submodules"}, Value: Required},
+	{Names: names{"--signed"}, Value: Optional},
+	{Names: names{"--no-signed"}},
+	{Names: names{"--repo"}, Value: Required},
+	{Names: names{"-d", "--delete"}},
+	{Names: names{"--mirror"}},
+	{Names: names{"-f", "--force"}},
+	{Names: names{"--all"}},
+	{Names: names{"--prune"}},
+	{Names: names{"-n", "--dry-run"}},
+	{Names: names{"--porcelain"}},
+	{Names: names{"--tags"}},
+	{Names: names{"--follow-tags"}},
+	{Names: names{"--atomic"}},
+	{Names: names{"--no-atomic"}},
+	{Names: names{"-u", "--set-upstream"}},
+	{Names: names{"--thin"}},
+	{Names: names{"--no-thin"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--progress"}},
+	{Names: names{"--no-recurse-submodules"}, Value: Required},
+	{Names: names{"--verify"}},
+	{Names: names{"--no-verify"}},
+	{Names: names{"-4", "--ipv4"}},
+	{Names: names{"-6", "--ipv6"}},
+}
+
+var options158 = []Option{
+	{Names: names{"--no-dual-color"}},
+	{Names: names{"--creation-factor"}, Value: Required},
+	{Names: names{"--left-only"}},
+	{Names: names{"--right-only"}},
+	{Names: names{"--notes"}, Value: Optional},
+	{Names: names{"--no-notes"}},
+	{Names: names{"-U", "--unified"}, Value: Required},
+	{Names: names{"-s", "--no-patch"}},
+	{Names: names{"-X", "--dirstat"}, Value: Optional},
+	{Names: names{"--dirstat-by-file"}, Value: Optional},
+	{Names: names{"--cumulative"}},
+	{Names: names{"--stat"}, Value: Optional},
+	{Names: names{"--stat-width"}, Value: Required},
+	{Names: names{"--stat-name-width"}, Value: Required},
+	{Names: names{"--stat-count"}, Value: Required},
+	{Names: names{"--shortstat"}},
+	{Names: names{"--numstat"}},
+	{Names: names{"--summary"}},
+	{Names: names{"--name-only"}},
+	{Names: names{"--name-status"}},
+	{Names: names{"--output-indicator-new"}, Value: Required},
+	{Names: names{"--output-indicator-old"}, Value: Required},
+	{Names: names{"--output-indicator-context"}, Value: Required},
+	{Names: names{"--textconv"}, Effect: EffOpaque},
+	{Names: names{"--no-textconv"}},
+	{Names: names{"--no-ext-diff"}},
+	{Names: names{"--relative"}, Value: Optional},
+	{Names: names{"--no-relative"}},
+	{Names: names{"--diff-filter"}, Value: Required},
+	{Names: names{"--skip-to"}, Value: Required},
+	{Names: names{"--rotate-to"}, Value: Required},
+	{Names: names{"-M", "--find-renames"}, Value: Optional},
+	{Names: names{"-C", "--find-copies"}, Value: Optional},
+	{Names: names{"-B", "--break-rewrites"}, Value: Optional},
+	{Names: names{"-z"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--exit-code"}},
+	{Names: names{"-m"}},
+	{Names: names{"-c"}},
+	{Names: names{"--cc"}},
+	{Names: names{"--combined-all-paths"}},
+	{Names: names{"--diff-merges"}, Value: Required},
+	{Names: names{"--no-diff-merges"}},
+	{Names: names{"--remerge-diff"}},
+	{Names: names{"--dd"}},
+	{Names: names{"--no-color"}},
+	{Names: names{"-D", "--irreversible-delete"}},
+	{Names: names{"--stdin"}},
+	{Names: names{"-p", "-u", "--patch"}},
+	{Names: names{"--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--raw"}},
+	{Names: names{"--patch-with-raw"}},
+	{Names: names{"--indent-heuristic"}},
+	{Names: names{"--no-indent-heuristic"}},
+	{Names: names{"--minimal"}},
+	{Names: names{"--patience"}},
+	{Names: names{"--histogram"}},
+	{Names: names{"--anchored"}, Value: Required},
+	{Names: names{"--diff-algorithm"}, Value: Required},
+	{Names: names{"--stat-graph-width"}, Value: Required},
+	{Names: names{"--compact-summary"}},
+	{Names: names{"--patch-with-stat"}},
+	{Names: names{"--submodule"}, Value: Optional},
+	{Names: names{"--color"}, Value: Optional},
+	{Names: names{"--color-moved"}, Value: Optional},
+	{Names: names{"--no-color-moved"}},
+	{Names: names{"--color-moved-ws"}, Value: Required},
+	{Names: names{"--no-color-moved-ws"}},
+	{Names: names{"--word-diff"}, Value: Optional},
+	{Names: names{"--word-diff-regex"}, Value: Required},
+	{Names: names{"--color-words"}, Value: Optional},
+	{Names: names{"--no-renames"}},
+	{Names: names{"--rename-empty"}},
+	{Names: names{"--no-rename-empty"}},
+	{Names: names{"--check"}},
+	{Names: names{"--ws-error-highlight"}, Value: Required},
+	{Names: names{"--full-index"}},
+	{Names: names{"--binary"}},
+	{Names: names{"--abbrev"}, Value: Optional},
+	{Names: names{"--find-copies-harder"}},
+	{Names: names{"-l"}, Value: Required},
+	{Names: names{"-S"}, Value: Required},
+	{Names: names{"-G"}, Value: Required},
+	{Names: names{"--find-object"}, Value: Required},
+	{Names: names{"--pickaxe-all"}},
+	{Names: names{"--pickaxe-regex"}},
+	{Names: names{"-O"}, Value: Required, Effect: EffInput},
+	{Names: names{"-R"}},
+	{Names: names{"-a", "--text"}},
+	{Names: names{"--ignore-cr-at-eol"}},
+	{Names: names{"--ignore-space-at-eol"}},
+	{Names: names{"-b", "--ignore-space-change"}},
+	{Names: names{"-w", "--ignore-all-space"}},
+	{Names: names{"--ignore-blank-lines"}},
+	{Names: names{"-I", "--ignore-matching-lines"}, Value: Required},
+	{Names: names{"--inter-hunk-context"}, Value: Required},
+	{Names: names{"-W", "--function-context"}},
+	{Names: names{"--ext-diff"}, Effect: EffOpaque},
+	{Names: names{"--ignore-submodules"}, Value: Optional},
+	{Names: names{"--src-prefix"}, Value: Required},
+	{Names: names{"--dst-prefix"}, Value: Required},
+	{Names: names{"--no-prefix"}},
+	{Names: names{"--line-prefix"}, Value: Required},
+	{Names: names{"--ita-invisible-in-index"}},
+}
+
+var options159 = []Option{
+	{Names: names{"--index-output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-m"}},
+	{Names: names{"--reset"}},
+	{Names: names{"-u"}},
+	{Names: names{"-i"}},
+	{Names: names{"-n", "--dry-run"}},
+	{Names: names{"-v"}},
+	{Names: names{"--trivial"}},
+	{Names: names{"--aggressive"}},
+	{Names: names{"--prefix"}, Value: Required},
+	{Names: names{"--recurse-submodules"}},
+	{Names: names{"--no-recurse-submodules"}},
+	{Names: names{"--no-sparse-checkout"}},
+	{Names: names{"--empty"}},
+	{Names: names{"-q", "--quiet"}},
+}
+
+var options160 = []Option{
+	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
+	{Names: names{"-s", "--strategy"}, Value: Required},
+	{Names: names{"-X", "--strategy-option"}, Value: Required},
+	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
+	{Names: names{"-C"}, Value: Required},
+	{Names: names{"--whitespace"}, Value: Required},
+	{Names: names{"--onto"}, Value: Required},
+	{Names: names{"--edit-todo"}},
+	{Names: names{"-i", "--interactive"}},
+	{Names: names{"--empty"}, Value: Required},
+	{Names: names{"-r", "--rebase-merges"}, Value: Optional},
+	{Names: names{"--no-rebase-merges"}},
+	{Names: names{"--autosquash"}},
+	{Names: names{"--no-autosquash"}},
+	{Names: names{"--root"}},
+	{Names: names{"--keep-base"}},
+	{Names: names{"--continue"}},
+	{Names: names{"--abort"}},
+	{Names: names{"--quit"}},
+	{Names: names{"--apply"}},
+	{Names: names{"--no-keep-empty", "--keep-empty"}},
+	{Names: names{"--reapply-cherry-picks", "--no-reapply-cherry-picks"}},
+	{Names: names{"--allow-empty-message"}},
+	{Names: names{"--skip"}},
+	{Names: names{"--show-current-patch"}},
+	{Names: names{"-m", "--merge"}},
+	{Names: names{"--rerere-autoupdate", "--no-rerere-autoupdate"}},
+	{Names: names{"--no-gpg-sign"}, Value: Optional},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--stat"}},
+	{Names: names{"-n", "--no-stat"}},
+	{Names: names{"--no-verify"}},
+	{Names: names{"--verify"}},
+	{Names: names{"-f", "--no-ff", "--force-rebase"}},
+	{Names: names{"--fork-point", "--no-fork-point"}},
+	{Names: names{"--ignore-whitespace"}},
+	{Names: names{"--committer-date-is-author-date"}},
+	{Names: names{"--ignore-date", "--reset-author-date"}},
+	{Names: names{"--signoff"}},
+	{Names: names{"--fixup"}, Value: Required},
+	{Names: names{"--autostash", "--no-autostash"}},
+	{Names: names{"--reschedule-failed-exec", "--no-reschedule-failed-exec"}},
+	{Names: names{"--update-refs", "--no-update-refs"}},
+}
+
+var options161 = []Option{
+	{Names: names{"-n", "--max-count"}, Value: Required},
+	{Names: names{"-#"}},
+	{Names: names{"--since", "--after"}, Value: Required},
+	{Names: names{"--until", "--before"}, Value: Required},
+	{Names: names{"--author"}, Value: Required},
+	{Names: names{"--committer"}, Value: Required},
+	{Names: names{"--min-parents"}, Value: Required},
+	{Names: names{"--max-parents"}, Value: Required},
+	{Names: names{"--no-min-parents"}},
+	{Names: names{"--no-max-parents"}},
+	{Names: names{"--left-only"}},
+	{Names: names{"--right-only"}},
+	{Names: names{"--pretty"}, Value: Optional},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"--expand-tabs"}, Value: Optional},
+	{Names: names{"--no-expand-tabs"}},
+	{Names: names{"--notes"}, Value: Optional},
+	{Names: names{"--show-notes"}, Value: Optional},
+	{Names: names{"--no-notes"}},
+	{Names: names{"--decorate"}, Value: Optional},
+	{Names: names{"--no-decorate"}},
+	{Names: names{"--decorate-refs"}, Value: Required},
+	{Names: names{"--decorate-refs-exclude"}, Value: Required},
+	{Names: names{"--clear-decorations"}},
+	{Names: names{"--source"}},
+	{Names: names{"--mailmap"}},
+	{Names: names{"--no-mailmap"}},
+	{Names: names{"--use-mailmap"}},
+	{Names: names{"--no-use-mailmap"}},
+	{Names: names{"--full-diff"}},
+	{Names: names{"--log-size"}},
+	{Names: names{"-L"}, Value: Required},
+	{Names: names{"--follow"}},
+	{Names: names{"--show-linear-break"}, Value: Optional},
+	{Names: names{"--abbrev-commit"}},
+	{Names: names{"--no-abbrev-commit"}},
+	{Names: names{"--oneline"}},
+	{Names: names{"--encoding"}, Value: Required},
+	{Names: names{"--show-signature"}},
+	{Names: names{"--date"}, Value: Required},
+	{Names: names{"--graph"}},
+	{Names: names{"--show-pulls"}},
+	{Names: names{"--no-walk"}, Value: Optional},
+	{Names: names{"--do-walk"}},
+	{Names: names{"-g", "--walk-reflogs"}},
+	{Names: names{"--exclude-hidden"}, Value: Required},
+	{Names: names{"--alternate-refs"}},
+	{Names: names{"--parents"}},
+	{Names: names{"--children"}},
+	{Names: names{"--left-right"}},
+	{Names: names{"--cherry-mark"}},
+	{Names: names{"--cherry-pick"}},
+	{Names: names{"--cherry"}},
+	{Names: names{"--boundary"}},
+	{Names: names{"--skip"}, Value: Required},
+	{Names: names{"--since-as-filter"}, Value: Required},
+	{Names: names{"--max-age", "--min-age"}, Value: Required},
+	{Names: names{"--grep-reflog"}, Value: Required},
+	{Names: names{"--grep"}, Value: Required},
+	{Names: names{"--all-match"}},
+	{Names: names{"--invert-grep"}},
+	{Names: names{"-i", "--regexp-ignore-case"}},
+	{Names: names{"--basic-regexp"}},
+	{Names: names{"-E", "--extended-regexp"}},
+	{Names: names{"-F", "--fixed-strings"}},
+	{Names: names{"-P", "--perl-regexp"}},
+	{Names: names{"--remove-empty"}},
+	{Names: names{"--merges"}},
+	{Names: names{"--no-merges"}},
+	{Names: names{"--first-parent"}},
+	{Names: names{"--exclude-first-parent-only"}},
+	{Names: names{"--not"}},
+	{Names: names{"--all"}},
+	{Names: names{"--branches"}, Value: Optional},
+	{Names: names{"--tags"}, Value: Optional},
+	{Names: names{"--remotes"}, Value: Optional},
+	{Names: names{"--glob"}, Value: Required},
+	{Names: names{"--exclude"}, Value: Required},
+	{Names: names{"--reflog"}},
+	{Names: names{"--single-worktree"}},
+	{Names: names{"--ignore-missing"}},
+	{Names: names{"--batch-check"}, Value: Required},
+	{Names: names{"--merge"}},
+	{Names: names{"--use-bitmap-index"}},
+	{Names: names{"--progress"}, Value: Required},
+	{Names: names{"--simplify-by-decoration"}},
+	{Names: names{"--full-history"}},
+	{Names: names{"--dense"}},
+	{Names: names{"--sparse"}},
+	{Names: names{"--simplify-merges"}},
+	{Names: names{"--ancestry-path"}, Value: Optional},
+	{Names: names{"--bisect"}},
+	{Names: names{"--bisect-vars"}},
+	{Names: names{"--bisect-all"}},
+	{Names: names{"--date-order"}},
+	{Names: names{"--author-date-order"}},
+	{Names: names{"--topo-order"}},
+	{Names: names{"--reverse"}},
+	{Names: names{"--objects"}},
+	{Names: names{"--in-commit-order"}},
+	{Names: names{"--objects-edge"}},
+	{Names: names{"--objects-edge-aggressive"}},
+	{Names: names{"--indexed-objects"}},
+	{Names: names{"--unpacked"}},
+	{Names: names{"--object-names"}},
+	{Names: names{"--no-object-names"}},
+	{Names: names{"--filter"}, Value: Required},
+	{Names: names{"--no-filter"}},
+	{Names: names{"--filter-provided-objects"}},
+	{Names: names{"--filter-print-omitted"}},
+	{Names: names{"--missing"}, Value: Required},
+	{Names: names{"--exclude-promisor-objects"}},
+	{Names: names{"--relative-date"}},
+	{Names: names{"--no-commit-header"}},
+	{Names: names{"--commit-header"}},
+	{Names: names{"--timestamp"}},
+	{Names: names{"--count"}},
+	{Names: names{"-U", "--unified"}, Value: Required},
+	{Names: names{"-s", "--no-patch"}},
+	{Names: names{"-X", "--dirstat"}, Value: Optional},
+	{Names: names{"--dirstat-by-file"}, Value: Optional},
+	{Names: names{"--cumulative"}},
+	{Names: names{"--stat"}, Value: Optional},
+	{Names: names{"--stat-width"}, Value: Required},
+	{Names: names{"--stat-name-width"}, Value: Required},
+	{Names: names{"--stat-count"}, Value: Required},
+	{Names: names{"--shortstat"}},
+	{Names: names{"--numstat"}},
+	{Names: names{"--summary"}},
+	{Names: names{"--name-only"}},
+	{Names: names{"--name-status"}},
+	{Names: names{"--output-indicator-new"}, Value: Required},
+	{Names: names{"--output-indicator-old"}, Value: Required},
+	{Names: names{"--output-indicator-context"}, Value: Required},
+	{Names: names{"--textconv"}, Effect: EffOpaque},
+	{Names: names{"--no-textconv"}},
+	{Names: names{"--no-ext-diff"}},
+	{Names: names{"--relative"}, Value: Optional},
+	{Names: names{"--no-relative"}},
+	{Names: names{"--diff-filter"}, Value: Required},
+	{Names: names{"--skip-to"}, Value: Required},
+	{Names: names{"--rotate-to"}, Value: Required},
+	{Names: names{"-M", "--find-renames"}, Value: Optional},
+	{Names: names{"-C", "--find-copies"}, Value: Optional},
+	{Names: names{"-B", "--break-rewrites"}, Value: Optional},
+	{Names: names{"-z"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--exit-code"}},
+	{Names: names{"-m"}},
+	{Names: names{"-c"}},
+	{Names: names{"--cc"}},
+	{Names: names{"--combined-all-paths"}},
+	{Names: names{"--diff-merges"}, Value: Required},
+	{Names: names{"--no-diff-merges"}},
+	{Names: names{"--remerge-diff"}},
+	{Names: names{"--dd"}},
+	{Names: names{"--no-color"}},
+	{Names: names{"-D", "--irreversible-delete"}},
+	{Names: names{"--stdin"}},
+	{Names: names{"-p", "-u", "--patch"}},
+	{Names: names{"--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--raw"}},
+	{Names: names{"--patch-with-raw"}},
+	{Names: names{"--indent-heuristic"}},
+	{Names: names{"--no-indent-heuristic"}},
+	{Names: names{"--minimal"}},
+	{Names: names{"--patience"}},
+	{Names: names{"--histogram"}},
+	{Names: names{"--anchored"}, Value: Required},
+	{Names: names{"--diff-algorithm"}, Value: Required},
+	{Names: names{"--stat-graph-width"}, Value: Required},
+	{Names: names{"--compact-summary"}},
+	{Names: names{"--patch-with-stat"}},
+	{Names: names{"--submodule"}, Value: Optional},
+	{Names: names{"--color"}, Value: Optional},
+	{Names: names{"--color-moved"}, Value: Optional},
+	{Names: names{"--no-color-moved"}},
+	{Names: names{"--color-moved-ws"}, Value: Required},
+	{Names: names{"--no-color-moved-ws"}},
+	{Names: names{"--word-diff"}, Value: Optional},
+	{Names: names{"--word-diff-regex"}, Value: Required},
+	{Names: names{"--color-words"}, Value: Optional},
+	{Names: names{"--no-renames"}},
+	{Names: names{"--rename-empty"}},
+	{Names: names{"--no-rename-empty"}},
+	{Names: names{"--check"}},
+	{Names: names{"--ws-error-highlight"}, Value: Required},
+	{Names: names{"--full-index"}},
+	{Names: names{"--binary"}},
+	{Names: names{"--abbrev"}, Value: Optional},
+	{Names: names{"--find-copies-harder"}},
+	{Names: names{"-l"}, Value: Required},
+	{Names: names{"-S"}, Value: Required},
+	{Names: names{"-G"}, Value: Required},
+	{Names: names{"--find-object"}, Value: Required},
+	{Names: names{"--pickaxe-all"}},
+	{Names: names{"--pickaxe-regex"}},
+	{Names: names{"-O"}, Value: Required, Effect: EffInput},
+	{Names: names{"-R"}},
+	{Names: names{"-a", "--text"}},
+	{Names: names{"--ignore-cr-at-eol"}},
+	{Names: names{"--ignore-space-at-eol"}},
+	{Names: names{"-b", "--ignore-space-change"}},
+	{Names: names{"-w", "--ignore-all-space"}},
+	{Names: names{"--ignore-blank-lines"}},
+	{Names: names{"-I", "--ignore-matching-lines"}, Value: Required},
+	{Names: names{"--inter-hunk-context"}, Value: Required},
+	{Names: names{"-W", "--function-context"}},
+	{Names: names{"--ext-diff"}, Effect: EffOpaque},
+	{Names: names{"--ignore-submodules"}, Value: Optional},
+	{Names: names{"--src-prefix"}, Value: Required},
+	{Names: names{"--dst-prefix"}, Value: Required},
+	{Names: names{"--no-prefix"}},
+	{Names: names{"--line-prefix"}, Value: Required},
+	{Names: names{"--ita-invisible-in-index"}},
+}
+
+var options162 = []Option{
+	{Names: names{"--expire"}, Value: Required},
+	{Names: names{"--expire-unreachable"}, Value: Required},
+	{Names: names{"--updateref"}},
+	{Names: names{"--rewrite"}},
+	{Names: names{"--stale-fix"}},
+	{Names: names{"-n", "--dry-run"}},
+	{Names: names{"--verbose"}},
+	{Names: names{"--all"}},
+	{Names: names{"--single-worktree"}},
+}
+
+var subs163 = []Program{
+	{Name: "delete", Path: names{"reflog", "expire"}, Options: options162, Workdir: true, Special: "git"},
+	{Name: "exists", Path: names{"reflog", "show"}, Options: options161, Workdir: true, Special: "git"},
+	{Name: "expire", Path: names{"reflog", "expire"}, Options: options162, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"reflog", "show"}, Options: options161, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"reflog", "show"}, Options: options161, Workdir: true, Special: "git"},
+}
+
+var options164 = []Option{
+	{Names: names{"-v", "--verbose"}},
+}
+
+var options165 = []Option{
+	{Names: names{"-t"}, Value: Required},
+	{Names: names{"-m"}, Value: Required},
+	{Names: names{"-f"}},
+	{Names: names{"--tags"}},
+	{Names: names{"--no-tags"}},
+	{Names: names{"--mirror"}, Value: Optional},
+}
+
+var options166 = []Option{
+	{Names: names{"-n", "--dry-run"}},
+	{Names: names{"--push"}},
+	{Names: names{"--all"}},
+	{Names: names{"--add"}},
+	{Names: names{"--delete"}},
+	{Names: names{"-a", "--auto"}},
+	{Names: names{"-d"}},
+	{Names: names{"-p", "--prune"}},
+	{Names: names{"--progress"}},
+	{Names: names{"--no-progress"}},
+}
+
+var subs167 = []Program{
+	{Name: "add", Path: names{"remote", "add"}, Options: options165, Workdir: true, Special: "git"},
+	{Name: "get-url", Path: names{"remote", "show"}, Options: options166, Workdir: true, Special: "git"},
+	{Name: "prune", Path: names{"remote", "show"}, Options: options166, Workdir: true, Special: "git"},
+	{Name: "remove", Path: names{"remote", "show"}, Options: options166, Workdir: true, Special: "git"},
+	{Name: "rename", Path: names{"remote", "show"}, Options: options166, Workdir: true, Special: "git"},
+	{Name: "rm", Path: names{"remote", "show"}, Options: options166, Workdir: true, Special: "git"},
+	{Name: "set-branches", Path: names{"remote", "show"}, Options: options166, Workdir: true, Special: "git"},
+	{Name: "set-head", Path: names{"remote", "show"}, Options: options166, Workdir: true, Special: "git"},
+	{Name: "set-url", Path: names{"remote", "show"}, Options: options166, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"remote", "show"}, Options: options166, Workdir: true, Special: "git"},
+	{Name: "update", Path: names{"remote", "show"}, Options: options166, Workdir: true, Special: "git"},
+}
+
+var options168 = []Option{
+	{Names: names{"-f", "--force"}},
+	{Names: names{"-d", "--delete"}},
+	{Names: names{"-e", "--edit"}},
+	{Names: names{"--raw"}},
+	{Names: names{"-g", "--graft"}},
+	{Names: names{"--convert-graft-file"}},
+	{Names: names{"-l", "--list"}, Value: Required},
+	{Names: names{"--format"}, Value: Required},
+}
+
+var options169 = []Option{
+	{Names: names{"--soft"}},
+	{Names: names{"--mixed"}},
+	{Names: names{"--hard"}},
+	{Names: names{"--merge"}},
+	{Names: names{"--keep"}},
+	{Names: names{"--recurse-submodules"}},
+	{Names: names{"--no-recurse-submodules"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--refresh", "--no-refresh"}},
+	{Names: names{"--pathspec-from-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--pathspec-file-nul"}},
+}
+
+var options170 = []Option{
+	{Names: names{"-s", "--source"}, Value: Required},
+	{Names: names{"--conflict"}, Value: Required},
+	{Names: names{"-p", "--patch"}},
+	{Names: names{"-W", "-S", "--worktree", "--staged"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--progress", "--no-progress"}},
+	{Names: names{"--ours", "--theirs"}},
+	{Names: names{"-m", "--merge"}},
+	{Names: names{"--ignore-unmerged"}},
+	{Names: names{"--ignore-skip-worktree-bits"}},
+	{Names: names{"--recurse-submodules", "--no-recurse-submodules"}},
+	{Names: names{"--overlay", "--no-overlay"}},
+	{Names: names{"--pathspec-from-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--pathspec-file-nul"}},
+}
+
+var options171 = []Option{
+	{Names: names{"--count"}},
+	{Names: names{"--objects"}},
+	{Names: names{"--use-bitmap-index"}},
+	{Names: names{"--bisect-vars"}},
+	{Names: names{"--bisect-all"}},
+	{Names: names{"--filter"}, Value: Required},
+	{Names: names{"--no-filter"}},
+	{Names: names{"--header"}},
+	{Names: names{"--timestamp"}},
+	{Names: names{"--disk-usage"}, Value: Optional},
+	{Names: names{"--stdin"}},
+	{Names: names{"--object-names"}},
+	{Names: names{"--no-object-names"}},
+	{Names: names{"--missing"}, Value: Required},
+	{Names: names{"--objects-edge"}},
+	{Names: names{"--unpacked"}},
+	{Names: names{"--indexed-objects"}},
+	{Names: names{"-n", "--max-count"}, Value: Required},
+	{Names: names{"-#"}},
+	{Names: names{"--since", "--after"}, Value: Required},
+	{Names: names{"--until", "--before"}, Value: Required},
+	{Names: names{"--author"}, Value: Required},
+	{Names: names{"--committer"}, Value: Required},
+	{Names: names{"--min-parents"}, Value: Required},
+	{Names: names{"--max-parents"}, Value: Required},
+	{Names: names{"--no-min-parents"}},
+	{Names: names{"--no-max-parents"}},
+	{Names: names{"--left-only"}},
+	{Names: names{"--right-only"}},
+	{Names: names{"--pretty"}, Value: Optional},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"--expand-tabs"}, Value: Optional},
+	{Names: names{"--no-expand-tabs"}},
+	{Names: names{"--notes"}, Value: Optional},
+	{Names: names{"--show-notes"}, Value: Optional},
+	{Names: names{"--no-notes"}},
+	{Names: names{"--decorate"}, Value: Optional},
+	{Names: names{"--no-decorate"}},
+	{Names: names{"--decorate-refs"}, Value: Required},
+	{Names: names{"--decorate-refs-exclude"}, Value: Required},
+	{Names: names{"--clear-decorations"}},
+	{Names: names{"--source"}},
+	{Names: names{"--mailmap"}},
+	{Names: names{"--no-mailmap"}},
+	{Names: names{"--use-mailmap"}},
+	{Names: names{"--no-use-mailmap"}},
+	{Names: names{"--full-diff"}},
+	{Names: names{"--log-size"}},
+	{Names: names{"-L"}, Value: Required},
+	{Names: names{"--follow"}},
+	{Names: names{"--show-linear-break"}, Value: Optional},
+	{Names: names{"--abbrev-commit"}},
+	{Names: names{"--no-abbrev-commit"}},
+	{Names: names{"--oneline"}},
+	{Names: names{"--encoding"}, Value: Required},
+	{Names: names{"--show-signature"}},
+	{Names: names{"--date"}, Value: Required},
+	{Names: names{"--graph"}},
+	{Names: names{"--show-pulls"}},
+	{Names: names{"--no-walk"}, Value: Optional},
+	{Names: names{"--do-walk"}},
+	{Names: names{"-g", "--walk-reflogs"}},
+	{Names: names{"--exclude-hidden"}, Value: Required},
+	{Names: names{"--alternate-refs"}},
+	{Names: names{"--parents"}},
+	{Names: names{"--children"}},
+	{Names: names{"--left-right"}},
+	{Names: names{"--cherry-mark"}},
+	{Names: names{"--cherry-pick"}},
+	{Names: names{"--cherry"}},
+	{Names: names{"--boundary"}},
+	{Names: names{"--skip"}, Value: Required},
+	{Names: names{"--since-as-filter"}, Value: Required},
+	{Names: names{"--max-age", "--min-age"}, Value: Required},
+	{Names: names{"--grep-reflog"}, Value: Required},
+	{Names: names{"--grep"}, Value: Required},
+	{Names: names{"--all-match"}},
+	{Names: names{"--invert-grep"}},
+	{Names: names{"-i", "--regexp-ignore-case"}},
+	{Names: names{"--basic-regexp"}},
+	{Names: names{"-E", "--extended-regexp"}},
+	{Names: names{"-F", "--fixed-strings"}},
+	{Names: names{"-P", "--perl-regexp"}},
+	{Names: names{"--remove-empty"}},
+	{Names: names{"--merges"}},
+	{Names: names{"--no-merges"}},
+	{Names: names{"--first-parent"}},
+	{Names: names{"--exclude-first-parent-only"}},
+	{Names: names{"--not"}},
+	{Names: names{"--all"}},
+	{Names: names{"--branches"}, Value: Optional},
+	{Names: names{"--tags"}, Value: Optional},
+	{Names: names{"--remotes"}, Value: Optional},
+	{Names: names{"--glob"}, Value: Required},
+	{Names: names{"--exclude"}, Value: Required},
+	{Names: names{"--reflog"}},
+	{Names: names{"--single-worktree"}},
+	{Names: names{"--ignore-missing"}},
+	{Names: names{"--batch-check"}, Value: Required},
+	{Names: names{"--merge"}},
+	{Names: names{"--progress"}, Value: Required},
+	{Names: names{"--simplify-by-decoration"}},
+	{Names: names{"--full-history"}},
+	{Names: names{"--dense"}},
+	{Names: names{"--sparse"}},
+	{Names: names{"--simplify-merges"}},
+	{Names: names{"--ancestry-path"}, Value: Optional},
+	{Names: names{"--bisect"}},
+	{Names: names{"--date-order"}},
+	{Names: names{"--author-date-order"}},
+	{Names: names{"--topo-order"}},
+	{Names: names{"--reverse"}},
+	{Names: names{"--in-commit-order"}},
+	{Names: names{"--objects-edge-aggressive"}},
+	{Names: names{"--filter-provided-objects"}},
+	{Names: names{"--filter-print-omitted"}},
+	{Names: names{"--exclude-promisor-objects"}},
+	{Names: names{"--relative-date"}},
+	{Names: names{"--no-commit-header"}},
+	{Names: names{"--commit-header"}},
+	{Names: names{"-U", "--unified"}, Value: Required},
+	{Names: names{"-s", "--no-patch"}},
+	{Names: names{"-X", "--dirstat"}, Value: Optional},
+	{Names: names{"--dirstat-by-file"}, Value: Optional},
+	{Names: names{"--cumulative"}},
+	{Names: names{"--stat"}, Value: Optional},
+	{Names: names{"--stat-width"}, Value: Required},
+	{Names: names{"--stat-name-width"}, Value: Required},
+	{Names: names{"--stat-count"}, Value: Required},
+	{Names: names{"--shortstat"}},
+	{Names: names{"--numstat"}},
+	{Names: names{"--summary"}},
+	{Names: names{"--name-only"}},
+	{Names: names{"--name-status"}},
+	{Names: names{"--output-indicator-new"}, Value: Required},
+	{Names: names{"--output-indicator-old"}, Value: Required},
+	{Names: names{"--output-indicator-context"}, Value: Required},
+	{Names: names{"--textconv"}, Effect: EffOpaque},
+	{Names: names{"--no-textconv"}},
+	{Names: names{"--no-ext-diff"}},
+	{Names: names{"--relative"}, Value: Optional},
+	{Names: names{"--no-relative"}},
+	{Names: names{"--diff-filter"}, Value: Required},
+	{Names: names{"--skip-to"}, Value: Required},
+	{Names: names{"--rotate-to"}, Value: Required},
+	{Names: names{"-M", "--find-renames"}, Value: Optional},
+	{Names: names{"-C", "--find-copies"}, Value: Optional},
+	{Names: names{"-B", "--break-rewrites"}, Value: Optional},
+	{Names: names{"-z"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--exit-code"}},
+	{Names: names{"-m"}},
+	{Names: names{"-c"}},
+	{Names: names{"--cc"}},
+	{Names: names{"--combined-all-paths"}},
+	{Names: names{"--diff-merges"}, Value: Required},
+	{Names: names{"--no-diff-merges"}},
+	{Names: names{"--remerge-diff"}},
+	{Names: names{"--dd"}},
+	{Names: names{"--no-color"}},
+	{Names: names{"-D", "--irreversible-delete"}},
+	{Names: names{"-p", "-u", "--patch"}},
+	{Names: names{"--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--raw"}},
+	{Names: names{"--patch-with-raw"}},
+	{Names: names{"--indent-heuristic"}},
+	{Names: names{"--no-indent-heuristic"}},
+	{Names: names{"--minimal"}},
+	{Names: names{"--patience"}},
+	{Names: names{"--histogram"}},
+	{Names: names{"--anchored"}, Value: Required},
+	{Names: names{"--diff-algorithm"}, Value: Required},
+	{Names: names{"--stat-graph-width"}, Value: Required},
+	{Names: names{"--compact-summary"}},
+	{Names: names{"--patch-with-stat"}},
+	{Names: names{"--submodule"}, Value: Optional},
+	{Names: names{"--color"}, Value: Optional},
+	{Names: names{"--color-moved"}, Value: Optional},
+	{Names: names{"--no-color-moved"}},
+	{Names: names{"--color-moved-ws"}, Value: Required},
+	{Names: names{"--no-color-moved-ws"}},
+	{Names: names{"--word-diff"}, Value: Optional},
+	{Names: names{"--word-diff-regex"}, Value: Required},
+	{Names: names{"--color-words"}, Value: Optional},
+	{Names: names{"--no-renames"}},
+	{Names: names{"--rename-empty"}},
+	{Names: names{"--no-rename-empty"}},
+	{Names: names{"--check"}},
+	{Names: names{"--ws-error-highlight"}, Value: Required},
+	{Names: names{"--full-index"}},
+	{Names: names{"--binary"}},
+	{Names: names{"--abbrev"}, Value: Optional},
+	{Names: names{"--find-copies-harder"}},
+	{Names: names{"-l"}, Value: Required},
+	{Names: names{"-S"}, Value: Required},
+	{Names: names{"-G"}, Value: Required},
+	{Names: names{"--find-object"}, Value: Required},
+	{Names: names{"--pickaxe-all"}},
+	{Names: names{"--pickaxe-regex"}},
+	{Names: names{"-O"}, Value: Required, Effect: EffInput},
+	{Names: names{"-R"}},
+	{Names: names{"-a", "--text"}},
+	{Names: names{"--ignore-cr-at-eol"}},
+	{Names: names{"--ignore-space-at-eol"}},
+	{Names: names{"-b", "--ignore-space-change"}},
+	{Names: names{"-w", "--ignore-all-space"}},
+	{Names: names{"--ignore-blank-lines"}},
+	{Names: names{"-I", "--ignore-matching-lines"}, Value: Required},
+	{Names: names{"--inter-hunk-context"}, Value: Required},
+	{Names: names{"-W", "--function-context"}},
+	{Names: names{"--ext-diff"}, Effect: EffOpaque},
+	{Names: names{"--ignore-submodules"}, Value: Optional},
+	{Names: names{"--src-prefix"}, Value: Required},
+	{Names: names{"--dst-prefix"}, Value: Required},
+	{Names: names{"--no-prefix"}},
+	{Names: names{"--line-prefix"}, Value: Required},
+	{Names: names{"--ita-invisible-in-index"}},
+}
+
+var options172 = []Option{
+	{Names: names{"--short"}, Value: Optional},
+	{Names: names{"--abbrev-ref"}, Value: Optional},
+	{Names: names{"--default"}, Value: Required},
+	{Names: names{"--prefix"}, Value: Required},
+	{Names: names{"--since", "--after"}, Value: Required},
+	{Names: names{"--until", "--before"}, Value: Required},
+	{Names: names{"--path-format"}, Value: Required},
+	{Names: names{"--branches"}, Value: Optional},
+	{Names: names{"--tags"}, Value: Optional},
+	{Names: names{"--remotes"}, Value: Optional},
+	{Names: names{"--glob"}, Value: Required},
+	{Names: names{"--exclude"}, Value: Required},
+	{Names: names{"--git-path"}, Value: Required},
+	{Names: names{"--parseopt"}},
+	{Names: names{"--sq-quote"}},
+	{Names: names{"--keep-dashdash"}},
+	{Names: names{"--stop-at-non-option"}},
+	{Names: names{"--stuck-long"}},
+	{Names: names{"--revs-only"}},
+	{Names: names{"--no-revs"}},
+	{Names: names{"--flags"}},
+	{Names: names{"--no-flags"}},
+	{Names: names{"--verify"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--sq"}},
+	{Names: names{"--not"}},
+	{Names: names{"--symbolic"}},
+	{Names: names{"--symbolic-full-name"}},
+	{Names: names{"--all"}},
+	{Names: names{"--exclude-hidden"}, Value: Optional},
+	{Names: names{"--disambiguate"}, Value: Required},
+	{Names: names{"--local-env-vars"}},
+	{Names: names{"--git-dir"}},
+	{Names: names{"--git-common-dir"}},
+	{Names: names{"--resolve-git-dir"}, Value: Required},
+	{Names: names{"--show-toplevel"}},
+	{Names: names{"--show-superproject-working-tree"}},
+	{Names: names{"--shared-index-path"}},
+	{Names: names{"--absolute-git-dir"}},
+	{Names: names{"--is-inside-git-dir"}},
+	{Names: names{"--is-inside-work-tree"}},
+	{Names: names{"--is-bare-repository"}},
+	{Names: names{"--is-shallow-repository"}},
+	{Names: names{"--show-cdup"}},
+	{Names: names{"--show-prefix"}},
+	{Names: names{"--show-object-format"}, Value: Optional},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"--foo"}},
+	{Names: names{"--bar"}, Value: Required},
+	{Names: names{"--baz"}, Value: Required},
+	{Names: names{"--qux"}, Value: Optional},
+	{Names: names{"-C"}, Value: Optional},
+}
+
+var options173 = []Option{
+	{Names: names{"-f", "--force"}},
+	{Names: names{"-n", "--dry-run"}},
+	{Names: names{"-r"}},
+	{Names: names{"--cached"}},
+	{Names: names{"--ignore-unmatch"}},
+	{Names: names{"--sparse"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--pathspec-from-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--pathspec-file-nul"}},
+}
+
+var options174 = []Option{
+	{Names: names{"--smtp-server"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--sendmail-cmd"}, Value: Required, Effect: EffRun},
+	{Names: names{"--to-cmd"}, Value: Required, Effect: EffRun},
+	{Names: names{"--cc-cmd"}, Value: Required, Effect: EffRun},
+	{Names: names{"--header-cmd"}, Value: Required, Effect: EffRun},
+	{Names: names{"--to"}, Value: Required},
+	{Names: names{"--cc"}, Value: Required},
+	{Names: names{"--bcc"}, Value: Required},
+	{Names: names{"--from"}, Value: Required},
+	{Names: names{"--subject"}, Value: Required},
+	{Names: names{"--in-reply-to"}, Value: Required},
+	{Names: names{"--compose"}},
+	{Names: names{"--annotate"}},
+	{Names: names{"--dry-run"}},
+	{Names: names{"--confirm"}, Value: Required},
+	{Names: names{"--quiet"}},
+	{Names: names{"--validate"}},
+	{Names: names{"--no-validate"}},
+	{Names: names{"--suppress-cc"}, Value: Required},
+	{Names: names{"--smtp-user"}, Value: Required},
+	{Names: names{"--smtp-pass"}, Value: Required},
+	{Names: names{"--identity"}, Value: Required},
+}
+
+var options175 = []Option{
+	{Names: names{"--receive-pack", "--exec"}, Value: Required, Effect: EffRun},
+	{Names: names{"--all"}},
+	{Names: names{"--stdin"}},
+	{Names: names{"--dry-run"}},
+	{Names: names{"--force"}},
+	{Names: names{"--verbose"}},
+	{Names: names{"--thin"}},
+	{Names: names{"--atomic"}},
+	{Names: names{"--signed"}, Value: Optional},
+	{Names: names{"--no-signed"}},
+	{Names: names{"--push-option"}, Value: Required},
+}
+
+var options176 = []Option{
+	{Names: names{"-n", "--numbered"}},
+	{Names: names{"-s", "--summary"}},
+	{Names: names{"-e", "--email"}},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"--date"}, Value: Required},
+	{Names: names{"--group"}, Value: Required},
+	{Names: names{"-c", "--committer"}},
+	{Names: names{"-w"}, Value: Optional},
+	{Names: names{"--max-count"}, Value: Required},
+	{Names: names{"-#"}},
+	{Names: names{"--since", "--after"}, Value: Required},
+	{Names: names{"--until", "--before"}, Value: Required},
+	{Names: names{"--author"}, Value: Required},
+	{Names: names{"--min-parents"}, Value: Required},
+	{Names: names{"--max-parents"}, Value: Required},
+	{Names: names{"--no-min-parents"}},
+	{Names: names{"--no-max-parents"}},
+	{Names: names{"--left-only"}},
+	{Names: names{"--right-only"}},
+	{Names: names{"--pretty"}, Value: Optional},
+	{Names: names{"--expand-tabs"}, Value: Optional},
+	{Names: names{"--no-expand-tabs"}},
+	{Names: names{"--notes"}, Value: Optional},
+	{Names: names{"--show-notes"}, Value: Optional},
+	{Names: names{"--no-notes"}},
+	{Names: names{"--decorate"}, Value: Optional},
+	{Names: names{"--no-decorate"}},
+	{Names: names{"--decorate-refs"}, Value: Required},
+	{Names: names{"--decorate-refs-exclude"}, Value: Required},
+	{Names: names{"--clear-decorations"}},
+	{Names: names{"--source"}},
+	{Names: names{"--mailmap"}},
+	{Names: names{"--no-mailmap"}},
+	{Names: names{"--use-mailmap"}},
+	{Names: names{"--no-use-mailmap"}},
+	{Names: names{"--full-diff"}},
+	{Names: names{"--log-size"}},
+	{Names: names{"-L"}, Value: Required},
+	{Names: names{"--follow"}},
+	{Names: names{"--show-linear-break"}, Value: Optional},
+	{Names: names{"--abbrev-commit"}},
+	{Names: names{"--no-abbrev-commit"}},
+	{Names: names{"--oneline"}},
+	{Names: names{"--encoding"}, Value: Required},
+	{Names: names{"--show-signature"}},
+	{Names: names{"--graph"}},
+	{Names: names{"--show-pulls"}},
+	{Names: names{"--no-walk"}, Value: Optional},
+	{Names: names{"--do-walk"}},
+	{Names: names{"-g", "--walk-reflogs"}},
+	{Names: names{"--exclude-hidden"}, Value: Required},
+	{Names: names{"--alternate-refs"}},
+	{Names: names{"--parents"}},
+	{Names: names{"--children"}},
+	{Names: names{"--left-right"}},
+	{Names: names{"--cherry-mark"}},
+	{Names: names{"--cherry-pick"}},
+	{Names: names{"--cherry"}},
+	{Names: names{"--boundary"}},
+	{Names: names{"--skip"}, Value: Required},
+	{Names: names{"--since-as-filter"}, Value: Required},
+	{Names: names{"--max-age", "--min-age"}, Value: Required},
+	{Names: names{"--grep-reflog"}, Value: Required},
+	{Names: names{"--grep"}, Value: Required},
+	{Names: names{"--all-match"}},
+	{Names: names{"--invert-grep"}},
+	{Names: names{"-i", "--regexp-ignore-case"}},
+	{Names: names{"--basic-regexp"}},
+	{Names: names{"-E", "--extended-regexp"}},
+	{Names: names{"-F", "--fixed-strings"}},
+	{Names: names{"-P", "--perl-regexp"}},
+	{Names: names{"--remove-empty"}},
+	{Names: names{"--merges"}},
+	{Names: names{"--no-merges"}},
+	{Names: names{"--first-parent"}},
+	{Names: names{"--exclude-first-parent-only"}},
+	{Names: names{"--not"}},
+	{Names: names{"--all"}},
+	{Names: names{"--branches"}, Value: Optional},
+	{Names: names{"--tags"}, Value: Optional},
+	{Names: names{"--remotes"}, Value: Optional},
+	{Names: names{"--glob"}, Value: Required},
+	{Names: names{"--exclude"}, Value: Required},
+	{Names: names{"--reflog"}},
+	{Names: names{"--single-worktree"}},
+	{Names: names{"--ignore-missing"}},
+	{Names: names{"--batch-check"}, Value: Required},
+	{Names: names{"--merge"}},
+	{Names: names{"--use-bitmap-index"}},
+	{Names: names{"--progress"}, Value: Required},
+	{Names: names{"--simplify-by-decoration"}},
+	{Names: names{"--full-history"}},
+	{Names: names{"--dense"}},
+	{Names: names{"--sparse"}},
+	{Names: names{"--simplify-merges"}},
+	{Names: names{"--ancestry-path"}, Value: Optional},
+	{Names: names{"--bisect"}},
+	{Names: names{"--bisect-vars"}},
+	{Names: names{"--bisect-all"}},
+	{Names: names{"--date-order"}},
+	{Names: names{"--author-date-order"}},
+	{Names: names{"--topo-order"}},
+	{Names: names{"--reverse"}},
+	{Names: names{"--objects"}},
+	{Names: names{"--in-commit-order"}},
+	{Names: names{"--objects-edge"}},
+	{Names: names{"--objects-edge-aggressive"}},
+	{Names: names{"--indexed-objects"}},
+	{Names: names{"--unpacked"}},
+	{Names: names{"--object-names"}},
+	{Names: names{"--no-object-names"}},
+	{Names: names{"--filter"}, Value: Required},
+	{Names: names{"--no-filter"}},
+	{Names: names{"--filter-provided-objects"}},
+	{Names: names{"--filter-print-omitted"}},
+	{Names: names{"--missing"}, Value: Required},
+	{Names: names{"--exclude-promisor-objects"}},
+	{Names: names{"--relative-date"}},
+	{Names: names{"--no-commit-header"}},
+	{Names: names{"--commit-header"}},
+	{Names: names{"--timestamp"}},
+	{Names: names{"--count"}},
+	{Names: names{"-U", "--unified"}, Value: Required},
+	{Names: names{"--no-patch"}},
+	{Names: names{"-X", "--dirstat"}, Value: Optional},
+	{Names: names{"--dirstat-by-file"}, Value: Optional},
+	{Names: names{"--cumulative"}},
+	{Names: names{"--stat"}, Value: Optional},
+	{Names: names{"--stat-width"}, Value: Required},
+	{Names: names{"--stat-name-width"}, Value: Required},
+	{Names: names{"--stat-count"}, Value: Required},
+	{Names: names{"--shortstat"}},
+	{Names: names{"--numstat"}},
+	{Names: names{"--name-only"}},
+	{Names: names{"--name-status"}},
+	{Names: names{"--output-indicator-new"}, Value: Required},
+	{Names: names{"--output-indicator-old"}, Value: Required},
+	{Names: names{"--output-indicator-context"}, Value: Required},
+	{Names: names{"--textconv"}, Effect: EffOpaque},
+	{Names: names{"--no-textconv"}},
+	{Names: names{"--no-ext-diff"}},
+	{Names: names{"--relative"}, Value: Optional},
+	{Names: names{"--no-relative"}},
+	{Names: names{"--diff-filter"}, Value: Required},
+	{Names: names{"--skip-to"}, Value: Required},
+	{Names: names{"--rotate-to"}, Value: Required},
+	{Names: names{"-M", "--find-renames"}, Value: Optional},
+	{Names: names{"-C", "--find-copies"}, Value: Optional},
+	{Names: names{"-B", "--break-rewrites"}, Value: Optional},
+	{Names: names{"-z"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--exit-code"}},
+	{Names: names{"-m"}},
+	{Names: names{"--cc"}},
+	{Names: names{"--combined-all-paths"}},
+	{Names: names{"--diff-merges"}, Value: Required},
+	{Names: names{"--no-diff-merges"}},
+	{Names: names{"--remerge-diff"}},
+	{Names: names{"--dd"}},
+	{Names: names{"--no-color"}},
+	{Names: names{"-D", "--irreversible-delete"}},
+	{Names: names{"--stdin"}},
+	{Names: names{"-p", "-u", "--patch"}},
+	{Names: names{"--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--raw"}},
+	{Names: names{"--patch-with-raw"}},
+	{Names: names{"--indent-heuristic"}},
+	{Names: names{"--no-indent-heuristic"}},
+	{Names: names{"--minimal"}},
+	{Names: names{"--patience"}},
+	{Names: names{"--histogram"}},
+	{Names: names{"--anchored"}, Value: Required},
+	{Names: names{"--diff-algorithm"}, Value: Required},
+	{Names: names{"--stat-graph-width"}, Value: Required},
+	{Names: names{"--compact-summary"}},
+	{Names: names{"--patch-with-stat"}},
+	{Names: names{"--submodule"}, Value: Optional},
+	{Names: names{"--color"}, Value: Optional},
+	{Names: names{"--color-moved"}, Value: Optional},
+	{Names: names{"--no-color-moved"}},
+	{Names: names{"--color-moved-ws"}, Value: Required},
+	{Names: names{"--no-color-moved-ws"}},
+	{Names: names{"--word-diff"}, Value: Optional},
+	{Names: names{"--word-diff-regex"}, Value: Required},
+	{Names: names{"--color-words"}, Value: Optional},
+	{Names: names{"--no-renames"}},
+	{Names: names{"--rename-empty"}},
+	{Names: names{"--no-rename-empty"}},
+	{Names: names{"--check"}},
+	{Names: names{"--ws-error-highlight"}, Value: Required},
+	{Names: names{"--full-index"}},
+	{Names: names{"--binary"}},
+	{Names: names{"--abbrev"}, Value: Optional},
+	{Names: names{"--find-copies-harder"}},
+	{Names: names{"-l"}, Value: Required},
+	{Names: names{"-S"}, Value: Required},
+	{Names: names{"-G"}, Value: Required},
+	{Names: names{"--find-object"}, Value: Required},
+	{Names: names{"--pickaxe-all"}},
+	{Names: names{"--pickaxe-regex"}},
+	{Names: names{"-O"}, Value: Required, Effect: EffInput},
+	{Names: names{"-R"}},
+	{Names: names{"-a", "--text"}},
+	{Names: names{"--ignore-cr-at-eol"}},
+	{Names: names{"--ignore-space-at-eol"}},
+	{Names: names{"-b", "--ignore-space-change"}},
+	{Names: names{"--ignore-all-space"}},
+	{Names: names{"--ignore-blank-lines"}},
+	{Names: names{"-I", "--ignore-matching-lines"}, Value: Required},
+	{Names: names{"--inter-hunk-context"}, Value: Required},
+	{Names: names{"-W", "--function-context"}},
+	{Names: names{"--ext-diff"}, Effect: EffOpaque},
+	{Names: names{"--ignore-submodules"}, Value: Optional},
+	{Names: names{"--src-prefix"}, Value: Required},
+	{Names: names{"--dst-prefix"}, Value: Required},
+	{Names: names{"--no-prefix"}},
+	{Names: names{"--line-prefix"}, Value: Required},
+	{Names: names{"--ita-invisible-in-index"}},
+}
+
+var options177 = []Option{
+	{Names: names{"-p", "-u", "--patch"}},
+	{Names: names{"-n", "--max-count"}, Value: Required},
+	{Names: names{"-#"}},
+	{Names: names{"--since", "--after"}, Value: Required},
+	{Names: names{"--until", "--before"}, Value: Required},
+	{Names: names{"--author"}, Value: Required},
+	{Names: names{"--committer"}, Value: Required},
+	{Names: names{"--min-parents"}, Value: Required},
+	{Names: names{"--max-parents"}, Value: Required},
+	{Names: names{"--no-min-parents"}},
+	{Names: names{"--no-max-parents"}},
+	{Names: names{"--left-only"}},
+	{Names: names{"--right-only"}},
+	{Names: names{"--pretty"}, Value: Optional},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"--expand-tabs"}, Value: Optional},
+	{Names: names{"--no-expand-tabs"}},
+	{Names: names{"--notes"}, Value: Optional},
+	{Names: names{"--show-notes"}, Value: Optional},
+	{Names: names{"--no-notes"}},
+	{Names: names{"--decorate"}, Value: Optional},
+	{Names: names{"--no-decorate"}},
+	{Names: names{"--decorate-refs"}, Value: Required},
+	{Names: names{"--decorate-refs-exclude"}, Value: Required},
+	{Names: names{"--clear-decorations"}},
+	{Names: names{"--source"}},
+	{Names: names{"--mailmap"}},
+	{Names: names{"--no-mailmap"}},
+	{Names: names{"--use-mailmap"}},
+	{Names: names{"--no-use-mailmap"}},
+	{Names: names{"--full-diff"}},
+	{Names: names{"--log-size"}},
+	{Names: names{"-L"}, Value: Required},
+	{Names: names{"--follow"}},
+	{Names: names{"--show-linear-break"}, Value: Optional},
+	{Names: names{"--abbrev-commit"}},
+	{Names: names{"--no-abbrev-commit"}},
+	{Names: names{"--oneline"}},
+	{Names: names{"--encoding"}, Value: Required},
+	{Names: names{"--show-signature"}},
+	{Names: names{"--date"}, Value: Required},
+	{Names: names{"--graph"}},
+	{Names: names{"--show-pulls"}},
+	{Names: names{"--no-walk"}, Value: Optional},
+	{Names: names{"--do-walk"}},
+	{Names: names{"-g", "--walk-reflogs"}},
+	{Names: names{"--exclude-hidden"}, Value: Required},
+	{Names: names{"--alternate-refs"}},
+	{Names: names{"--parents"}},
+	{Names: names{"--children"}},
+	{Names: names{"--left-right"}},
+	{Names: names{"--cherry-mark"}},
+	{Names: names{"--cherry-pick"}},
+	{Names: names{"--cherry"}},
+	{Names: names{"--boundary"}},
+	{Names: names{"--skip"}, Value: Required},
+	{Names: names{"--since-as-filter"}, Value: Required},
+	{Names: names{"--max-age", "--min-age"}, Value: Required},
+	{Names: names{"--grep-reflog"}, Value: Required},
+	{Names: names{"--grep"}, Value: Required},
+	{Names: names{"--all-match"}},
+	{Names: names{"--invert-grep"}},
+	{Names: names{"-i", "--regexp-ignore-case"}},
+	{Names: names{"--basic-regexp"}},
+	{Names: names{"-E", "--extended-regexp"}},
+	{Names: names{"-F", "--fixed-strings"}},
+	{Names: names{"-P", "--perl-regexp"}},
+	{Names: names{"--remove-empty"}},
+	{Names: names{"--merges"}},
+	{Names: names{"--no-merges"}},
+	{Names: names{"--first-parent"}},
+	{Names: names{"--exclude-first-parent-only"}},
+	{Names: names{"--not"}},
+	{Names: names{"--all"}},
+	{Names: names{"--branches"}, Value: Optional},
+	{Names: names{"--tags"}, Value: Optional},
+	{Names: names{"--remotes"}, Value: Optional},
+	{Names: names{"--glob"}, Value: Required},
+	{Names: names{"--exclude"}, Value: Required},
+	{Names: names{"--reflog"}},
+	{Names: names{"--single-worktree"}},
+	{Names: names{"--ignore-missing"}},
+	{Names: names{"--batch-check"}, Value: Required},
+	{Names: names{"--merge"}},
+	{Names: names{"--use-bitmap-index"}},
+	{Names: names{"--progress"}, Value: Required},
+	{Names: names{"--simplify-by-decoration"}},
+	{Names: names{"--full-history"}},
+	{Names: names{"--dense"}},
+	{Names: names{"--sparse"}},
+	{Names: names{"--simplify-merges"}},
+	{Names: names{"--ancestry-path"}, Value: Optional},
+	{Names: names{"--bisect"}},
+	{Names: names{"--bisect-vars"}},
+	{Names: names{"--bisect-all"}},
+	{Names: names{"--date-order"}},
+	{Names: names{"--author-date-order"}},
+	{Names: names{"--topo-order"}},
+	{Names: names{"--reverse"}},
+	{Names: names{"--objects"}},
+	{Names: names{"--in-commit-order"}},
+	{Names: names{"--objects-edge"}},
+	{Names: names{"--objects-edge-aggressive"}},
+	{Names: names{"--indexed-objects"}},
+	{Names: names{"--unpacked"}},
+	{Names: names{"--object-names"}},
+	{Names: names{"--no-object-names"}},
+	{Names: names{"--filter"}, Value: Required},
+	{Names: names{"--no-filter"}},
+	{Names: names{"--filter-provided-objects"}},
+	{Names: names{"--filter-print-omitted"}},
+	{Names: names{"--missing"}, Value: Required},
+	{Names: names{"--exclude-promisor-objects"}},
+	{Names: names{"--relative-date"}},
+	{Names: names{"--no-commit-header"}},
+	{Names: names{"--commit-header"}},
+	{Names: names{"--timestamp"}},
+	{Names: names{"--count"}},
+	{Names: names{"-U", "--unified"}, Value: Required},
+	{Names: names{"-s", "--no-patch"}},
+	{Names: names{"-X", "--dirstat"}, Value: Optional},
+	{Names: names{"--dirstat-by-file"}, Value: Optional},
+	{Names: names{"--cumulative"}},
+	{Names: names{"--stat"}, Value: Optional},
+	{Names: names{"--stat-width"}, Value: Required},
+	{Names: names{"--stat-name-width"}, Value: Required},
+	{Names: names{"--stat-count"}, Value: Required},
+	{Names: names{"--shortstat"}},
+	{Names: names{"--numstat"}},
+	{Names: names{"--summary"}},
+	{Names: names{"--name-only"}},
+	{Names: names{"--name-status"}},
+	{Names: names{"--output-indicator-new"}, Value: Required},
+	{Names: names{"--output-indicator-old"}, Value: Required},
+	{Names: names{"--output-indicator-context"}, Value: Required},
+	{Names: names{"--textconv"}, Effect: EffOpaque},
+	{Names: names{"--no-textconv"}},
+	{Names: names{"--no-ext-diff"}},
+	{Names: names{"--relative"}, Value: Optional},
+	{Names: names{"--no-relative"}},
+	{Names: names{"--diff-filter"}, Value: Required},
+	{Names: names{"--skip-to"}, Value: Required},
+	{Names: names{"--rotate-to"}, Value: Required},
+	{Names: names{"-M", "--find-renames"}, Value: Optional},
+	{Names: names{"-C", "--find-copies"}, Value: Optional},
+	{Names: names{"-B", "--break-rewrites"}, Value: Optional},
+	{Names: names{"-z"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--exit-code"}},
+	{Names: names{"-m"}},
+	{Names: names{"-c"}},
+	{Names: names{"--cc"}},
+	{Names: names{"--combined-all-paths"}},
+	{Names: names{"--diff-merges"}, Value: Required},
+	{Names: names{"--no-diff-merges"}},
+	{Names: names{"--remerge-diff"}},
+	{Names: names{"--dd"}},
+	{Names: names{"--no-color"}},
+	{Names: names{"-D", "--irreversible-delete"}},
+	{Names: names{"--stdin"}},
+	{Names: names{"--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--raw"}},
+	{Names: names{"--patch-with-raw"}},
+	{Names: names{"--indent-heuristic"}},
+	{Names: names{"--no-indent-heuristic"}},
+	{Names: names{"--minimal"}},
+	{Names: names{"--patience"}},
+	{Names: names{"--histogram"}},
+	{Names: names{"--anchored"}, Value: Required},
+	{Names: names{"--diff-algorithm"}, Value: Required},
+	{Names: names{"--stat-graph-width"}, Value: Required},
+	{Names: names{"--compact-summary"}},
+	{Names: names{"--patch-with-stat"}},
+	{Names: names{"--submodule"}, Value: Optional},
+	{Names: names{"--color"}, Value: Optional},
+	{Names: names{"--color-moved"}, Value: Optional},
+	{Names: names{"--no-color-moved"}},
+	{Names: names{"--color-moved-ws"}, Value: Required},
+	{Names: names{"--no-color-moved-ws"}},
+	{Names: names{"--word-diff"}, Value: Optional},
+	{Names: names{"--word-diff-regex"}, Value: Required},
+	{Names: names{"--color-words"}, Value: Optional},
+	{Names: names{"--no-renames"}},
+	{Names: names{"--rename-empty"}},
+	{Names: names{"--no-rename-empty"}},
+	{Names: names{"--check"}},
+	{Names: names{"--ws-error-highlight"}, Value: Required},
+	{Names: names{"--full-index"}},
+	{Names: names{"--binary"}},
+	{Names: names{"--abbrev"}, Value: Optional},
+	{Names: names{"--find-copies-harder"}},
+	{Names: names{"-l"}, Value: Required},
+	{Names: names{"-S"}, Value: Required},
+	{Names: names{"-G"}, Value: Required},
+	{Names: names{"--find-object"}, Value: Required},
+	{Names: names{"--pickaxe-all"}},
+	{Names: names{"--pickaxe-regex"}},
+	{Names: names{"-O"}, Value: Required, Effect: EffInput},
+	{Names: names{"-R"}},
+	{Names: names{"-a", "--text"}},
+	{Names: names{"--ignore-cr-at-eol"}},
+	{Names: names{"--ignore-space-at-eol"}},
+	{Names: names{"-b", "--ignore-space-change"}},
+	{Names: names{"-w", "--ignore-all-space"}},
+	{Names: names{"--ignore-blank-lines"}},
+	{Names: names{"-I", "--ignore-matching-lines"}, Value: Required},
+	{Names: names{"--inter-hunk-context"}, Value: Required},
+	{Names: names{"-W", "--function-context"}},
+	{Names: names{"--ext-diff"}, Effect: EffOpaque},
+	{Names: names{"--ignore-submodules"}, Value: Optional},
+	{Names: names{"--src-prefix"}, Value: Required},
+	{Names: names{"--dst-prefix"}, Value: Required},
+	{Names: names{"--no-prefix"}},
+	{Names: names{"--line-prefix"}, Value: Required},
+	{Names: names{"--ita-invisible-in-index"}},
+}
+
+var options178 = []Option{
+	{Names: names{"-r", "--remotes"}},
+	{Names: names{"-a", "--all"}},
+	{Names: names{"--current"}},
+	{Names: names{"--topo-order"}},
+	{Names: names{"--date-order"}},
+	{Names: names{"--sparse"}},
+	{Names: names{"--more"}, Value: Required},
+	{Names: names{"--list"}},
+	{Names: names{"--merge-base"}},
+	{Names: names{"--independent"}},
+	{Names: names{"--no-name"}},
+	{Names: names{"--sha1-name"}},
+	{Names: names{"--topics"}},
+	{Names: names{"-g", "--reflog"}, Value: Optional},
+	{Names: names{"--color"}, Value: Optional},
+	{Names: names{"--no-color"}},
+}
+
+var options179 = []Option{
+	{Names: names{"--head"}},
+	{Names: names{"--heads", "--tags"}},
+	{Names: names{"-d", "--dereference"}},
+	{Names: names{"-s", "--hash"}, Value: Optional},
+	{Names: names{"--verify"}},
+	{Names: names{"--abbrev"}, Value: Optional},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--exclude-existing"}, Value: Optional},
+}
+
+var options180 = []Option{
+	{Names: names{"--cone"}},
+	{Names: names{"--no-cone"}},
+	{Names: names{"--sparse-index"}},
+	{Names: names{"--no-sparse-index"}},
+	{Names: names{"--stdin"}},
+	{Names: names{"--skip-checks"}},
+	{Names: names{"--end-of-options"}},
+	{Names: names{"-z"}},
+	{Names: names{"--rules-file"}, Value: Required, Effect: EffInput},
+}
+
+var options181 = []Option{
+	{Names: names{"-p", "--patch"}},
+	{Names: names{"-S", "--staged"}},
+	{Names: names{"-k", "--keep-index"}},
+	{Names: names{"--no-keep-index"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-u", "--include-untracked"}},
+	{Names: names{"-a", "--all"}},
+	{Names: names{"-m", "--message"}, Value: Required},
+	{Names: names{"--pathspec-from-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--pathspec-file-nul"}},
+}
+
+var options182 = []Option{
+	{Names: names{"-u", "--include-untracked"}},
+	{Names: names{"--only-untracked"}},
+	{Names: names{"-n", "--max-count"}, Value: Required},
+	{Names: names{"-#"}},
+	{Names: names{"--since", "--after"}, Value: Required},
+	{Names: names{"--until", "--before"}, Value: Required},
+	{Names: names{"--author"}, Value: Required},
+	{Names: names{"--committer"}, Value: Required},
+	{Names: names{"--min-parents"}, Value: Required},
+	{Names: names{"--max-parents"}, Value: Required},
+	{Names: names{"--no-min-parents"}},
+	{Names: names{"--no-max-parents"}},
+	{Names: names{"--left-only"}},
+	{Names: names{"--right-only"}},
+	{Names: names{"--pretty"}, Value: Optional},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"--expand-tabs"}, Value: Optional},
+	{Names: names{"--no-expand-tabs"}},
+	{Names: names{"--notes"}, Value: Optional},
+	{Names: names{"--show-notes"}, Value: Optional},
+	{Names: names{"--no-notes"}},
+	{Names: names{"--decorate"}, Value: Optional},
+	{Names: names{"--no-decorate"}},
+	{Names: names{"--decorate-refs"}, Value: Required},
+	{Names: names{"--decorate-refs-exclude"}, Value: Required},
+	{Names: names{"--clear-decorations"}},
+	{Names: names{"--source"}},
+	{Names: names{"--mailmap"}},
+	{Names: names{"--no-mailmap"}},
+	{Names: names{"--use-mailmap"}},
+	{Names: names{"--no-use-mailmap"}},
+	{Names: names{"--full-diff"}},
+	{Names: names{"--log-size"}},
+	{Names: names{"-L"}, Value: Required},
+	{Names: names{"--follow"}},
+	{Names: names{"--show-linear-break"}, Value: Optional},
+	{Names: names{"--abbrev-commit"}},
+	{Names: names{"--no-abbrev-commit"}},
+	{Names: names{"--oneline"}},
+	{Names: names{"--encoding"}, Value: Required},
+	{Names: names{"--show-signature"}},
+	{Names: names{"--date"}, Value: Required},
+	{Names: names{"--graph"}},
+	{Names: names{"--show-pulls"}},
+	{Names: names{"--no-walk"}, Value: Optional},
+	{Names: names{"--do-walk"}},
+	{Names: names{"-g", "--walk-reflogs"}},
+	{Names: names{"--exclude-hidden"}, Value: Required},
+	{Names: names{"--alternate-refs"}},
+	{Names: names{"--parents"}},
+	{Names: names{"--children"}},
+	{Names: names{"--left-right"}},
+	{Names: names{"--cherry-mark"}},
+	{Names: names{"--cherry-pick"}},
+	{Names: names{"--cherry"}},
+	{Names: names{"--boundary"}},
+	{Names: names{"--skip"}, Value: Required},
+	{Names: names{"--since-as-filter"}, Value: Required},
+	{Names: names{"--max-age", "--min-age"}, Value: Required},
+	{Names: names{"--grep-reflog"}, Value: Required},
+	{Names: names{"--grep"}, Value: Required},
+	{Names: names{"--all-match"}},
+	{Names: names{"--invert-grep"}},
+	{Names: names{"-i", "--regexp-ignore-case"}},
+	{Names: names{"--basic-regexp"}},
+	{Names: names{"-E", "--extended-regexp"}},
+	{Names: names{"-F", "--fixed-strings"}},
+	{Names: names{"-P", "--perl-regexp"}},
+	{Names: names{"--remove-empty"}},
+	{Names: names{"--merges"}},
+	{Names: names{"--no-merges"}},
+	{Names: names{"--first-parent"}},
+	{Names: names{"--exclude-first-parent-only"}},
+	{Names: names{"--not"}},
+	{Names: names{"--all"}},
+	{Names: names{"--branches"}, Value: Optional},
+	{Names: names{"--tags"}, Value: Optional},
+	{Names: names{"--remotes"}, Value: Optional},
+	{Names: names{"--glob"}, Value: Required},
+	{Names: names{"--exclude"}, Value: Required},
+	{Names: names{"--reflog"}},
+	{Names: names{"--single-worktree"}},
+	{Names: names{"--ignore-missing"}},
+	{Names: names{"--batch-check"}, Value: Required},
+	{Names: names{"--merge"}},
+	{Names: names{"--use-bitmap-index"}},
+	{Names: names{"--progress"}, Value: Required},
+	{Names: names{"--simplify-by-decoration"}},
+	{Names: names{"--full-history"}},
+	{Names: names{"--dense"}},
+	{Names: names{"--sparse"}},
+	{Names: names{"--simplify-merges"}},
+	{Names: names{"--ancestry-path"}, Value: Optional},
+	{Names: names{"--bisect"}},
+	{Names: names{"--bisect-vars"}},
+	{Names: names{"--bisect-all"}},
+	{Names: names{"--date-order"}},
+	{Names: names{"--author-date-order"}},
+	{Names: names{"--topo-order"}},
+	{Names: names{"--reverse"}},
+	{Names: names{"--objects"}},
+	{Names: names{"--in-commit-order"}},
+	{Names: names{"--objects-edge"}},
+	{Names: names{"--objects-edge-aggressive"}},
+	{Names: names{"--indexed-objects"}},
+	{Names: names{"--unpacked"}},
+	{Names: names{"--object-names"}},
+	{Names: names{"--no-object-names"}},
+	{Names: names{"--filter"}, Value: Required},
+	{Names: names{"--no-filter"}},
+	{Names: names{"--filter-provided-objects"}},
+	{Names: names{"--filter-print-omitted"}},
+	{Names: names{"--missing"}, Value: Required},
+	{Names: names{"--exclude-promisor-objects"}},
+	{Names: names{"--relative-date"}},
+	{Names: names{"--no-commit-header"}},
+	{Names: names{"--commit-header"}},
+	{Names: names{"--timestamp"}},
+	{Names: names{"--count"}},
+	{Names: names{"-U", "--unified"}, Value: Required},
+	{Names: names{"-s", "--no-patch"}},
+	{Names: names{"-X", "--dirstat"}, Value: Optional},
+	{Names: names{"--dirstat-by-file"}, Value: Optional},
+	{Names: names{"--cumulative"}},
+	{Names: names{"--stat"}, Value: Optional},
+	{Names: names{"--stat-width"}, Value: Required},
+	{Names: names{"--stat-name-width"}, Value: Required},
+	{Names: names{"--stat-count"}, Value: Required},
+	{Names: names{"--shortstat"}},
+	{Names: names{"--numstat"}},
+	{Names: names{"--summary"}},
+	{Names: names{"--name-only"}},
+	{Names: names{"--name-status"}},
+	{Names: names{"--output-indicator-new"}, Value: Required},
+	{Names: names{"--output-indicator-old"}, Value: Required},
+	{Names: names{"--output-indicator-context"}, Value: Required},
+	{Names: names{"--textconv"}, Effect: EffOpaque},
+	{Names: names{"--no-textconv"}},
+	{Names: names{"--no-ext-diff"}},
+	{Names: names{"--relative"}, Value: Optional},
+	{Names: names{"--no-relative"}},
+	{Names: names{"--diff-filter"}, Value: Required},
+	{Names: names{"--skip-to"}, Value: Required},
+	{Names: names{"--rotate-to"}, Value: Required},
+	{Names: names{"-M", "--find-renames"}, Value: Optional},
+	{Names: names{"-C", "--find-copies"}, Value: Optional},
+	{Names: names{"-B", "--break-rewrites"}, Value: Optional},
+	{Names: names{"-z"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--exit-code"}},
+	{Names: names{"-m"}},
+	{Names: names{"-c"}},
+	{Names: names{"--cc"}},
+	{Names: names{"--combined-all-paths"}},
+	{Names: names{"--diff-merges"}, Value: Required},
+	{Names: names{"--no-diff-merges"}},
+	{Names: names{"--remerge-diff"}},
+	{Names: names{"--dd"}},
+	{Names: names{"--no-color"}},
+	{Names: names{"-D", "--irreversible-delete"}},
+	{Names: names{"--stdin"}},
+	{Names: names{"-p", "--patch"}},
+	{Names: names{"--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--raw"}},
+	{Names: names{"--patch-with-raw"}},
+	{Names: names{"--indent-heuristic"}},
+	{Names: names{"--no-indent-heuristic"}},
+	{Names: names{"--minimal"}},
+	{Names: names{"--patience"}},
+	{Names: names{"--histogram"}},
+	{Names: names{"--anchored"}, Value: Required},
+	{Names: names{"--diff-algorithm"}, Value: Required},
+	{Names: names{"--stat-graph-width"}, Value: Required},
+	{Names: names{"--compact-summary"}},
+	{Names: names{"--patch-with-stat"}},
+	{Names: names{"--submodule"}, Value: Optional},
+	{Names: names{"--color"}, Value: Optional},
+	{Names: names{"--color-moved"}, Value: Optional},
+	{Names: names{"--no-color-moved"}},
+	{Names: names{"--color-moved-ws"}, Value: Required},
+	{Names: names{"--no-color-moved-ws"}},
+	{Names: names{"--word-diff"}, Value: Optional},
+	{Names: names{"--word-diff-regex"}, Value: Required},
+	{Names: names{"--color-words"}, Value: Optional},
+	{Names: names{"--no-renames"}},
+	{Names: names{"--rename-empty"}},
+	{Names: names{"--no-rename-empty"}},
+	{Names: names{"--check"}},
+	{Names: names{"--ws-error-highlight"}, Value: Required},
+	{Names: names{"--full-index"}},
+	{Names: names{"--binary"}},
+	{Names: names{"--abbrev"}, Value: Optional},
+	{Names: names{"--find-copies-harder"}},
+	{Names: names{"-l"}, Value: Required},
+	{Names: names{"-S"}, Value: Required},
+	{Names: names{"-G"}, Value: Required},
+	{Names: names{"--find-object"}, Value: Required},
+	{Names: names{"--pickaxe-all"}},
+	{Names: names{"--pickaxe-regex"}},
+	{Names: names{"-O"}, Value: Required, Effect: EffInput},
+	{Names: names{"-R"}},
+	{Names: names{"-a", "--text"}},
+	{Names: names{"--ignore-cr-at-eol"}},
+	{Names: names{"--ignore-space-at-eol"}},
+	{Names: names{"-b", "--ignore-space-change"}},
+	{Names: names{"-w", "--ignore-all-space"}},
+	{Names: names{"--ignore-blank-lines"}},
+	{Names: names{"-I", "--ignore-matching-lines"}, Value: Required},
+	{Names: names{"--inter-hunk-context"}, Value: Required},
+	{Names: names{"-W", "--function-context"}},
+	{Names: names{"--ext-diff"}, Effect: EffOpaque},
+	{Names: names{"--ignore-submodules"}, Value: Optional},
+	{Names: names{"--src-prefix"}, Value: Required},
+	{Names: names{"--dst-prefix"}, Value: Required},
+	{Names: names{"--no-prefix"}},
+	{Names: names{"--line-prefix"}, Value: Required},
+	{Names: names{"--ita-invisible-in-index"}},
+}
+
+var options183 = []Option{
+	{Names: names{"--index"}},
+	{Names: names{"-q", "--quiet"}},
+}
+
+var subs184 = []Program{
+	{Name: "apply", Path: names{"stash", "pop"}, Options: options183, Workdir: true, Special: "git"},
+	{Name: "branch", Path: names{"stash", "pop"}, Options: options183, Workdir: true, Special: "git"},
+	{Name: "clear", Path: names{"stash", "pop"}, Options: options183, Workdir: true, Special: "git"},
+	{Name: "create", Path: names{"stash", "push"}, Options: options181, Workdir: true, Special: "git"},
+	{Name: "drop", Path: names{"stash", "pop"}, Options: options183, Workdir: true, Special: "git"},
+	{Name: "export", Path: names{"stash", "pop"}, Options: options183, Workdir: true, Special: "git"},
+	{Name: "import", Path: names{"stash", "pop"}, Options: options183, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"stash", "list"}, Options: options182, Workdir: true, Special: "git"},
+	{Name: "pop", Path: names{"stash", "pop"}, Options: options183, Workdir: true, Special: "git"},
+	{Name: "push", Path: names{"stash", "push"}, Options: options181, Workdir: true, Special: "git"},
+	{Name: "save", Path: names{"stash", "push"}, Options: options181, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"stash", "list"}, Options: options182, Workdir: true, Special: "git"},
+	{Name: "store", Path: names{"stash", "push"}, Options: options181, Workdir: true, Special: "git"},
+}
+
+var options185 = []Option{
+	{Names: names{"-u", "--untracked-files"}, Value: Optional},
+	{Names: names{"--porcelain"}, Value: Optional},
+	{Names: names{"--column"}, Value: Optional},
+	{Names: names{"--no-column"}},
+	{Names: names{"--ignored"}, Value: Optional},
+	{Names: names{"-M", "--find-renames"}, Value: Optional},
+	{Names: names{"--no-renames"}},
+	{Names: names{"--ignore-submodules"}, Value: Optional},
+	{Names: names{"--no-lock-index"}},
+	{Names: names{"-s", "--short"}},
+	{Names: names{"-b", "--branch"}},
+	{Names: names{"--show-stash"}},
+	{Names: names{"--long"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-z"}},
+	{Names: names{"--ahead-behind", "--no-ahead-behind"}},
+	{Names: names{"--renames"}},
+}
+
+var options186 = []Option{
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--cached"}},
+}
+
+var options187 = []Option{
+	{Names: names{"-b", "--branch"}, Value: Required},
+	{Names: names{"-f", "--force"}},
+	{Names: names{"--name"}, Value: Required},
+	{Names: names{"--reference"}, Value: Required, Effect: EffRead},
+	{Names: names{"--ref-format"}, Value: Required},
+	{Names: names{"--depth"}, Value: Required},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--progress"}},
+}
+
+var options188 = []Option{
+	{Names: names{"--recursive"}},
+	{Names: names{"-q", "--quiet"}},
+}
+
+var options189 = []Option{
+	{Names: names{"--init"}},
+	{Names: names{"--remote"}},
+	{Names: names{"-N", "--no-fetch"}},
+	{Names: names{"--recommend-shallow"}},
+	{Names: names{"--no-recommend-shallow"}},
+	{Names: names{"-f", "--force"}},
+	{Names: names{"--checkout"}},
+	{Names: names{"--merge"}},
+	{Names: names{"--rebase"}},
+	{Names: names{"--reference"}, Value: Required, Effect: EffRead},
+	{Names: names{"--ref-format"}, Value: Required},
+	{Names: names{"--depth"}, Value: Required},
+	{Names: names{"--recursive"}},
+	{Names: names{"-j", "--jobs"}, Value: Required},
+	{Names: names{"--single-branch"}},
+	{Names: names{"--no-single-branch"}},
+	{Names: names{"--filter"}, Value: Required},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--cached"}},
+	{Names: names{"--files"}},
+	{Names: names{"--all"}},
+	{Names: names{"-n", "--summary-limit"}, Value: Required},
+	{Names: names{"-b", "--branch"}, Value: Required},
+	{Names: names{"-d", "--default"}},
+	{Names: names{"--progress"}},
+}
+
+var subs190 = []Program{
+	{Name: "absorbgitdirs", Path: names{"submodule", "update"}, Options: options189, Workdir: true, Special: "git"},
+	{Name: "add", Path: names{"submodule", "add"}, Options: options187, Workdir: true, Special: "git"},
+	{Name: "deinit", Path: names{"submodule", "update"}, Options: options189, Workdir: true, Special: "git"},
+	{Name: "foreach", Style: POSIX, Operands: RunsText, Path: names{"submodule", "foreach"}, Options: options188, Ends: true, Workdir: true, Special: "git"},
+	{Name: "init", Path: names{"submodule", "update"}, Options: options189, Workdir: true, Special: "git"},
+	{Name: "set-branch", Path: names{"submodule", "update"}, Options: options189, Workdir: true, Special: "git"},
+	{Name: "set-url", Path: names{"submodule", "update"}, Options: options189, Workdir: true, Special: "git"},
+	{Name: "status", Path: names{"submodule", "update"}, Options: options189, Workdir: true, Special: "git"},
+	{Name: "summary", Path: names{"submodule", "update"}, Options: options189, Workdir: true, Special: "git"},
+	{Name: "sync", Path: names{"submodule", "update"}, Options: options189, Workdir: true, Special: "git"},
+	{Name: "update", Path: names{"submodule", "update"}, Options: options189, Workdir: true, Special: "git"},
+}
+
+var options191 = []Option{
+	{Names: names{"-c", "--create"}, Value: Required},
+	{Names: names{"-C", "--force-create"}, Value: Required},
+	{Names: names{"--orphan"}, Value: Required},
+	{Names: names{"-t", "--track"}, Value: Optional},
+	{Names: names{"--no-track"}},
+	{Names: names{"--conflict"}, Value: Required},
+	{Names: names{"-m", "--discard-changes", "--merge"}},
+	{Names: names{"-d", "--detach"}},
+	{Names: names{"--guess", "--no-guess"}},
+	{Names: names{"-f", "--force"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--progress", "--no-progress"}},
+	{Names: names{"--ignore-other-worktrees"}},
+	{Names: names{"--recurse-submodules", "--no-recurse-submodules"}},
+}
+
+var options192 = []Option{
+	{Names: names{"-m"}, Value: Required},
+	{Names: names{"-d", "--delete"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--short"}},
+	{Names: names{"--recurse", "--no-recurse"}},
+}
+
+var options193 = []Option{
+	{Names: names{"-n"}, Value: Optional},
+	{Names: names{"-l", "--list"}},
+	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
+	{Names: names{"-m", "--message"}, Value: Required},
+	{Names: names{"-u", "--local-user"}, Value: Required},
+	{Names: names{"--contains"}, Value: Required},
+	{Names: names{"--no-contains"}, Value: Required},
+	{Names: names{"--merged"}, Value: Required},
+	{Names: names{"--no-merged"}, Value: Required},
+	{Names: names{"--points-at"}, Value: Required},
+	{Names: names{"--sort"}, Value: Required},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"--cleanup"}, Value: Required},
+	{Names: names{"--column"}, Value: Optional},
+	{Names: names{"--no-column"}},
+	{Names: names{"--color"}, Value: Optional},
+	{Names: names{"-v", "--verify"}},
+	{Names: names{"--trailer"}, Value: Required},
+	{Names: names{"-a", "--annotate"}},
+	{Names: names{"-s", "--sign"}},
+	{Names: names{"--no-sign"}},
+	{Names: names{"-f", "--force"}},
+	{Names: names{"-d", "--delete"}},
+	{Names: names{"-i", "--ignore-case"}},
+	{Names: names{"-e", "--edit"}},
+	{Names: names{"--create-reflog"}},
+}
+
+var options194 = []Option{
+	{Names: names{"--cacheinfo"}, Value: Required},
+	{Names: names{"--chmod"}, Value: Required},
+	{Names: names{"--add"}},
+	{Names: names{"--remove"}},
+	{Names: names{"--refresh"}},
+	{Names: names{"-q"}},
+	{Names: names{"--ignore-submodules"}},
+	{Names: names{"--unmerged"}},
+	{Names: names{"--ignore-missing"}},
+	{Names: names{"--index-info"}},
+	{Names: names{"--assume-unchanged"}},
+	{Names: names{"--no-assume-unchanged"}},
+	{Names: names{"--really-refresh"}},
+	{Names: names{"--skip-worktree"}},
+	{Names: names{"--no-skip-worktree"}},
+	{Names: names{"--ignore-skip-worktree-entries"}},
+	{Names: names{"--no-ignore-skip-worktree-entries"}},
+	{Names: names{"--fsmonitor-valid"}},
+	{Names: names{"--no-fsmonitor-valid"}},
+	{Names: names{"-g", "--again"}},
+	{Names: names{"--unresolve"}},
+	{Names: names{"--info-only"}},
+	{Names: names{"--force-remove"}},
+	{Names: names{"--replace"}},
+	{Names: names{"--stdin"}},
+	{Names: names{"--verbose"}},
+	{Names: names{"--index-version"}, Value: Required},
+	{Names: names{"-z"}},
+	{Names: names{"--split-index", "--no-split-index"}},
+	{Names: names{"--untracked-cache", "--no-untracked-cache"}},
+	{Names: names{"--test-untracked-cache"}},
+	{Names: names{"--force-untracked-cache"}},
+	{Names: names{"--fsmonitor", "--no-fsmonitor"}},
+}
+
+var options195 = []Option{
+	{Names: names{"-m"}, Value: Required},
+}
+
+var options196 = []Option{
+	{Names: names{"-l"}},
+}
+
+var options197 = []Option{
+	{Names: names{"--raw"}},
+	{Names: names{"-v", "--verbose"}},
+}
+
+var options198 = []Option{
+	{Names: names{"--build-options"}},
+}
+
+var options199 = []Option{
+	{Names: names{"-f", "--force"}},
+	{Names: names{"-b"}, Value: Required},
+	{Names: names{"-B"}, Value: Required},
+	{Names: names{"-d", "--detach"}},
+	{Names: names{"--checkout"}},
+	{Names: names{"--no-checkout"}},
+	{Names: names{"--lock"}},
+	{Names: names{"--reason"}, Value: Required},
+	{Names: names{"--orphan"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--track"}},
+	{Names: names{"--no-track"}},
+	{Names: names{"--guess-remote"}},
+	{Names: names{"--no-guess-remote"}},
+	{Names: names{"--relative-paths"}},
+	{Names: names{"--no-relative-paths"}},
+}
+
+var options200 = []Option{
+	{Names: names{"--porcelain"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-z"}},
+	{Names: names{"--expire"}, Value: Required},
+}
+
+var options201 = []Option{
+	{Names: names{"-n", "--dry-run"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--expire"}, Value: Required},
+	{Names: names{"--reason"}, Value: Required},
+}
+
+var options202 = []Option{
+	{Names: names{"-f", "--force"}},
+}
+
+var subs203 = []Program{
+	{Name: "add", Operands: Places, Path: names{"worktree", "add"}, Options: options199, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"worktree", "list"}, Options: options200, Safe: true, Workdir: true, Special: "git"},
+	{Name: "lock", Path: names{"worktree", "prune"}, Options: options201, Workdir: true, Special: "git"},
+	{Name: "move", Operands: Places, Path: names{"worktree", "remove"}, Options: options202, Workdir: true, Special: "git"},
+	{Name: "prune", Path: names{"worktree", "prune"}, Options: options201, Workdir: true, Special: "git"},
+	{Name: "remove", Operands: Places, Path: names{"worktree", "remove"}, Options: options202, Workdir: true, Special: "git"},
+	{Name: "repair", Path: names{"worktree", "prune"}, Options: options201, Workdir: true, Special: "git"},
+	{Name: "unlock", Path: names{"worktree", "prune"}, Options: options201, Workdir: true, Special: "git"},
+}
+
+var options204 = []Option{
+	{Names: names{"--missing-ok"}},
+	{Names: names{"--prefix"}, Value: Required},
+}
+
+var subs205 = []Program{
+	{Name: "absorb", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
+	{Name: "add", Path: names{"add"}, Options: options92, Safe: true, Workdir: true, Special: "git"},
+	{Name: "am", Path: names{"am"}, Options: options93, Workdir: true, Special: "git"},
+	{Name: "annex", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
+	{Name: "annotate", Path: names{"annotate"}, Options: options94, Workdir: true, Special: "git"},
+	{Name: "apply", Path: names{"apply"}, Options: options95, Workdir: true, Special: "git"},
+	{Name: "archimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
+	{Name: "archive", Path: names{"archive"}, Options: options96, Workdir: true, Special: "git"},
+	{Name: "backfill", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
+	{Name: "bisect", Operands: Unread, Path: names{"bisect"}, Subs: subs98, Workdir: true, Special: "git"},
+	{Name: "bisect--helper", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
+	{Name: "blame", Path: names{"blame"}, Options: options99, Workdir: true, Special: "git"},
+	{Name: "branch", Path: names{"branch"}, Options: options100, Safe: true, Workdir: true, Special: "git"},
+	{Name: "bugreport", Path: names{"bugreport"}, Options: options101, Workdir: true, Here: true, Special: "git"},
+	{Name: "bundle", Operands: Unread, Path: names{"bundle"}, Subs: subs104, Workdir: true, Special: "git"},
+	{Name: "cat-file", Path: names{"cat-file"}, Options: options105, Workdir: true, Special: "git"},
+	{Name: "check-attr", Path: names{"check-attr"}, Options: options106, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-ignore", Path: names{"check-ignore"}, Options: options107, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-mailmap", Path: names{"check-attr"}, Options: options106, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-ref-format", Path: names{"check-attr"}, Options: options106, Safe: true, Workdir: true, Special: "git"},
+	{Name: "checkout", Path: names{"checkout"}, Options: options108, Safe: true, Workdir: true, Special: "git"},
+	{Name: "checkout-index", Path: names{"checkout-index"}, Options: options109, Workdir: true, Special: "git"},
+	{Name: "cherry", Path: names{"cherry"}, Options: options110, Safe: true, Workdir: true, Special: "git"},
+	{Name: "cherry-pick", Path: names{"cherry-pick"}, Options: options111, Workdir: true, Special: "git"},
+	{Name: "citool", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
+	{Name: "clean", Path: names{"clean"}, Options: options112, Workdir: true, Special: "git"},
+	{Name: "cliff", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
+	{Name: "clone", Operands: Places, Skip: 1, Path: names{"clone"}, Options: options113, Workdir: true, Special: "git"},
+	{Name: "clone-pack", Path: names{"fetch-pack"}, Options: options129, Workdir: true, Special: "git"},
+	{Name: "column", Path: names{"check-attr"}, Options: options106, Safe: true, Workdir: true, Special: "git"},
+	{Name: "commit", Path: names{"commit"}, Options: options114, Workdir: true, Special: "git"},
+	{Name: "commit-graph", Path: names{"commit-graph"}, Options: options115, Workdir: true, Special: "git"},
+	{Name: "commit-tree", Path: names{"commit-tree"}, Options: options116, Workdir: true, Special: "git"},
+	{Name: "config", Path: names{"config"}, Options: options117, Subs: subs121, Workdir: true, Special: "git"},
+	{Name: "count-objects", Path: names{"count-objects"}, Options: options122, Safe: true, Workdir: true, Special: "git"},
+	{Name: "credential", Operands: Unread, Path: names{"credential"}, Workdir: true, Special: "git"},
+	{Name: "credential-cache", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
+	{Name: "credential-manager", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
+	{Name: "credential-store", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
+	{Name: "crypt", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
+	{Name: "cvsexportcommit", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
+	{Name: "cvsimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
+	{Name: "cvsserver", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
+	{Name: "daemon", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
+	{Name: "describe", Path: names{"describe"}, Options: options123, Safe: true, Workdir: true, Special: "git"},
+	{Name: "diagnose", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
+	{Name: "diff", Path: names{"diff"}, Options: options124, Workdir: true, Special: "git"},
+	{Name: "diff-files", Path: names{"diff-files"}, Options: options125, Workdir: true, Special: "git"},
+	{Name: "diff-index", Path: names{"diff-files"}, Options: options125, Workdir: true, Special: "git"},
+	{Name: "diff-tree", Path: names{"diff-files"}, Options: options125, Workdir: true, Special: "git"},
+	{Name: "difftool", Path: names{"difftool"}, Options: options126, Workdir: true, Special: "git"},
+	{Name: "extras", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
+	{Name: "fast-export", Path: names{"fast-export"}, Options: options127, Workdir: true, Special: "git"},
+	{Name: "fast-import", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
+	{Name: "fetch", Path: names{"fetch"}, Options: options128, Workdir: true, Special: "git"},
+	{Name: "fetch-pack", Path: names{"fetch-pack"}, Options: options129, Workdir: true, Special: "git"},
+	{Name: "filter-branch", Path: names{"filter-branch"}, Options: options130, Workdir: true, Special: "git"},
+	{Name: "filter-repo", Path: names{"filter-repo"}, Options: options131, Workdir: true, Special: "git"},
+	{Name: "flow", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
+	{Name: "fmt-merge-msg", Path: names{"fmt-merge-msg"}, Options: options132, Workdir: true, Special: "git"},
+	{Name: "for-each-ref", Path: names{"for-each-ref"}, Options: options133, Safe: true, Workdir: true, Special: "git"},
+	{Name: "for-each-repo", Operands: Unread, Path: names{"for-each-repo"}, Options: options134, Workdir: true, Special: "git"},
+	{Name: "format-patch", Path: names{"format-patch"}, Options: options135, Workdir: true, Here: true, Special: "git"},
+	{Name: "fsck", Path: names{"fsck"}, Options: options136, Workdir: true, Special: "git"},
+	{Name: "fsmonitor--daemon", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
+	{Name: "gc", Path: names{"gc"}, Options: options137, Workdir: true, Special: "git"},
+	{Name: "get-tar-commit-id", Path: names{"check-attr"}, Options: options106, Safe: true, Workdir: true, Special: "git"},
+	{Name: "gitk", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
+	{Name: "grep", Path: names{"grep"}, Options: options138, Workdir: true, Special: "git"},
+	{Name: "gui", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
+	{Name: "hash-object", Operands: Reads, Path: names{"hash-object"}, Options: options139, Workdir: true, Special: "git"},
+	{Name: "help", Path: names{"help"}, Options: options140, Workdir: true, Special: "git"},
+	{Name: "hook", Operands: Unread, Path: names{"hook"}, Workdir: true, Special: "git"},
+	{Name: "http-backend", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
+	{Name: "http-fetch", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
+	{Name: "http-push", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
+	{Name: "imap-send", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
+	{Name: "index-pack", Path: names{"index-pack"}, Options: options141, Workdir: true, Special: "git"},
+	{Name: "init", Operands: Places, Path: names{"init"}, Options: options142, Workdir: true, Special: "git"},
+	{Name: "init-db", Operands: Places, Path: names{"init"}, Options: options142, Workdir: true, Special: "git"},
+	{Name: "instaweb", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
+	{Name: "interpret-trailers", Operands: Reads, Path: names{"interpret-trailers"}, Options: options143, Workdir: true, Special: "git"},
+	{Name: "last-modified", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
+	{Name: "lfs", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
+	{Name: "log", Path: names{"log"}, Options: options144, Workdir: true, Special: "git"},
+	{Name: "ls-files", Path: names{"ls-files"}, Options: options145, Safe: true, Workdir: true, Special: "git"},
+	{Name: "ls-remote", Path: names{"ls-remote"}, Options: options146, Workdir: true, Special: "git"},
+	{Name: "ls-tree", Path: names{"ls-tree"}, Options: options147, Safe: true, Workdir: true, Special: "git"},
+	{Name: "mailinfo", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
+	{Name: "mailsplit", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
+	{Name: "maintenance", Path: names{"maintenance"}, Options: options148, Workdir: true, Special: "git"},
+	{Name: "merge", Path: names{"merge"}, Options: options149, Workdir: true, Special: "git"},
+	{Name: "merge-base", Path: names{"merge-base"}, Options: options150, Safe: true, Workdir: true, Special: "git"},
+	{Name: "merge-file", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
+	{Name: "merge-index", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
+	{Name: "merge-one-file", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
+	{Name: "merge-tree", Path: names{"merge-tree"}, Options: options151, Safe: true, Workdir: true, Special: "git"},
+	{Name: "mergetool", Path: names{"mergetool"}, Options: options152, Workdir: true, Special: "git"},
+	{Name: "mktag", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
+	{Name: "mktree", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
+	{Name: "multi-pack-index", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
+	{Name: "mv", Path: names{"mv"}, Options: options153, Safe: true, Workdir: true, Special: "git"},
+	{Name: "name-rev", Path: names{"name-rev"}, Options: options154, Safe: true, Workdir: true, Special: "git"},
+	{Name: "notes", Path: names{"notes"}, Options: options155, Workdir: true, Special: "git"},
+	{Name: "open", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
+	{Name: "p4", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
+	{Name: "pack-objects", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
+	{Name: "pack-redundant", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
+	{Name: "pack-refs", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
+	{Name: "patch-id", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
+	{Name: "prune", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
+	{Name: "prune-packed", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
+	{Name: "pull", Path: names{"pull"}, Options: options156, Workdir: true, Special: "git"},
+	{Name: "push", Path: names{"push"}, Options: options157, Workdir: true, Special: "git"},
+	{Name: "quiltimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
+	{Name: "range-diff", Path: names{"range-diff"}, Options: options158, Workdir: true, Special: "git"},
+	{Name: "read-tree", Path: names{"read-tree"}, Options: options159, Workdir: true, Special: "git"},
+	{Name: "rebase", Path: names{"rebase"}, Options: options160, Workdir: true, Special: "git"},
+	{Name: "reflog", Path: names{"reflog"}, Options: options161, Subs: subs163, Workdir: true, Special: "git"},
+	{Name: "refs", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
+	{Name: "remote", Path: names{"remote"}, Options: options164, Subs: subs167, Workdir: true, Special: "git"},
+	{Name: "remote-ext", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
+	{Name: "remote-fd", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
+	{Name: "remote-helpers", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
+	{Name: "repack", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
+	{Name: "replace", Path: names{"replace"}, Options: options168, Workdir: true, Special: "git"},
+	{Name: "replay", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
+	{Name: "repo", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
+	{Name: "request-pull", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
+	{Name: "rerere", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
+	{Name: "reset", Path: names{"reset"}, Options: options169, Safe: true, Workdir: true, Special: "git"},
+	{Name: "restore", Path: names{"restore"}, Options: options170, Safe: true, Workdir: true, Special: "git"},
+	{Name: "rev-list", Path: names{"rev-list"}, Options: options171, Workdir: true, Special: "git"},
+	{Name: "rev-parse", Path: names{"rev-parse"}, Options: options172, Safe: true, Workdir: true, Special: "git"},
+	{Name: "revert", Path: names{"cherry-pick"}, Options: options111, Workdir: true, Special: "git"},
+	{Name: "rm", Path: names{"rm"}, Options: options173, Safe: true, Workdir: true, Special: "git"},
+	{Name: "secret", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
+	{Name: "send-email", Operands: Unread, Path: names{"send-email"}, Options: options174, Workdir: true, Special: "git"},
+	{Name: "send-pack", Path: names{"send-pack"}, Options: options175, Workdir: true, Special: "git"},
+	{Name: "sh-setup", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
+	{Name: "shell", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
+	{Name: "shortlog", Path: names{"shortlog"}, Options: options176, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"show"}, Options: options177, Workdir: true, Special: "git"},
+	{Name: "show-branch", Path: names{"show-branch"}, Options: options178, Safe: true, Workdir: true, Special: "git"},
+	{Name: "show-index", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
+	{Name: "show-ref", Path: names{"show-ref"}, Options: options179, Safe: true, Workdir: true, Special: "git"},
+	{Name: "sparse-checkout", Path: names{"sparse-checkout"}, Options: options180, Workdir: true, Special: "git"},
+	{Name: "stage", Path: names{"add"}, Options: options92, Safe: true, Workdir: true, Special: "git"},
+	{Name: "standup", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
+	{Name: "stash", Path: names{"stash"}, Options: options181, Subs: subs184, Workdir: true, Special: "git"},
+	{Name: "status", Path: names{"status"}, Options: options185, Safe: true, Workdir: true, Special: "git"},
+	{Name: "stripspace", Path: names{"check-attr"}, Options: options106, Safe: true, Workdir: true, Special: "git"},
+	{Name: "submodule", Path: names{"submodule"}, Options: options186, Subs: subs190, Workdir: true, Special: "git"},
+	{Name: "subtree", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
+	{Name: "survey", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
+	{Name: "svn", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
+	{Name: "switch", Path: names{"switch"}, Options: options191, Safe: true, Workdir: true, Special: "git"},
+	{Name: "symbolic-ref", Path: names{"symbolic-ref"}, Options: options192, Safe: true, Workdir: true, Special: "git"},
+	{Name: "tag", Path: names{"tag"}, Options: options193, Workdir: true, Special: "git"},
+	{Name: "town", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
+	{Name: "unpack-file", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
+	{Name: "unpack-objects", Path: names{"index-pack"}, Options: options141, Workdir: true, Special: "git"},
+	{Name: "update-index", Path: names{"update-index"}, Options: options194, Workdir: true, Special: "git"},
+	{Name: "update-ref", Path: names{"update-ref"}, Options: options195, Workdir: true, Special: "git"},
+	{Name: "update-server-info", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
+	{Name: "upload-archive", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
+	{Name: "var", Path: names{"var"}, Options: options196, Workdir: true, Special: "git"},
+	{Name: "verify-commit", Path: names{"verify-commit"}, Options: options197, Safe: true, Workdir: true, Special: "git"},
+	{Name: "verify-pack", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
+	{Name: "verify-tag", Path: names{"verify-commit"}, Options: options197, Safe: true, Workdir: true, Special: "git"},
+	{Name: "version", Path: names{"version"}, Options: options198, Safe: true, Workdir: true, Special: "git"},
+	{Name: "web--browse", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
+	{Name: "whatchanged", Path: names{"log"}, Options: options144, Workdir: true, Special: "git"},
+	{Name: "worktree", Path: names{"worktree"}, Subs: subs203, Workdir: true, Special: "git"},
+	{Name: "write-tree", Path: names{"write-tree"}, Options: options204, Workdir: true, Special: "git"},
+}
+
+var options206 = []Option{
 	{Names: names{"-e", "--regexp"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput, Pattern: true},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -2467,7 +8266,33 @@ var options69 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options70 = []Option{
+var options207 = []Option{
+	{Names: names{"-e", "--eval", "--execute"}, Value: Required, Effect: EffCode, Pattern: true},
+	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode, Pattern: true},
+	{Names: names{"-c"}, Value: Required, Effect: EffCode, Pattern: true},
+	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-i", "--interactive"}, Effect: EffOpaque},
+	{Names: names{"--batch"}},
+	{Names: names{"-l", "--load"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--script"}, Value: Required, Effect: EffProgram, Pattern: true},
+	{Names: names{"-batch"}},
+	{Names: names{"-h", "--help"}, Effect: EffPattern},
+	{Names: names{"-v", "-V", "--version"}, Effect: EffPattern},
+	{Names: names{"-E"}, Value: Required, Effect: EffCode, Pattern: true},
+	{Names: names{"-L"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-f", "--funcall"}, Value: Required, Effect: EffCode},
+	{Names: names{"-Q", "--quick"}},
+	{Names: names{"-q"}},
+	{Names: names{"--transpile-only", "-T"}},
+	{Names: names{"--project", "-P"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--esm"}},
+	{Names: names{"--tsconfig"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--no-cache"}},
+	{Names: names{"--import"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--loader"}, Value: Required, Effect: EffProgram},
+}
+
+var options208 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-h", "--help"}},
@@ -2479,7 +8304,7 @@ var options70 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options71 = []Option{
+var options209 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-r"}},
 	{Names: names{"-p"}, Value: Required, Effect: EffProgram},
@@ -2487,7 +8312,7 @@ var options71 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options72 = []Option{
+var options210 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-n", "--lines"}, Value: Required},
 	{Names: names{"-c", "--bytes"}, Value: Required},
@@ -2498,13 +8323,13 @@ var options72 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options73 = []Option{
+var options211 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-m"}},
 	{Names: names{"-s"}},
 }
 
-var options74 = []Option{
+var options212 = []Option{
 	{Names: names{"-b", "--one-byte-octal"}},
 	{Names: names{"-c", "--one-byte-char"}},
 	{Names: names{"-C", "--canonical"}},
@@ -2523,7 +8348,7 @@ var options74 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options75 = []Option{
+var options213 = []Option{
 	{Names: names{"-c"}, Effect: EffUnproven},
 	{Names: names{"-d"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-a"}, Effect: EffUnproven},
@@ -2534,7 +8359,32 @@ var options75 = []Option{
 	{Names: names{"-s"}},
 }
 
-var options76 = []Option{
+var options214 = []Option{
+	{Names: names{"-a"}},
+	{Names: names{"-A"}},
+	{Names: names{"-c"}, Value: Required},
+	{Names: names{"-C"}},
+	{Names: names{"-d"}},
+	{Names: names{"-i"}},
+	{Names: names{"-l"}},
+	{Names: names{"-m"}, Value: Required},
+	{Names: names{"-N"}, Value: Required},
+	{Names: names{"-p"}, Value: Required},
+	{Names: names{"-r"}},
+	{Names: names{"-R"}, Value: Required},
+	{Names: names{"-s"}},
+	{Names: names{"-t"}, Value: Required},
+	{Names: names{"-T"}},
+	{Names: names{"-U"}},
+	{Names: names{"-v"}},
+	{Names: names{"-V"}},
+	{Names: names{"-w"}},
+	{Names: names{"-W"}, Value: Required},
+	{Names: names{"-4"}},
+	{Names: names{"-6"}},
+}
+
+var options215 = []Option{
 	{Names: names{"-a", "--alias"}},
 	{Names: names{"-A", "--all-fqdns"}},
 	{Names: names{"-b", "--boot"}, Effect: EffSystem},
@@ -2551,7 +8401,62 @@ var options76 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options77 = []Option{
+var options216 = []Option{
+	{Names: names{"-j", "--json"}},
+	{Names: names{"-f", "--form"}},
+	{Names: names{"--multipart"}},
+	{Names: names{"--boundary"}, Value: Required},
+	{Names: names{"--raw"}, Value: Required},
+	{Names: names{"-x", "--compress"}},
+	{Names: names{"--pretty"}, Value: Required},
+	{Names: names{"-s", "--style"}, Value: Required},
+	{Names: names{"--unsorted"}},
+	{Names: names{"--sorted"}},
+	{Names: names{"--response-charset"}, Value: Required},
+	{Names: names{"--response-mime"}, Value: Required},
+	{Names: names{"--format-options"}, Value: Required},
+	{Names: names{"-p", "--print"}, Value: Required},
+	{Names: names{"-h", "--headers"}},
+	{Names: names{"-m", "--meta"}},
+	{Names: names{"-b", "--body"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--all"}},
+	{Names: names{"-P", "--history-print"}, Value: Required},
+	{Names: names{"-S", "--stream"}},
+	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-d", "--download"}, Effect: EffWriteHere},
+	{Names: names{"-c", "--continue"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--session"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--session-read-only"}, Value: Required, Effect: EffInput},
+	{Names: names{"-a", "--auth"}, Value: Required},
+	{Names: names{"-A", "--auth-type"}, Value: Required},
+	{Names: names{"--ignore-netrc"}},
+	{Names: names{"--offline"}},
+	{Names: names{"--proxy"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-F", "--follow"}},
+	{Names: names{"--max-redirects"}, Value: Required},
+	{Names: names{"--max-headers"}, Value: Required},
+	{Names: names{"--timeout"}, Value: Required},
+	{Names: names{"--check-status"}},
+	{Names: names{"--path-as-is"}},
+	{Names: names{"--chunked"}},
+	{Names: names{"--verify"}, Value: Required},
+	{Names: names{"--ssl"}, Value: Required},
+	{Names: names{"--ciphers"}, Value: Required},
+	{Names: names{"--cert"}, Value: Required, Effect: EffInput},
+	{Names: names{"--cert-key"}, Value: Required, Effect: EffInput},
+	{Names: names{"--cert-key-pass"}, Value: Required},
+	{Names: names{"-I", "--ignore-stdin"}},
+	{Names: names{"--help"}},
+	{Names: names{"--manual"}},
+	{Names: names{"--version"}},
+	{Names: names{"--traceback"}},
+	{Names: names{"--default-scheme"}, Value: Required},
+	{Names: names{"--debug"}},
+}
+
+var options217 = []Option{
 	{Names: names{"-w", "--warmup"}, Value: Required},
 	{Names: names{"-m", "--min-runs"}, Value: Required},
 	{Names: names{"-M", "--max-runs"}, Value: Required},
@@ -2583,7 +8488,7 @@ var options77 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options78 = []Option{
+var options218 = []Option{
 	{Names: names{"-f", "--from-code"}, Value: Required},
 	{Names: names{"-t", "--to-code"}, Value: Required},
 	{Names: names{"-l", "--list"}},
@@ -2597,7 +8502,7 @@ var options78 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options79 = []Option{
+var options219 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-Z", "--context"}},
 	{Names: names{"-g", "--group"}},
@@ -2610,7 +8515,7 @@ var options79 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options80 = []Option{
+var options220 = []Option{
 	{Names: names{"--backup"}, Value: Optional},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -2634,7 +8539,7 @@ var options80 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options81 = []Option{
+var options221 = []Option{
 	{Names: names{"-c", "--class"}, Value: Required},
 	{Names: names{"-n", "--classdata"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -2645,7 +8550,91 @@ var options81 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options82 = []Option{
+var options222 = []Option{
+	{Names: names{"-V", "-Version"}},
+	{Names: names{"-h", "-human", "-human-readable"}},
+	{Names: names{"-b", "-batch"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-force"}},
+	{Names: names{"-s", "-stats", "-statistics"}},
+	{Names: names{"-d", "-details"}},
+	{Names: names{"-l", "-loops"}, Value: Required},
+	{Names: names{"-f", "-family"}, Value: Required},
+	{Names: names{"-4"}},
+	{Names: names{"-6"}},
+	{Names: names{"-B"}},
+	{Names: names{"-M"}},
+	{Names: names{"-0"}},
+	{Names: names{"-o", "-oneline"}},
+	{Names: names{"-r", "-resolve"}},
+	{Names: names{"-n", "-netns"}, Value: Required},
+	{Names: names{"-N", "-Numeric"}},
+	{Names: names{"-a", "-all"}},
+	{Names: names{"-c", "-color"}},
+	{Names: names{"-t", "-timestamp"}},
+	{Names: names{"-ts", "-tshort"}},
+	{Names: names{"-rc", "-rcvbuf"}, Value: Required},
+	{Names: names{"-iec"}},
+	{Names: names{"-br", "-brief"}},
+	{Names: names{"-j", "-json"}},
+	{Names: names{"-p", "-pretty"}},
+	{Names: names{"-echo"}},
+}
+
+var options223 = []Option{
+	{Names: names{"-a", "-all"}},
+}
+
+var subs224 = []Program{
+	{Name: "add", Style: NoOpts, Path: names{"netns", "list"}},
+	{Name: "del", Style: NoOpts, Path: names{"netns", "list"}},
+	{Name: "delete", Style: NoOpts, Path: names{"netns", "list"}},
+	{Name: "e", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options223, Ends: true},
+	{Name: "ex", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options223, Ends: true},
+	{Name: "exe", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options223, Ends: true},
+	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options223, Ends: true},
+	{Name: "identify", Style: NoOpts, Path: names{"netns", "list"}},
+	{Name: "list", Style: NoOpts, Path: names{"netns", "list"}},
+	{Name: "list-id", Style: NoOpts, Path: names{"netns", "list"}},
+	{Name: "ls", Style: NoOpts, Path: names{"netns", "list"}},
+	{Name: "monitor", Style: NoOpts, Path: names{"netns", "list"}},
+	{Name: "pids", Style: NoOpts, Path: names{"netns", "list"}},
+	{Name: "set", Style: NoOpts, Path: names{"netns", "list"}},
+	{Name: "show", Style: NoOpts, Path: names{"netns", "list"}},
+}
+
+var subs225 = []Program{
+	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"vrf", "exec"}, Ends: true},
+}
+
+var subs226 = []Program{
+	{Name: "a", Style: NoOpts, Path: names{"address"}},
+	{Name: "addr", Style: NoOpts, Path: names{"address"}},
+	{Name: "address", Style: NoOpts, Path: names{"address"}},
+	{Name: "addrlabel", Style: NoOpts, Path: names{"addrlabel"}},
+	{Name: "l", Style: NoOpts, Path: names{"link"}},
+	{Name: "li", Style: NoOpts, Path: names{"link"}},
+	{Name: "link", Style: NoOpts, Path: names{"link"}},
+	{Name: "maddress", Style: NoOpts, Path: names{"maddress"}},
+	{Name: "monitor", Style: NoOpts, Path: names{"monitor"}},
+	{Name: "n", Style: NoOpts, Path: names{"neighbour"}},
+	{Name: "neigh", Style: NoOpts, Path: names{"neighbour"}},
+	{Name: "neighbor", Style: NoOpts, Path: names{"neighbour"}},
+	{Name: "neighbour", Style: NoOpts, Path: names{"neighbour"}},
+	{Name: "neighbours", Style: NoOpts, Path: names{"neighbour"}},
+	{Name: "netns", Style: POSIX, Operands: Unread, Path: names{"netns"}, Subs: subs224},
+	{Name: "nexthop", Style: NoOpts, Path: names{"nexthop"}},
+	{Name: "r", Style: NoOpts, Path: names{"route"}},
+	{Name: "ro", Style: NoOpts, Path: names{"route"}},
+	{Name: "route", Style: NoOpts, Path: names{"route"}},
+	{Name: "ru", Style: NoOpts, Path: names{"rule"}},
+	{Name: "rule", Style: NoOpts, Path: names{"rule"}},
+	{Name: "tunnel", Style: NoOpts, Path: names{"tunnel"}},
+	{Name: "tuntap", Style: NoOpts, Path: names{"tuntap"}},
+	{Name: "vrf", Style: POSIX, Operands: Unread, Path: names{"vrf"}, Subs: subs225},
+	{Name: "xfrm", Style: NoOpts, Path: names{"xfrm"}},
+}
+
+var options227 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}},
@@ -2654,7 +8643,7 @@ var options82 = []Option{
 	{Names: names{"-x"}, Effect: EffUnproven},
 }
 
-var options83 = []Option{
+var options228 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-i", "--ignore-case"}},
@@ -2672,7 +8661,7 @@ var options83 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options84 = []Option{
+var options229 = []Option{
 	{Names: names{"-s", "--slurp"}},
 	{Names: names{"-n", "--null-input"}},
 	{Names: names{"-R", "--raw-input"}},
@@ -2710,7 +8699,7 @@ var options84 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options85 = []Option{
+var options230 = []Option{
 	{Names: names{"-s", "--signal"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-l", "--list"}, Value: Optional},
@@ -2754,7 +8743,7 @@ var options85 = []Option{
 	{Names: names{"-#"}},
 }
 
-var options86 = []Option{
+var options231 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--verify"}},
 	{Names: names{"--inhibit-cache"}},
@@ -2771,7 +8760,7 @@ var options86 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options87 = []Option{
+var options232 = []Option{
 	{Names: names{"-a", "--search-skip-screen"}},
 	{Names: names{"-A", "--SEARCH-SKIP-SCREEN"}},
 	{Names: names{"-b", "--buffers"}, Value: Required},
@@ -2858,7 +8847,7 @@ var options87 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options88 = []Option{
+var options233 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--uname-2.6"}},
 	{Names: names{"-v", "--verbose"}},
@@ -2879,7 +8868,7 @@ var options88 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options89 = []Option{
+var options234 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"--backup"}, Value: Optional},
 	{Names: names{"-b"}},
@@ -2899,7 +8888,33 @@ var options89 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options90 = []Option{
+var options235 = []Option{
+	{Names: names{"-A", "--all"}},
+	{Names: names{"-b", "--basename"}},
+	{Names: names{"-c", "--count"}},
+	{Names: names{"-d", "--database"}, Value: Required},
+	{Names: names{"-e", "--existing"}},
+	{Names: names{"-L", "--follow"}},
+	{Names: names{"-i", "--ignore-case"}},
+	{Names: names{"-p", "--ignore-spaces"}},
+	{Names: names{"-l", "-n", "--limit"}, Value: Required},
+	{Names: names{"-N", "--literal"}},
+	{Names: names{"-P", "--nofollow"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-r", "--regexp"}, Value: Required},
+	{Names: names{"--regex"}},
+	{Names: names{"-S", "--statistics"}},
+	{Names: names{"-s", "--stdio"}},
+	{Names: names{"-t", "--transliterate"}},
+	{Names: names{"-w", "--wholename"}},
+	{Names: names{"-0", "--null"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"-m", "--mmap"}},
+	{Names: names{"-H"}},
+}
+
+var options236 = []Option{
 	{Names: names{"-a", "--alternative"}},
 	{Names: names{"-d", "--alphanum"}},
 	{Names: names{"-f", "--ignore-case"}},
@@ -2910,7 +8925,7 @@ var options90 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options91 = []Option{
+var options237 = []Option{
 	{Names: names{"-G", "--no-group"}},
 	{Names: names{"--zero"}},
 	{Names: names{"-O"}},
@@ -2978,7 +8993,7 @@ var options91 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options92 = []Option{
+var options238 = []Option{
 	{Names: names{"-a", "--align"}, Value: Required},
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-b", "--no-signals"}},
@@ -3008,7 +9023,19 @@ var options92 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options93 = []Option{
+var options239 = []Option{
+	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
+	{Names: names{"-i"}},
+	{Names: names{"-l"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-v"}, Effect: EffPattern},
+	{Names: names{"-E"}},
+	{Names: names{"-W"}},
+	{Names: names{"-j"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-O"}, Value: Required},
+	{Names: names{"-b"}, Effect: EffUnproven},
+}
+
+var options240 = []Option{
 	{Names: names{"-C", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--debug"}},
 	{Names: names{"-D", "--default"}},
@@ -3054,7 +9081,7 @@ var options93 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options94 = []Option{
+var options241 = []Option{
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-O"}, Value: Required},
@@ -3065,7 +9092,19 @@ var options94 = []Option{
 	{Names: names{"-c"}, Value: Required},
 }
 
-var options95 = []Option{
+var options242 = []Option{
+	{Names: names{"-0"}},
+	{Names: names{"-live"}},
+	{Names: names{"-count"}},
+	{Names: names{"-onlyin"}, Value: Required},
+	{Names: names{"-name"}, Value: Required},
+	{Names: names{"-literal"}},
+	{Names: names{"-interpret"}},
+	{Names: names{"-s"}, Value: Required},
+	{Names: names{"-attr"}, Value: Required},
+}
+
+var options243 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
@@ -3075,7 +9114,7 @@ var options95 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options96 = []Option{
+var options244 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-Z"}},
 	{Names: names{"--context"}, Value: Optional},
@@ -3083,7 +9122,7 @@ var options96 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options97 = []Option{
+var options245 = []Option{
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"--tmpdir"}, Value: Optional},
 	{Names: names{"-V"}},
@@ -3096,7 +9135,7 @@ var options97 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options98 = []Option{
+var options246 = []Option{
 	{Names: names{"-d", "--silent"}},
 	{Names: names{"-l", "--logical"}},
 	{Names: names{"-e", "--exit-on-eof"}},
@@ -3114,7 +9153,29 @@ var options98 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options99 = []Option{
+var options247 = []Option{
+	{Names: names{"--client"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--server"}, Value: Required, Effect: EffRun},
+	{Names: names{"--ssh"}, Value: Required, Effect: EffRun},
+	{Names: names{"--ssh-pty"}},
+	{Names: names{"--no-ssh-pty"}},
+	{Names: names{"-4"}},
+	{Names: names{"-6"}},
+	{Names: names{"-a"}},
+	{Names: names{"-n"}},
+	{Names: names{"-p", "--port"}, Value: Required},
+	{Names: names{"--predict"}, Value: Required},
+	{Names: names{"--family"}, Value: Required},
+	{Names: names{"--bind-server"}, Value: Required},
+	{Names: names{"--init"}},
+	{Names: names{"--no-init"}},
+	{Names: names{"--local"}},
+	{Names: names{"--experimental-remote-ip"}, Value: Required},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options248 = []Option{
 	{Names: names{"-u"}},
 	{Names: names{"--update"}, Value: Optional},
 	{Names: names{"--debug"}},
@@ -3135,14 +9196,70 @@ var options99 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options100 = []Option{
+var options249 = []Option{
+	{Names: names{"-4"}},
+	{Names: names{"-6"}},
+	{Names: names{"-b"}},
+	{Names: names{"-C", "--crlf"}},
+	{Names: names{"-c", "--sh-exec"}, Value: Required, Effect: EffRun},
+	{Names: names{"-D"}},
+	{Names: names{"-d", "--delay"}, Value: Required},
+	{Names: names{"-e", "--exec"}, Value: Required, Effect: EffRun},
+	{Names: names{"-F"}, Effect: EffUnproven},
+	{Names: names{"-g", "--gateway"}, Value: Required},
+	{Names: names{"-G", "--hop"}, Value: Required},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-I"}, Value: Required},
+	{Names: names{"-i", "--idle-timeout"}, Value: Required},
+	{Names: names{"-k", "--keep-open"}},
+	{Names: names{"-l", "--listen"}, Effect: EffUnproven},
+	{Names: names{"-M"}, Value: Required},
+	{Names: names{"-m", "--max-conns"}, Value: Required},
+	{Names: names{"-N"}},
+	{Names: names{"-n", "--nodns"}},
+	{Names: names{"-O"}, Value: Required},
+	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-P"}, Value: Required},
+	{Names: names{"-p", "--source-port"}, Value: Required},
+	{Names: names{"-q"}, Value: Required},
+	{Names: names{"-r"}},
+	{Names: names{"-S"}},
+	{Names: names{"-s", "--source"}, Value: Required},
+	{Names: names{"-T"}, Value: Required},
+	{Names: names{"-t"}},
+	{Names: names{"-U", "--unixsock"}, Effect: EffUnproven},
+	{Names: names{"-u", "--udp"}},
+	{Names: names{"-V"}, Value: Required},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-W"}, Value: Required},
+	{Names: names{"-w", "--wait"}, Value: Required},
+	{Names: names{"-X", "--proxy-type"}, Value: Required},
+	{Names: names{"-x", "--proxy"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-Z"}, Value: Required},
+	{Names: names{"-z"}},
+	{Names: names{"--lua-exec"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--ssl"}},
+	{Names: names{"--ssl-cert"}, Value: Required, Effect: EffInput},
+	{Names: names{"--ssl-key"}, Value: Required, Effect: EffInput},
+	{Names: names{"--ssl-verify"}},
+	{Names: names{"--broker"}},
+	{Names: names{"--chat"}},
+	{Names: names{"--proxy-auth"}, Value: Required},
+	{Names: names{"--allow"}, Value: Required},
+	{Names: names{"--deny"}, Value: Required},
+	{Names: names{"--send-only"}},
+	{Names: names{"--recv-only"}},
+	{Names: names{"--append-output"}},
+}
+
+var options250 = []Option{
 	{Names: names{"-n", "--adjustment"}, Value: Required},
 	{Names: names{"-#"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options101 = []Option{
+var options251 = []Option{
 	{Names: names{"-b", "--body-numbering"}, Value: Required},
 	{Names: names{"-d", "--section-delimiter"}, Value: Required},
 	{Names: names{"-f", "--footer-numbering"}, Value: Required},
@@ -3158,14 +9275,354 @@ var options101 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options102 = []Option{
+var options252 = []Option{
+	{Names: names{"-iL"}, Value: Required, Effect: EffRead},
+	{Names: names{"-iR"}, Value: Required},
+	{Names: names{"--exclude"}, Value: Required},
+	{Names: names{"--excludefile"}, Value: Required, Effect: EffInput},
+	{Names: names{"-sL"}},
+	{Names: names{"-sn"}},
+	{Names: names{"-Pn"}},
+	{Names: names{"-PS"}, Value: Optional},
+	{Names: names{"-PA"}, Value: Optional},
+	{Names: names{"-PU"}, Value: Optional},
+	{Names: names{"-PY"}, Value: Optional},
+	{Names: names{"-PE"}},
+	{Names: names{"-PP"}},
+	{Names: names{"-PM"}},
+	{Names: names{"-PO"}, Value: Optional},
+	{Names: names{"-n"}},
+	{Names: names{"-R"}},
+	{Names: names{"--dns-servers"}, Value: Required},
+	{Names: names{"--system-dns"}},
+	{Names: names{"--traceroute"}},
+	{Names: names{"-sS"}},
+	{Names: names{"-sT"}},
+	{Names: names{"-sA"}},
+	{Names: names{"-sW"}},
+	{Names: names{"-sM"}},
+	{Names: names{"-sU"}},
+	{Names: names{"-sN"}},
+	{Names: names{"-sF"}},
+	{Names: names{"-sX"}},
+	{Names: names{"--scanflags"}, Value: Required},
+	{Names: names{"-sI"}, Value: Required},
+	{Names: names{"-sY"}},
+	{Names: names{"-sZ"}},
+	{Names: names{"-sO"}},
+	{Names: names{"-b"}, Value: Required},
+	{Names: names{"-p"}, Value: Required},
+	{Names: names{"--exclude-ports"}, Value: Required},
+	{Names: names{"-F"}},
+	{Names: names{"-r"}},
+	{Names: names{"--top-ports"}, Value: Required},
+	{Names: names{"--port-ratio"}, Value: Required},
+	{Names: names{"-sV"}},
+	{Names: names{"--version-intensity"}, Value: Required},
+	{Names: names{"--version-light"}},
+	{Names: names{"--version-all"}},
+	{Names: names{"--version-trace"}},
+	{Names: names{"-sC"}},
+	{Names: names{"--script"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--script-args"}, Value: Required},
+	{Names: names{"--script-args-file"}, Value: Required, Effect: EffRead},
+	{Names: names{"--script-trace"}},
+	{Names: names{"--script-updatedb"}},
+	{Names: names{"--script-help"}, Value: Required},
+	{Names: names{"-O"}},
+	{Names: names{"--osscan-limit"}},
+	{Names: names{"--osscan-guess"}},
+	{Names: names{"-T0"}},
+	{Names: names{"-T1"}},
+	{Names: names{"-T2"}},
+	{Names: names{"-T3"}},
+	{Names: names{"-T4"}},
+	{Names: names{"-T5"}},
+	{Names: names{"--min-hostgroup"}, Value: Required},
+	{Names: names{"--max-hostgroup"}, Value: Required},
+	{Names: names{"--min-parallelism"}, Value: Required},
+	{Names: names{"--max-parallelism"}, Value: Required},
+	{Names: names{"--min-rtt-timeout"}, Value: Required},
+	{Names: names{"--max-rtt-timeout"}, Value: Required},
+	{Names: names{"--initial-rtt-timeout"}, Value: Required},
+	{Names: names{"--max-retries"}, Value: Required},
+	{Names: names{"--host-timeout"}, Value: Required},
+	{Names: names{"--scan-delay"}, Value: Required},
+	{Names: names{"--max-scan-delay"}, Value: Required},
+	{Names: names{"--min-rate"}, Value: Required},
+	{Names: names{"--max-rate"}, Value: Required},
+	{Names: names{"-f"}},
+	{Names: names{"--mtu"}, Value: Required},
+	{Names: names{"-D"}, Value: Required},
+	{Names: names{"-S"}, Value: Required},
+	{Names: names{"-e"}, Value: Required},
+	{Names: names{"-g"}, Value: Required},
+	{Names: names{"--source-port"}, Value: Required},
+	{Names: names{"--proxies"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--data"}, Value: Required},
+	{Names: names{"--data-string"}, Value: Required},
+	{Names: names{"--data-length"}, Value: Required},
+	{Names: names{"--ip-options"}, Value: Required},
+	{Names: names{"--ttl"}, Value: Required},
+	{Names: names{"--spoof-mac"}, Value: Required},
+	{Names: names{"--badsum"}},
+	{Names: names{"-oN"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-oX"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-oS"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-oG"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-oA"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-oM"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-v"}},
+	{Names: names{"-vv"}},
+	{Names: names{"-d"}},
+	{Names: names{"-dd"}},
+	{Names: names{"--reason"}},
+	{Names: names{"--stats-every"}, Value: Required},
+	{Names: names{"--open"}},
+	{Names: names{"--packet-trace"}},
+	{Names: names{"--iflist"}},
+	{Names: names{"--log-errors"}},
+	{Names: names{"--append-output"}},
+	{Names: names{"--resume"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--stylesheet"}, Value: Required},
+	{Names: names{"--webxml"}},
+	{Names: names{"--no-stylesheet"}},
+	{Names: names{"-6"}},
+	{Names: names{"-A"}},
+	{Names: names{"--datadir"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--send-eth"}},
+	{Names: names{"--send-ip"}},
+	{Names: names{"--privileged"}},
+	{Names: names{"--unprivileged"}},
+	{Names: names{"--interactive"}, Effect: EffOpaque},
+	{Names: names{"-V"}},
+	{Names: names{"-h"}},
+	{Names: names{"--servicedb"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--versiondb"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--noninteractive"}},
+}
+
+var options253 = []Option{
+	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode, Pattern: true},
+	{Names: names{"-p", "--print"}, Value: Optional, Effect: EffCode, Pattern: true},
+	{Names: names{"-pe"}, Value: Required, Effect: EffCode, Pattern: true},
+	{Names: names{"-c", "--check"}},
+	{Names: names{"-i", "--interactive"}, Effect: EffOpaque},
+	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--import"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--loader", "--experimental-loader"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--test"}, Effect: EffPattern},
+	{Names: names{"--test-name-pattern"}, Value: Required},
+	{Names: names{"--test-skip-pattern"}, Value: Required},
+	{Names: names{"--test-only"}},
+	{Names: names{"--test-reporter"}, Value: Required},
+	{Names: names{"--test-reporter-destination"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--test-concurrency"}, Value: Required},
+	{Names: names{"--test-timeout"}, Value: Required},
+	{Names: names{"--test-shard"}, Value: Required},
+	{Names: names{"--test-coverage-include"}, Value: Required},
+	{Names: names{"--test-coverage-exclude"}, Value: Required},
+	{Names: names{"--test-coverage-lines"}, Value: Required},
+	{Names: names{"--test-coverage-branches"}, Value: Required},
+	{Names: names{"--test-coverage-functions"}, Value: Required},
+	{Names: names{"--test-force-exit"}},
+	{Names: names{"--test-isolation"}, Value: Required},
+	{Names: names{"--test-update-snapshots"}},
+	{Names: names{"--test-global-setup"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--experimental-test-coverage"}},
+	{Names: names{"--experimental-test-module-mocks"}},
+	{Names: names{"--experimental-test-snapshots"}},
+	{Names: names{"--experimental-test-isolation"}, Value: Required},
+	{Names: names{"--watch"}},
+	{Names: names{"--watch-path"}, Value: Required},
+	{Names: names{"--watch-preserve-output"}},
+	{Names: names{"--run"}, Value: Required, Effect: EffPattern},
+	{Names: names{"-h", "--help"}, Effect: EffPattern},
+	{Names: names{"-v", "--version"}, Effect: EffPattern},
+	{Names: names{"--v8-options"}, Effect: EffPattern},
+	{Names: names{"--completion-bash"}, Effect: EffPattern},
+	{Names: names{"--env-file"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--env-file-if-exists"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-C", "--conditions"}, Value: Required},
+	{Names: names{"--input-type"}, Value: Required},
+	{Names: names{"--inspect"}, Value: Optional},
+	{Names: names{"--inspect-brk"}, Value: Optional},
+	{Names: names{"--inspect-wait"}, Value: Optional},
+	{Names: names{"--inspect-port"}, Value: Required},
+	{Names: names{"--inspect-publish-uid"}, Value: Required},
+	{Names: names{"--max-old-space-size"}, Value: Required},
+	{Names: names{"--max-semi-space-size"}, Value: Required},
+	{Names: names{"--stack-size"}, Value: Required},
+	{Names: names{"--stack-trace-limit"}, Value: Required},
+	{Names: names{"--enable-source-maps"}},
+	{Names: names{"--experimental-vm-modules"}},
+	{Names: names{"--experimental-strip-types"}},
+	{Names: names{"--experimental-transform-types"}},
+	{Names: names{"--experimental-modules"}},
+	{Names: names{"--experimental-json-modules"}},
+	{Names: names{"--experimental-specifier-resolution"}, Value: Required},
+	{Names: names{"--experimental-sqlite"}},
+	{Names: names{"--experimental-websocket"}},
+	{Names: names{"--experimental-webstorage"}},
+	{Names: names{"--experimental-require-module"}},
+	{Names: names{"--experimental-default-type"}, Value: Required},
+	{Names: names{"--experimental-config-file"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--experimental-default-config-file"}},
+	{Names: names{"--experimental-permission", "--permission"}},
+	{Names: names{"--experimental-eventsource"}},
+	{Names: names{"--experimental-wasm-modules"}},
+	{Names: names{"--experimental-repl-await"}},
+	{Names: names{"--experimental-print-required-tla"}},
+	{Names: names{"--experimental-global-customevent"}},
+	{Names: names{"--experimental-global-navigator"}},
+	{Names: names{"--experimental-import-meta-resolve"}},
+	{Names: names{"--experimental-network-inspection"}},
+	{Names: names{"--experimental-policy"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--experimental-shadow-realm"}},
+	{Names: names{"--experimental-worker"}},
+	{Names: names{"--experimental-abortcontroller"}},
+	{Names: names{"--experimental-fetch"}},
+	{Names: names{"--experimental-addon-modules"}},
+	{Names: names{"--experimental-async-context-frame"}},
+	{Names: names{"--experimental-inspector-network-resource"}},
+	{Names: names{"--experimental-worker-inspection"}},
+	{Names: names{"--experimental-sea-config"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"--build-sea"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"--build-snapshot"}, Effect: EffUnproven},
+	{Names: names{"--build-snapshot-config"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"--snapshot-blob"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--no-experimental-strip-types"}},
+	{Names: names{"--no-strip-types"}},
+	{Names: names{"--no-experimental-require-module"}},
+	{Names: names{"--no-experimental-fetch"}},
+	{Names: names{"--no-experimental-global-webcrypto"}},
+	{Names: names{"--no-experimental-global-navigator"}},
+	{Names: names{"--no-experimental-repl-await"}},
+	{Names: names{"--no-experimental-sqlite"}},
+	{Names: names{"--no-experimental-websocket"}},
+	{Names: names{"--no-experimental-detect-module"}},
+	{Names: names{"--no-experimental-global-customevent"}},
+	{Names: names{"--allow-fs-read"}, Value: Required},
+	{Names: names{"--allow-fs-write"}, Value: Required},
+	{Names: names{"--allow-child-process"}},
+	{Names: names{"--allow-worker"}},
+	{Names: names{"--allow-addons"}},
+	{Names: names{"--allow-wasi"}},
+	{Names: names{"--allow-inspector"}},
+	{Names: names{"--allow-net"}},
+	{Names: names{"--abort-on-uncaught-exception"}},
+	{Names: names{"--disable-proto"}, Value: Required},
+	{Names: names{"--disable-warning"}, Value: Required},
+	{Names: names{"--disable-sigusr1"}},
+	{Names: names{"--disable-wasm-trap-handler"}},
+	{Names: names{"--dns-result-order"}, Value: Required},
+	{Names: names{"--enable-fips"}},
+	{Names: names{"--enable-network-family-autoselection"}},
+	{Names: names{"--no-network-family-autoselection"}},
+	{Names: names{"--network-family-autoselection-attempt-timeout"}, Value: Required},
+	{Names: names{"--entry-url"}},
+	{Names: names{"--expose-gc"}},
+	{Names: names{"--force-context-aware"}},
+	{Names: names{"--force-fips"}},
+	{Names: names{"--force-node-api-uncaught-exceptions-policy"}},
+	{Names: names{"--frozen-intrinsics"}},
+	{Names: names{"--icu-data-dir"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--insecure-http-parser"}},
+	{Names: names{"--jitless"}},
+	{Names: names{"--interpreted-frames-native-stack"}},
+	{Names: names{"--localstorage-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--max-http-header-size"}, Value: Required},
+	{Names: names{"--napi-modules"}},
+	{Names: names{"--no-addons"}},
+	{Names: names{"--no-async-context-frame"}},
+	{Names: names{"--no-deprecation"}},
+	{Names: names{"--no-extra-info-on-fatal-exception"}},
+	{Names: names{"--no-force-async-hooks-checks"}},
+	{Names: names{"--no-global-search-paths"}},
+	{Names: names{"--no-warnings"}},
+	{Names: names{"--warnings"}},
+	{Names: names{"--node-memory-debug"}},
+	{Names: names{"--openssl-config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--openssl-legacy-provider"}},
+	{Names: names{"--openssl-shared-config"}},
+	{Names: names{"--pending-deprecation"}},
+	{Names: names{"--preserve-symlinks"}},
+	{Names: names{"--preserve-symlinks-main"}},
+	{Names: names{"--prof"}, Effect: EffWriteHere},
+	{Names: names{"--prof-process"}},
+	{Names: names{"--cpu-prof"}, Effect: EffWriteHere},
+	{Names: names{"--cpu-prof-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--cpu-prof-name"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--cpu-prof-interval"}, Value: Required},
+	{Names: names{"--heap-prof"}, Effect: EffWriteHere},
+	{Names: names{"--heap-prof-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--heap-prof-name"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--heap-prof-interval"}, Value: Required},
+	{Names: names{"--heapsnapshot-near-heap-limit"}, Value: Required},
+	{Names: names{"--heapsnapshot-signal"}, Value: Required},
+	{Names: names{"--diagnostic-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--redirect-warnings"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--report-compact"}},
+	{Names: names{"--report-dir", "--report-directory"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--report-filename"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--report-on-fatalerror"}},
+	{Names: names{"--report-on-signal"}},
+	{Names: names{"--report-signal"}, Value: Required},
+	{Names: names{"--report-uncaught-exception"}},
+	{Names: names{"--report-exclude-env"}},
+	{Names: names{"--report-exclude-network"}},
+	{Names: names{"--secure-heap"}, Value: Required},
+	{Names: names{"--secure-heap-min"}, Value: Required},
+	{Names: names{"--security-revert"}, Value: Required},
+	{Names: names{"--perf-basic-prof"}},
+	{Names: names{"--perf-basic-prof-only-functions"}},
+	{Names: names{"--perf-prof"}},
+	{Names: names{"--throw-deprecation"}},
+	{Names: names{"--title"}, Value: Required},
+	{Names: names{"--tls-cipher-list"}, Value: Required},
+	{Names: names{"--tls-keylog"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--tls-max-v1.2"}},
+	{Names: names{"--tls-max-v1.3"}},
+	{Names: names{"--tls-min-v1.0"}},
+	{Names: names{"--tls-min-v1.1"}},
+	{Names: names{"--tls-min-v1.2"}},
+	{Names: names{"--tls-min-v1.3"}},
+	{Names: names{"--trace-deprecation"}},
+	{Names: names{"--trace-env"}},
+	{Names: names{"--trace-env-js-stack"}},
+	{Names: names{"--trace-env-native-stack"}},
+	{Names: names{"--trace-event-categories"}, Value: Required},
+	{Names: names{"--trace-event-file-pattern"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--trace-events-enabled"}},
+	{Names: names{"--trace-exit"}},
+	{Names: names{"--trace-promises"}},
+	{Names: names{"--trace-require-module"}, Value: Optional},
+	{Names: names{"--trace-sigint"}},
+	{Names: names{"--trace-sync-io"}},
+	{Names: names{"--trace-tls"}},
+	{Names: names{"--trace-uncaught"}},
+	{Names: names{"--trace-warnings"}},
+	{Names: names{"--track-heap-objects"}},
+	{Names: names{"--unhandled-rejections"}, Value: Required},
+	{Names: names{"--use-bundled-ca"}},
+	{Names: names{"--use-openssl-ca"}},
+	{Names: names{"--use-system-ca"}},
+	{Names: names{"--use-env-proxy"}},
+	{Names: names{"--use-largepages"}, Value: Required},
+	{Names: names{"--v8-pool-size"}, Value: Required},
+	{Names: names{"--verify-base-objects"}},
+	{Names: names{"--zero-fill-buffers"}},
+	{Names: names{"--harmony"}},
+}
+
+var options254 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--ignore"}, Value: Required},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options103 = []Option{
+var options255 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-m", "--mount"}, Value: Optional},
 	{Names: names{"-t", "--target"}, Value: Required},
@@ -3188,7 +9645,15 @@ var options103 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options104 = []Option{
+var options256 = []Option{
+	{Names: names{"-c", "--commands", "--command"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"-Command"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"-EncodedCommand"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"-File"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-e"}, Value: Required, Effect: EffOpaque},
+}
+
+var options257 = []Option{
 	{Names: names{"-i", "--interleave"}, Value: Required},
 	{Names: names{"-p", "--preferred"}, Value: Required},
 	{Names: names{"-P", "--preferred-many"}, Value: Required},
@@ -3204,7 +9669,7 @@ var options104 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffUnproven},
 }
 
-var options105 = []Option{
+var options258 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 	{Names: names{"--debug"}},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -3224,7 +9689,7 @@ var options105 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options106 = []Option{
+var options259 = []Option{
 	{Names: names{"-A", "--address-radix"}, Value: Required},
 	{Names: names{"--endian"}, Value: Required},
 	{Names: names{"-j", "--skip-bytes"}, Value: Required},
@@ -3248,7 +9713,365 @@ var options106 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options107 = []Option{
+var options260 = []Option{
+	{Names: names{"-e"}},
+	{Names: names{"-d"}},
+	{Names: names{"-a", "-base64"}},
+	{Names: names{"-A"}},
+	{Names: names{"-k"}, Value: Required},
+	{Names: names{"-kfile"}, Value: Required, Effect: EffInput},
+	{Names: names{"-K"}, Value: Required},
+	{Names: names{"-iv"}, Value: Required},
+	{Names: names{"-S"}, Value: Required},
+	{Names: names{"-salt"}},
+	{Names: names{"-nosalt"}},
+	{Names: names{"-md"}, Value: Required},
+	{Names: names{"-pass"}, Value: Required},
+	{Names: names{"-pbkdf2"}},
+	{Names: names{"-iter"}, Value: Required},
+	{Names: names{"-p"}},
+	{Names: names{"-P"}},
+	{Names: names{"-nopad"}},
+	{Names: names{"-v"}},
+	{Names: names{"-hex"}},
+	{Names: names{"-binary"}},
+	{Names: names{"-r"}},
+	{Names: names{"-c"}},
+	{Names: names{"-sign"}, Value: Required, Effect: EffInput},
+	{Names: names{"-verify"}, Value: Required, Effect: EffInput},
+	{Names: names{"-prverify"}, Value: Required, Effect: EffInput},
+	{Names: names{"-signature"}, Value: Required, Effect: EffInput},
+	{Names: names{"-keyform"}, Value: Required},
+	{Names: names{"-hmac"}, Value: Required},
+	{Names: names{"-mac"}, Value: Required},
+	{Names: names{"-macopt"}, Value: Required},
+	{Names: names{"-sigopt"}, Value: Required},
+	{Names: names{"-sha256"}},
+	{Names: names{"-sha1"}},
+	{Names: names{"-sha384"}},
+	{Names: names{"-sha512"}},
+	{Names: names{"-md5"}},
+	{Names: names{"-aes-256-cbc"}},
+	{Names: names{"-aes-128-cbc"}},
+	{Names: names{"-none"}},
+	{Names: names{"-list"}},
+	{Names: names{"-in"}, Value: Required, Effect: EffInput},
+	{Names: names{"-out"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-inform"}, Value: Required},
+	{Names: names{"-outform"}, Value: Required},
+	{Names: names{"-passin"}, Value: Required},
+	{Names: names{"-passout"}, Value: Required},
+	{Names: names{"-text"}},
+	{Names: names{"-noout"}},
+	{Names: names{"-engine"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-provider"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-provider-path"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-propquery"}, Value: Required},
+	{Names: names{"-config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-rand"}, Value: Required},
+	{Names: names{"-writerand"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-nodes"}},
+	{Names: names{"-noenc"}},
+	{Names: names{"-help"}},
+}
+
+var options261 = []Option{
+	{Names: names{"-base64"}},
+	{Names: names{"-hex"}},
+	{Names: names{"-a"}},
+	{Names: names{"-v"}},
+	{Names: names{"-d"}},
+	{Names: names{"-1"}},
+	{Names: names{"-5"}},
+	{Names: names{"-6"}},
+	{Names: names{"-salt"}, Value: Required},
+	{Names: names{"-stdin"}},
+	{Names: names{"-apr1"}},
+	{Names: names{"-quiet"}},
+	{Names: names{"-bits"}, Value: Required},
+	{Names: names{"-generate"}},
+	{Names: names{"-safe"}},
+	{Names: names{"-commands"}},
+	{Names: names{"-digest-commands"}},
+	{Names: names{"-cipher-commands"}},
+	{Names: names{"-in"}, Value: Required, Effect: EffInput},
+	{Names: names{"-out"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-inform"}, Value: Required},
+	{Names: names{"-outform"}, Value: Required},
+	{Names: names{"-passin"}, Value: Required},
+	{Names: names{"-passout"}, Value: Required},
+	{Names: names{"-text"}},
+	{Names: names{"-noout"}},
+	{Names: names{"-engine"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-provider"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-provider-path"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-propquery"}, Value: Required},
+	{Names: names{"-config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-rand"}, Value: Required},
+	{Names: names{"-writerand"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-nodes"}},
+	{Names: names{"-noenc"}},
+	{Names: names{"-help"}},
+}
+
+var options262 = []Option{
+	{Names: names{"-connect"}, Value: Required},
+	{Names: names{"-host"}, Value: Required},
+	{Names: names{"-port"}, Value: Required},
+	{Names: names{"-servername"}, Value: Required},
+	{Names: names{"-showcerts"}},
+	{Names: names{"-verify"}, Value: Required},
+	{Names: names{"-verify_return_error"}},
+	{Names: names{"-verify_hostname"}, Value: Required},
+	{Names: names{"-cert"}, Value: Required, Effect: EffInput},
+	{Names: names{"-key"}, Value: Required, Effect: EffInput},
+	{Names: names{"-CAfile"}, Value: Required, Effect: EffInput},
+	{Names: names{"-CApath"}, Value: Required, Effect: EffInput},
+	{Names: names{"-starttls"}, Value: Required},
+	{Names: names{"-alpn"}, Value: Required},
+	{Names: names{"-tls1"}},
+	{Names: names{"-tls1_1"}},
+	{Names: names{"-tls1_2"}},
+	{Names: names{"-tls1_3"}},
+	{Names: names{"-no_tls1"}},
+	{Names: names{"-no_tls1_1"}},
+	{Names: names{"-no_tls1_2"}},
+	{Names: names{"-no_tls1_3"}},
+	{Names: names{"-cipher"}, Value: Required},
+	{Names: names{"-ciphersuites"}, Value: Required},
+	{Names: names{"-quiet"}},
+	{Names: names{"-brief"}},
+	{Names: names{"-msg"}},
+	{Names: names{"-debug"}},
+	{Names: names{"-state"}},
+	{Names: names{"-reconnect"}},
+	{Names: names{"-status"}},
+	{Names: names{"-proxy"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-unix"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-keylogfile"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-sess_out"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-sess_in"}, Value: Required, Effect: EffInput},
+	{Names: names{"-msgfile"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-ign_eof"}},
+	{Names: names{"-crlf"}},
+	{Names: names{"-v"}},
+	{Names: names{"-V"}},
+	{Names: names{"-s"}},
+	{Names: names{"-stdname"}},
+	{Names: names{"-psk"}},
+	{Names: names{"-WWW"}, Effect: EffUnproven},
+	{Names: names{"-www"}, Effect: EffUnproven},
+	{Names: names{"-HTTP"}, Effect: EffUnproven},
+	{Names: names{"-accept"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-in"}, Value: Required, Effect: EffInput},
+	{Names: names{"-out"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-inform"}, Value: Required},
+	{Names: names{"-outform"}, Value: Required},
+	{Names: names{"-passin"}, Value: Required},
+	{Names: names{"-passout"}, Value: Required},
+	{Names: names{"-text"}},
+	{Names: names{"-noout"}},
+	{Names: names{"-engine"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-provider"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-provider-path"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-propquery"}, Value: Required},
+	{Names: names{"-config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-rand"}, Value: Required},
+	{Names: names{"-writerand"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-nodes"}},
+	{Names: names{"-noenc"}},
+	{Names: names{"-help"}},
+}
+
+var options263 = []Option{
+	{Names: names{"-new"}},
+	{Names: names{"-newkey"}, Value: Required},
+	{Names: names{"-x509"}},
+	{Names: names{"-days"}, Value: Required},
+	{Names: names{"-subj"}, Value: Required},
+	{Names: names{"-key"}, Value: Required, Effect: EffInput},
+	{Names: names{"-keyout"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-CA"}, Value: Required, Effect: EffInput},
+	{Names: names{"-CAkey"}, Value: Required, Effect: EffInput},
+	{Names: names{"-CAserial"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-CAcreateserial"}, Effect: EffWriteHere},
+	{Names: names{"-CAfile"}, Value: Required, Effect: EffInput},
+	{Names: names{"-CApath"}, Value: Required, Effect: EffInput},
+	{Names: names{"-pubkey"}},
+	{Names: names{"-pubout"}},
+	{Names: names{"-pubin"}},
+	{Names: names{"-fingerprint"}},
+	{Names: names{"-serial"}},
+	{Names: names{"-subject"}},
+	{Names: names{"-issuer"}},
+	{Names: names{"-dates"}},
+	{Names: names{"-startdate"}},
+	{Names: names{"-enddate"}},
+	{Names: names{"-hash"}},
+	{Names: names{"-modulus"}},
+	{Names: names{"-checkend"}, Value: Required},
+	{Names: names{"-checkhost"}, Value: Required},
+	{Names: names{"-checkemail"}, Value: Required},
+	{Names: names{"-checkip"}, Value: Required},
+	{Names: names{"-purpose"}},
+	{Names: names{"-certopt"}, Value: Required},
+	{Names: names{"-nameopt"}, Value: Required},
+	{Names: names{"-extfile"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-extensions"}, Value: Required},
+	{Names: names{"-addext"}, Value: Required},
+	{Names: names{"-reqexts"}, Value: Required},
+	{Names: names{"-copy_extensions"}, Value: Required},
+	{Names: names{"-set_serial"}, Value: Required},
+	{Names: names{"-signkey"}, Value: Required, Effect: EffInput},
+	{Names: names{"-req"}},
+	{Names: names{"-trustout"}},
+	{Names: names{"-sha256"}},
+	{Names: names{"-sha1"}},
+	{Names: names{"-sha384"}},
+	{Names: names{"-sha512"}},
+	{Names: names{"-md5"}},
+	{Names: names{"-name"}, Value: Required},
+	{Names: names{"-genkey"}},
+	{Names: names{"-param_enc"}, Value: Required},
+	{Names: names{"-conv_form"}, Value: Required},
+	{Names: names{"-paramfile"}, Value: Required, Effect: EffInput},
+	{Names: names{"-algorithm"}, Value: Required},
+	{Names: names{"-pkeyopt"}, Value: Required},
+	{Names: names{"-aes256"}},
+	{Names: names{"-aes128"}},
+	{Names: names{"-des3"}},
+	{Names: names{"-F4"}},
+	{Names: names{"-export"}},
+	{Names: names{"-inkey"}, Value: Required, Effect: EffInput},
+	{Names: names{"-certfile"}, Value: Required, Effect: EffInput},
+	{Names: names{"-cacerts"}},
+	{Names: names{"-clcerts"}},
+	{Names: names{"-nocerts"}},
+	{Names: names{"-nokeys"}},
+	{Names: names{"-info"}},
+	{Names: names{"-legacy"}},
+	{Names: names{"-strparse"}, Value: Required},
+	{Names: names{"-i"}},
+	{Names: names{"-verify"}},
+	{Names: names{"-untrusted"}, Value: Required, Effect: EffInput},
+	{Names: names{"-partial_chain"}},
+	{Names: names{"-show_chain"}},
+	{Names: names{"-sign"}},
+	{Names: names{"-encrypt"}},
+	{Names: names{"-decrypt"}},
+	{Names: names{"-signer"}, Value: Required, Effect: EffInput},
+	{Names: names{"-recip"}, Value: Required, Effect: EffInput},
+	{Names: names{"-content"}, Value: Required, Effect: EffInput},
+	{Names: names{"-sigfile"}, Value: Required, Effect: EffInput},
+	{Names: names{"-outdir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-batch"}},
+	{Names: names{"-revoke"}, Value: Required, Effect: EffInput},
+	{Names: names{"-gencrl"}},
+	{Names: names{"-url"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-host"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-cert"}, Value: Required, Effect: EffInput},
+	{Names: names{"-respout"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-reqout"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-crl_check"}},
+	{Names: names{"-topk8"}},
+	{Names: names{"-nocrypt"}},
+	{Names: names{"-v2"}, Value: Required},
+	{Names: names{"-traditional"}},
+	{Names: names{"-check"}},
+	{Names: names{"-derive"}},
+	{Names: names{"-peerkey"}, Value: Required, Effect: EffInput},
+	{Names: names{"-print_certs"}},
+	{Names: names{"-utf8"}},
+	{Names: names{"-verbose"}},
+	{Names: names{"-section"}, Value: Required},
+	{Names: names{"-multivalue-rdn"}},
+	{Names: names{"-in"}, Value: Required, Effect: EffInput},
+	{Names: names{"-out"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-inform"}, Value: Required},
+	{Names: names{"-outform"}, Value: Required},
+	{Names: names{"-passin"}, Value: Required},
+	{Names: names{"-passout"}, Value: Required},
+	{Names: names{"-text"}},
+	{Names: names{"-noout"}},
+	{Names: names{"-engine"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-provider"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-provider-path"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-propquery"}, Value: Required},
+	{Names: names{"-config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-rand"}, Value: Required},
+	{Names: names{"-writerand"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-nodes"}},
+	{Names: names{"-noenc"}},
+	{Names: names{"-help"}},
+}
+
+var subs264 = []Program{
+	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options260},
+	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options260},
+	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options263},
+	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options260},
+	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options263},
+	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options262},
+	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options263},
+	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options263},
+	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options263},
+	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options260},
+	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options263},
+	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options263},
+	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options263},
+	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options263},
+	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options263},
+	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options260},
+	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options261},
+	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options263},
+	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options263},
+	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options263},
+	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options263},
+	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options261},
+	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options261},
+	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options260},
+	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options261},
+	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options260},
+	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options260},
+	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options263},
+	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options263},
+	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options261},
+	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options263},
+	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options263},
+	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options263},
+	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options263},
+	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options263},
+	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options263},
+	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options261},
+	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options261},
+	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options263},
+	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options263},
+	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options263},
+	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options262},
+	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options262},
+	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options262},
+	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options263},
+	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options260},
+	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options260},
+	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options260},
+	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options263},
+	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options261},
+	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options263},
+	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options263},
+	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options263},
+	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options263},
+	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options261},
+	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options263},
+}
+
+var options265 = []Option{
+	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
+	{Names: names{"-i"}, Effect: EffOpaque},
+	{Names: names{"-l"}, Value: Required},
+	{Names: names{"-s"}, Value: Required},
+}
+
+var options266 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--arg-file-sep"}, Value: Required},
@@ -3405,7 +10228,7 @@ var options107 = []Option{
 	{Names: names{"--unsafe"}},
 }
 
-var options108 = []Option{
+var options267 = []Option{
 	{Names: names{"-d", "--delimiters"}, Value: Required},
 	{Names: names{"-s", "--serial"}},
 	{Names: names{"-z", "--zero-terminated"}},
@@ -3413,7 +10236,7 @@ var options108 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options109 = []Option{
+var options268 = []Option{
 	{Names: names{"-b", "--backup"}},
 	{Names: names{"--backup-if-mismatch"}},
 	{Names: names{"--no-backup-if-mismatch"}},
@@ -3457,7 +10280,7 @@ var options109 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options110 = []Option{
+var options269 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 	{Names: names{"--portability"}},
@@ -3465,7 +10288,7 @@ var options110 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options111 = []Option{
+var options270 = []Option{
 	{Names: names{"-d", "--desc"}},
 	{Names: names{"-v", "--long-desc"}},
 	{Names: names{"--no-desc"}},
@@ -3474,7 +10297,7 @@ var options111 = []Option{
 	{Names: names{"-j", "--json"}},
 }
 
-var options112 = []Option{
+var options271 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -3508,7 +10331,7 @@ var options112 = []Option{
 	{Names: names{"--vmlinux"}, Value: Required, Effect: EffInput},
 }
 
-var options113 = []Option{
+var options272 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required, Effect: EffInput},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-n", "--show-nr-samples"}},
@@ -3537,7 +10360,7 @@ var options113 = []Option{
 	{Names: names{"--header"}},
 }
 
-var options114 = []Option{
+var options273 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -3564,7 +10387,7 @@ var options114 = []Option{
 	{Names: names{"-j", "--json-output"}},
 }
 
-var options115 = []Option{
+var options274 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -3582,7 +10405,7 @@ var options115 = []Option{
 	{Names: names{"-D", "--delay"}, Value: Required},
 }
 
-var subs116 = []Program{
+var subs275 = []Program{
 	{Name: "annotate", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "archive", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "bench", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
@@ -3601,23 +10424,132 @@ var subs116 = []Program{
 	{Name: "kmem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kvm", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kwork", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options111},
+	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options270},
 	{Name: "lock", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "mem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "probe", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options112, Ends: true, Here: true},
-	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options113},
+	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options271, Ends: true, Here: true},
+	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options272},
 	{Name: "sched", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "script", Style: POSIX, Operands: Unread, Path: names{"script"}},
-	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options114, Ends: true},
+	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options273, Ends: true},
 	{Name: "test", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "timechart", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "top", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options115, Ends: true},
+	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options274, Ends: true},
 	{Name: "version", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 }
 
-var options117 = []Option{
+var options276 = []Option{
+	{Names: names{"-0"}, Value: Optional},
+	{Names: names{"-a"}},
+	{Names: names{"-C"}, Value: Optional},
+	{Names: names{"-c"}},
+	{Names: names{"-d"}, Value: Optional, Effect: EffOpaque},
+	{Names: names{"-D"}, Value: Optional},
+	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
+	{Names: names{"-E"}, Value: Required, Effect: EffCode, Pattern: true},
+	{Names: names{"-f"}},
+	{Names: names{"-F"}, Value: Optional},
+	{Names: names{"-g"}},
+	{Names: names{"-h"}},
+	{Names: names{"-i"}, Value: Optional, Effect: EffUnproven},
+	{Names: names{"-I"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-l"}, Value: Optional},
+	{Names: names{"-m"}, Value: Optional, Effect: EffProgram},
+	{Names: names{"-M"}, Value: Optional, Effect: EffProgram},
+	{Names: names{"-n"}},
+	{Names: names{"-p"}},
+	{Names: names{"-s"}},
+	{Names: names{"-S"}},
+	{Names: names{"-t"}},
+	{Names: names{"-T"}},
+	{Names: names{"-u"}},
+	{Names: names{"-U"}},
+	{Names: names{"-v"}, Effect: EffPattern},
+	{Names: names{"-V"}, Value: Optional, Effect: EffPattern},
+	{Names: names{"-w"}},
+	{Names: names{"-W"}},
+	{Names: names{"-x"}, Value: Optional},
+	{Names: names{"-X"}},
+	{Names: names{"--help"}, Effect: EffPattern},
+	{Names: names{"--version"}, Effect: EffPattern},
+}
+
+var options277 = []Option{
+	{Names: names{"-a", "--interactive"}, Effect: EffOpaque},
+	{Names: names{"-b", "--bindpath"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-C", "--no-chdir"}},
+	{Names: names{"-q", "--no-header"}},
+	{Names: names{"-c", "--php-ini"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-n", "--no-php-ini"}},
+	{Names: names{"-d", "--define"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-e", "--profile-info"}},
+	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
+	{Names: names{"-h", "--help", "--usage"}, Effect: EffPattern},
+	{Names: names{"-H", "--hide-args"}},
+	{Names: names{"-i", "--info"}, Effect: EffPattern},
+	{Names: names{"-l", "--syntax-check"}},
+	{Names: names{"-m", "--modules"}, Effect: EffPattern},
+	{Names: names{"-r", "--run"}, Value: Required, Effect: EffCode, Pattern: true},
+	{Names: names{"-B", "--process-begin"}, Value: Required, Effect: EffCode, Pattern: true},
+	{Names: names{"-R", "--process-code"}, Value: Required, Effect: EffCode, Pattern: true},
+	{Names: names{"-F", "--process-file"}, Value: Required, Effect: EffProgram, Pattern: true},
+	{Names: names{"-E", "--process-end"}, Value: Required, Effect: EffCode, Pattern: true},
+	{Names: names{"-s", "--syntax-highlight", "--syntax-highlighting"}},
+	{Names: names{"-S", "--server"}, Value: Required, Effect: EffUnproven, Pattern: true},
+	{Names: names{"-t", "--docroot"}, Value: Required},
+	{Names: names{"-v", "--version"}, Effect: EffPattern},
+	{Names: names{"-w", "--strip"}},
+	{Names: names{"-z", "--zend-extension"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-x"}},
+	{Names: names{"-T", "--timing"}, Value: Required},
+	{Names: names{"--ini"}, Effect: EffPattern},
+	{Names: names{"--rf", "--rfunction"}, Value: Required, Effect: EffPattern},
+	{Names: names{"--rc", "--rclass"}, Value: Required, Effect: EffPattern},
+	{Names: names{"--re", "--rextension"}, Value: Required, Effect: EffPattern},
+	{Names: names{"--rz", "--rzendextension"}, Value: Required, Effect: EffPattern},
+	{Names: names{"--ri", "--rextinfo"}, Value: Required, Effect: EffPattern},
+}
+
+var options278 = []Option{
+	{Names: names{"-c"}, Value: Required},
+	{Names: names{"-i"}, Value: Required},
+	{Names: names{"-w"}, Value: Required},
+	{Names: names{"-W"}, Value: Required},
+	{Names: names{"-s"}, Value: Required},
+	{Names: names{"-t"}, Value: Required},
+	{Names: names{"-q"}},
+	{Names: names{"-n"}},
+	{Names: names{"-4"}},
+	{Names: names{"-6"}},
+	{Names: names{"-a"}},
+	{Names: names{"-A"}},
+	{Names: names{"-b"}},
+	{Names: names{"-B"}},
+	{Names: names{"-D"}},
+	{Names: names{"-d"}},
+	{Names: names{"-f"}},
+	{Names: names{"-F"}, Value: Required},
+	{Names: names{"-I"}, Value: Required},
+	{Names: names{"-L"}},
+	{Names: names{"-l"}, Value: Required},
+	{Names: names{"-m"}, Value: Required},
+	{Names: names{"-M"}, Value: Required},
+	{Names: names{"-O"}},
+	{Names: names{"-p"}, Value: Required},
+	{Names: names{"-Q"}, Value: Required},
+	{Names: names{"-R"}},
+	{Names: names{"-r"}},
+	{Names: names{"-S"}, Value: Required},
+	{Names: names{"-T"}, Value: Required},
+	{Names: names{"-U"}},
+	{Names: names{"-v"}},
+	{Names: names{"-V"}},
+	{Names: names{"-h"}},
+}
+
+var options279 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-b"}},
 	{Names: names{"-h"}},
@@ -3631,7 +10563,7 @@ var options117 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options118 = []Option{
+var options280 = []Option{
 	{Names: names{"--user"}, Value: Required},
 	{Names: names{"--disable-internal-agent"}},
 	{Names: names{"--keep-cwd"}},
@@ -3639,13 +10571,13 @@ var options118 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options119 = []Option{
+var options281 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 }
 
-var options120 = []Option{
+var options282 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 	{Names: names{"--columns"}, Value: Required},
@@ -3675,7 +10607,7 @@ var options120 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options121 = []Option{
+var options283 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -3702,17 +10634,17 @@ var options121 = []Option{
 	{Names: names{"-z"}, Effect: EffOpaque},
 }
 
-var options122 = []Option{
+var options284 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options123 = []Option{
+var options285 = []Option{
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options124 = []Option{
+var options286 = []Option{
 	{Names: names{"--noheadings"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -3738,12 +10670,12 @@ var options124 = []Option{
 	{Names: names{"-y", "--rttime"}, Value: Optional},
 }
 
-var options125 = []Option{
+var options287 = []Option{
 	{Names: names{"-q"}},
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 }
 
-var options126 = []Option{
+var options288 = []Option{
 	{Names: names{"-A", "--auto-reference"}},
 	{Names: names{"-G", "--traditional"}},
 	{Names: names{"-F", "--flag-truncation"}, Value: Required},
@@ -3764,13 +10696,55 @@ var options126 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options127 = []Option{
+var options289 = []Option{
 	{Names: names{"-L", "--logical"}},
 	{Names: names{"-P", "--physical"}},
 	{Names: names{"-W"}},
 }
 
-var options128 = []Option{
+var options290 = []Option{
+	{Names: names{"-b"}},
+	{Names: names{"-bb"}},
+	{Names: names{"-B"}},
+	{Names: names{"-c"}, Value: Required, Effect: EffCode, Pattern: true},
+	{Names: names{"-d"}},
+	{Names: names{"-E"}},
+	{Names: names{"-h", "--help", "-?"}, Effect: EffPattern},
+	{Names: names{"--help-env", "--help-xoptions", "--help-all"}, Effect: EffPattern},
+	{Names: names{"-i"}, Effect: EffOpaque},
+	{Names: names{"-I"}},
+	{Names: names{"-m"}, Value: Required, Effect: EffPattern},
+	{Names: names{"-O"}},
+	{Names: names{"-OO"}},
+	{Names: names{"-P"}},
+	{Names: names{"-q"}},
+	{Names: names{"-R"}},
+	{Names: names{"-s"}},
+	{Names: names{"-S"}},
+	{Names: names{"-t"}},
+	{Names: names{"-u"}},
+	{Names: names{"-v"}},
+	{Names: names{"-V", "--version"}, Effect: EffPattern},
+	{Names: names{"-W"}, Value: Required},
+	{Names: names{"-x"}},
+	{Names: names{"-X"}, Value: Required},
+	{Names: names{"--check-hash-based-pycs"}, Value: Required},
+	{Names: names{"-Q"}, Value: Required},
+	{Names: names{"-3"}},
+	{Names: names{"-2"}},
+}
+
+var options291 = []Option{
+	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-n", "--dry-run"}},
+	{Names: names{"-P", "--progress"}},
+	{Names: names{"--log-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--password-command"}, Value: Required, Effect: EffRun},
+}
+
+var options292 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-e"}},
@@ -3785,7 +10759,7 @@ var options128 = []Option{
 	{Names: names{"-u"}, Value: Required},
 }
 
-var options129 = []Option{
+var options293 = []Option{
 	{Names: names{"-f", "--canonicalize"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -3798,7 +10772,7 @@ var options129 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options130 = []Option{
+var options294 = []Option{
 	{Names: names{"-E"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -3813,14 +10787,14 @@ var options130 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options131 = []Option{
+var options295 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"-V"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options132 = []Option{
+var options296 = []Option{
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -3968,7 +10942,7 @@ var options132 = []Option{
 	{Names: names{"-w", "--word-regexp"}},
 }
 
-var options133 = []Option{
+var options297 = []Option{
 	{Names: names{"-a", "--always-readline"}, Value: Optional},
 	{Names: names{"-A", "--ansi-colour-aware"}, Value: Optional},
 	{Names: names{"-b", "--break-chars"}, Value: Required},
@@ -4006,7 +10980,7 @@ var options133 = []Option{
 	{Names: names{"-z", "--filter"}, Value: Required, Effect: EffRun},
 }
 
-var options134 = []Option{
+var options298 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-i"}},
 	{Names: names{"-I"}},
@@ -4021,7 +10995,7 @@ var options134 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options135 = []Option{
+var options299 = []Option{
 	{Names: names{"--ignore-fail-on-non-empty"}},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
@@ -4029,7 +11003,222 @@ var options135 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options136 = []Option{
+var options300 = []Option{
+	{Names: names{"-o", "--owner"}},
+	{Names: names{"-h", "--human-readable"}},
+	{Names: names{"-M", "--remote-option"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-P"}},
+	{Names: names{"-n", "--dry-run"}},
+	{Names: names{"--no-perms"}},
+	{Names: names{"--no-owner"}},
+	{Names: names{"--no-group"}},
+	{Names: names{"--no-times"}},
+	{Names: names{"--no-links"}},
+	{Names: names{"--no-recursive"}},
+	{Names: names{"--no-relative"}},
+	{Names: names{"--no-dirs"}},
+	{Names: names{"--no-devices"}},
+	{Names: names{"--no-specials"}},
+	{Names: names{"--no-implied-dirs"}},
+	{Names: names{"--no-motd"}},
+	{Names: names{"--no-o"}},
+	{Names: names{"--no-g"}},
+	{Names: names{"--no-p"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--info"}, Value: Required},
+	{Names: names{"--debug"}, Value: Required},
+	{Names: names{"--stderr"}, Value: Required},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-c", "--checksum"}},
+	{Names: names{"-a", "--archive"}, Effect: EffRecursive},
+	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
+	{Names: names{"-R", "--relative"}},
+	{Names: names{"-b", "--backup"}},
+	{Names: names{"--backup-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--suffix"}, Value: Required},
+	{Names: names{"-u", "--update"}},
+	{Names: names{"--inplace"}},
+	{Names: names{"--append"}},
+	{Names: names{"--append-verify"}},
+	{Names: names{"-d", "--dirs"}},
+	{Names: names{"--old-dirs", "--old-d"}},
+	{Names: names{"--mkpath"}},
+	{Names: names{"-l", "--links"}},
+	{Names: names{"-L", "--copy-links"}},
+	{Names: names{"--copy-unsafe-links"}},
+	{Names: names{"--safe-links"}},
+	{Names: names{"--munge-links"}},
+	{Names: names{"-k", "--copy-dirlinks"}},
+	{Names: names{"-K", "--keep-dirlinks"}},
+	{Names: names{"-H", "--hard-links"}},
+	{Names: names{"-p", "--perms"}},
+	{Names: names{"-E", "--executability"}},
+	{Names: names{"--chmod"}, Value: Required},
+	{Names: names{"-A", "--acls"}},
+	{Names: names{"-X", "--xattrs"}},
+	{Names: names{"-g", "--group"}},
+	{Names: names{"--devices"}},
+	{Names: names{"--copy-devices"}},
+	{Names: names{"--write-devices"}},
+	{Names: names{"--specials"}},
+	{Names: names{"-D"}},
+	{Names: names{"-t", "--times"}},
+	{Names: names{"-U", "--atimes"}},
+	{Names: names{"--open-noatime"}},
+	{Names: names{"-N", "--crtimes"}},
+	{Names: names{"-O", "--omit-dir-times"}},
+	{Names: names{"-J", "--omit-link-times"}},
+	{Names: names{"--super"}},
+	{Names: names{"--fake-super"}},
+	{Names: names{"-S", "--sparse"}},
+	{Names: names{"--preallocate"}},
+	{Names: names{"-W", "--whole-file"}},
+	{Names: names{"--checksum-choice", "--cc"}, Value: Required},
+	{Names: names{"-x", "--one-file-system"}},
+	{Names: names{"-B", "--block-size"}, Value: Required},
+	{Names: names{"-e", "--rsh"}, Value: Required, Effect: EffRun},
+	{Names: names{"--rsync-path"}, Value: Required, Effect: EffRun},
+	{Names: names{"--existing", "--ignore-non-existing"}},
+	{Names: names{"--ignore-existing"}},
+	{Names: names{"--remove-source-files"}, Effect: EffUnproven},
+	{Names: names{"--del"}},
+	{Names: names{"--delete"}},
+	{Names: names{"--delete-before"}},
+	{Names: names{"--delete-during"}},
+	{Names: names{"--delete-delay"}},
+	{Names: names{"--delete-after"}},
+	{Names: names{"--delete-excluded"}},
+	{Names: names{"--ignore-missing-args"}},
+	{Names: names{"--delete-missing-args"}},
+	{Names: names{"--ignore-errors"}},
+	{Names: names{"--force"}},
+	{Names: names{"--max-delete"}, Value: Required},
+	{Names: names{"--max-size"}, Value: Required},
+	{Names: names{"--min-size"}, Value: Required},
+	{Names: names{"--max-alloc"}, Value: Required},
+	{Names: names{"--partial"}},
+	{Names: names{"--partial-dir"}, Value: Required},
+	{Names: names{"--delay-updates"}},
+	{Names: names{"-m", "--prune-empty-dirs"}},
+	{Names: names{"--numeric-ids"}},
+	{Names: names{"--usermap"}, Value: Required},
+	{Names: names{"--groupmap"}, Value: Required},
+	{Names: names{"--chown"}, Value: Required},
+	{Names: names{"--timeout"}, Value: Required},
+	{Names: names{"--contimeout"}, Value: Required},
+	{Names: names{"-I", "--ignore-times"}},
+	{Names: names{"--size-only"}},
+	{Names: names{"-@", "--modify-window"}, Value: Required},
+	{Names: names{"-T", "--temp-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-y", "--fuzzy"}},
+	{Names: names{"--compare-dest"}, Value: Required},
+	{Names: names{"--copy-dest"}, Value: Required, Effect: EffRead},
+	{Names: names{"--link-dest"}, Value: Required, Effect: EffRead},
+	{Names: names{"-z", "--compress"}},
+	{Names: names{"--compress-choice", "--zc"}, Value: Required},
+	{Names: names{"--compress-level", "--zl"}, Value: Required},
+	{Names: names{"--skip-compress"}, Value: Required},
+	{Names: names{"-C", "--cvs-exclude"}},
+	{Names: names{"-f", "--filter"}, Value: Required},
+	{Names: names{"-F"}},
+	{Names: names{"--exclude"}, Value: Required},
+	{Names: names{"--exclude-from"}, Value: Required, Effect: EffInput},
+	{Names: names{"--include"}, Value: Required},
+	{Names: names{"--include-from"}, Value: Required, Effect: EffInput},
+	{Names: names{"--files-from"}, Value: Required, Effect: EffRead},
+	{Names: names{"-0", "--from0"}},
+	{Names: names{"--old-args"}},
+	{Names: names{"-s", "--secluded-args"}},
+	{Names: names{"--trust-sender"}},
+	{Names: names{"--copy-as"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--address"}, Value: Required},
+	{Names: names{"--port"}, Value: Required},
+	{Names: names{"--sockopts"}, Value: Required},
+	{Names: names{"--blocking-io"}},
+	{Names: names{"--outbuf"}, Value: Required},
+	{Names: names{"--stats"}},
+	{Names: names{"-8", "--8-bit-output"}},
+	{Names: names{"--progress"}},
+	{Names: names{"-i", "--itemize-changes"}},
+	{Names: names{"--out-format"}, Value: Required},
+	{Names: names{"--log-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--log-file-format"}, Value: Required},
+	{Names: names{"--password-file"}, Value: Required, Effect: EffRead},
+	{Names: names{"--early-input"}, Value: Required, Effect: EffSend},
+	{Names: names{"--list-only"}},
+	{Names: names{"--bwlimit"}, Value: Required},
+	{Names: names{"--stop-after"}, Value: Required},
+	{Names: names{"--stop-at"}, Value: Required},
+	{Names: names{"--fsync"}},
+	{Names: names{"--write-batch"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--only-write-batch"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--read-batch"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--protocol"}, Value: Required},
+	{Names: names{"--iconv"}, Value: Required},
+	{Names: names{"--checksum-seed"}, Value: Required},
+	{Names: names{"-4", "--ipv4"}},
+	{Names: names{"-6", "--ipv6"}},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"--help"}},
+	{Names: names{"--daemon"}, Effect: EffOpaque},
+	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--dparam"}, Value: Required},
+	{Names: names{"--no-detach"}},
+	{Names: names{"--option"}, Value: Required},
+	{Names: names{"--inc-recursive", "--i-r"}},
+	{Names: names{"--no-inc-recursive", "--no-i-r"}},
+	{Names: names{"--no-whole-file", "--no-W"}},
+	{Names: names{"--no-compress"}},
+}
+
+var options301 = []Option{
+	{Names: names{"-0"}, Value: Optional},
+	{Names: names{"-a"}},
+	{Names: names{"-c"}},
+	{Names: names{"-C"}, Value: Required, Effect: EffDir},
+	{Names: names{"-d", "--debug"}},
+	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
+	{Names: names{"-E", "--encoding"}, Value: Required},
+	{Names: names{"--external-encoding"}, Value: Required},
+	{Names: names{"--internal-encoding"}, Value: Required},
+	{Names: names{"-F"}, Value: Optional},
+	{Names: names{"-i"}, Value: Optional, Effect: EffUnproven},
+	{Names: names{"-I"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-l"}},
+	{Names: names{"-n"}},
+	{Names: names{"-p"}},
+	{Names: names{"-r"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-s"}},
+	{Names: names{"-S"}},
+	{Names: names{"-T"}, Value: Optional},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-w"}},
+	{Names: names{"-W"}, Value: Optional},
+	{Names: names{"-x"}, Value: Optional},
+	{Names: names{"-X"}, Value: Required, Effect: EffDir},
+	{Names: names{"-h", "--help"}, Effect: EffPattern},
+	{Names: names{"-K"}, Value: Optional},
+	{Names: names{"-U"}},
+	{Names: names{"-y"}},
+	{Names: names{"--copyright"}, Effect: EffPattern},
+	{Names: names{"--version"}, Effect: EffPattern},
+	{Names: names{"--dump"}, Value: Required},
+	{Names: names{"--disable"}, Value: Required},
+	{Names: names{"--enable"}, Value: Required},
+	{Names: names{"--disable-gems"}},
+	{Names: names{"--disable-all"}},
+	{Names: names{"--enable-frozen-string-literal"}},
+	{Names: names{"--jit"}, Value: Optional},
+	{Names: names{"--yjit"}, Value: Optional},
+	{Names: names{"--mjit"}, Value: Optional},
+	{Names: names{"--rjit"}, Value: Optional},
+	{Names: names{"--backtrace-limit"}, Value: Required},
+	{Names: names{"--parser"}, Value: Required},
+	{Names: names{"--crash-report"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"--yydebug"}},
+}
+
+var options302 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--machine"}, Value: Required},
 	{Names: names{"--unit"}, Value: Required},
@@ -4050,7 +11239,7 @@ var options136 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options137 = []Option{
+var options303 = []Option{
 	{Names: names{"-c", "--compute"}},
 	{Names: names{"-t", "--type"}, Value: Required},
 	{Names: names{"-u", "--user"}, Value: Required},
@@ -4060,7 +11249,7 @@ var options137 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options138 = []Option{
+var options304 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -4076,7 +11265,33 @@ var options138 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options139 = []Option{
+var options305 = []Option{
+	{Names: names{"-3"}},
+	{Names: names{"-4"}},
+	{Names: names{"-6"}},
+	{Names: names{"-A"}},
+	{Names: names{"-B"}},
+	{Names: names{"-C"}},
+	{Names: names{"-c"}, Value: Required},
+	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-F"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-i"}, Value: Required, Effect: EffInput},
+	{Names: names{"-J"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-l"}, Value: Required},
+	{Names: names{"-O"}},
+	{Names: names{"-o"}, Value: Required},
+	{Names: names{"-P"}, Value: Required},
+	{Names: names{"-p"}},
+	{Names: names{"-q"}},
+	{Names: names{"-R"}},
+	{Names: names{"-r"}, Effect: EffRecursive},
+	{Names: names{"-S"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-T"}},
+	{Names: names{"-v"}},
+	{Names: names{"-X"}, Value: Required},
+}
+
+var options306 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-E", "--echo"}, Value: Required},
@@ -4095,7 +11310,7 @@ var options139 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options140 = []Option{
+var options307 = []Option{
 	{Names: names{"-t", "--timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-T", "--log-timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-I", "--log-in"}, Value: Required, Effect: EffInput},
@@ -4111,7 +11326,7 @@ var options140 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options141 = []Option{
+var options308 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-i", "--ignore-case"}},
 	{Names: names{"-E", "--ignore-tab-expansion"}},
@@ -4135,7 +11350,7 @@ var options141 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options142 = []Option{
+var options309 = []Option{
 	{Names: names{"-e", "--expression"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
 	{Names: names{"-i", "--in-place"}, Value: Optional, Effect: EffInPlace},
@@ -4154,7 +11369,7 @@ var options142 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options143 = []Option{
+var options310 = []Option{
 	{Names: names{"-t", "--terminator"}, Value: Required},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-s", "--separator"}, Value: Required},
@@ -4163,7 +11378,7 @@ var options143 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options144 = []Option{
+var options311 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-e"}},
@@ -4189,42 +11404,42 @@ var options144 = []Option{
 	{Names: names{"+"}},
 }
 
-var subs145 = []Program{
-	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
-	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
-	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
-	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
-	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
-	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
-	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
-	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
-	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
-	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
-	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
-	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
-	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
-	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
-	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
-	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
-	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
-	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
-	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
-	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
-	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options88, Ends: true},
+var subs312 = []Program{
+	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
+	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
+	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
+	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
+	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
+	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
+	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
+	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
+	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
+	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
+	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
+	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
+	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
+	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
+	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
+	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
+	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
+	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
+	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
+	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
+	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
 }
 
-var options146 = []Option{
+var options313 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-o"}, Value: Required},
 	{Names: names{"+o"}, Value: Required},
 }
 
-var options147 = []Option{
+var options314 = []Option{
 	{Names: names{"--clear-groups"}},
 	{Names: names{"-d", "--dump"}},
 	{Names: names{"--groups"}, Value: Required},
@@ -4254,7 +11469,7 @@ var options147 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options148 = []Option{
+var options315 = []Option{
 	{Names: names{"-c", "--ctty"}},
 	{Names: names{"-f", "--fork"}},
 	{Names: names{"-w", "--wait"}},
@@ -4262,11 +11477,39 @@ var options148 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options149 = []Option{
+var options316 = []Option{
+	{Names: names{"-s"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-4"}},
+	{Names: names{"-6"}},
+	{Names: names{"-A"}},
+	{Names: names{"-a"}},
+	{Names: names{"-B"}, Value: Required},
+	{Names: names{"-b"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-C"}},
+	{Names: names{"-c"}, Value: Required},
+	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-F"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-f"}},
+	{Names: names{"-i"}, Value: Required, Effect: EffInput},
+	{Names: names{"-J"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-l"}, Value: Required},
+	{Names: names{"-N"}},
+	{Names: names{"-o"}, Value: Required},
+	{Names: names{"-P"}, Value: Required},
+	{Names: names{"-p"}},
+	{Names: names{"-q"}},
+	{Names: names{"-R"}, Value: Required},
+	{Names: names{"-r"}},
+	{Names: names{"-S"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-v"}},
+	{Names: names{"-X"}, Value: Required},
+}
+
+var options317 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
 }
 
-var options150 = []Option{
+var options318 = []Option{
 	{Names: names{"-s"}},
 	{Names: names{"-u"}},
 	{Names: names{"-p"}},
@@ -4274,7 +11517,7 @@ var options150 = []Option{
 	{Names: names{"-o"}},
 }
 
-var options151 = []Option{
+var options319 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-n", "--iterations"}, Value: Required},
 	{Names: names{"--random-source"}, Value: Required, Effect: EffRead},
@@ -4288,7 +11531,7 @@ var options151 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options152 = []Option{
+var options320 = []Option{
 	{Names: names{"-e", "--echo"}},
 	{Names: names{"-i", "--input-range"}, Value: Required},
 	{Names: names{"-n", "--head-count"}, Value: Required},
@@ -4300,7 +11543,39 @@ var options152 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options153 = []Option{
+var options321 = []Option{
+	{Names: names{"-V"}},
+	{Names: names{"-h"}},
+	{Names: names{"-d"}},
+	{Names: names{"-dd"}},
+	{Names: names{"-ddd"}},
+	{Names: names{"-D"}},
+	{Names: names{"-ly"}},
+	{Names: names{"-lf"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-ls"}},
+	{Names: names{"-lp"}, Value: Required},
+	{Names: names{"-lu"}},
+	{Names: names{"-lm"}},
+	{Names: names{"-lh"}},
+	{Names: names{"-v"}},
+	{Names: names{"-x"}},
+	{Names: names{"-r"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-R"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-b"}, Value: Required},
+	{Names: names{"-s"}},
+	{Names: names{"-t"}, Value: Required},
+	{Names: names{"-T"}, Value: Required},
+	{Names: names{"-u"}},
+	{Names: names{"-U"}},
+	{Names: names{"-L"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-W"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-g"}},
+	{Names: names{"-4"}},
+	{Names: names{"-6"}},
+	{Names: names{"-S"}, Value: Required},
+}
+
+var options322 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
@@ -4314,7 +11589,7 @@ var options153 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options154 = []Option{
+var options323 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-C"}},
 	{Names: names{"--check"}, Value: Optional},
@@ -4355,7 +11630,7 @@ var options154 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options155 = []Option{
+var options324 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-a", "--suffix-length"}, Value: Required},
 	{Names: names{"--additional-suffix"}, Value: Required},
@@ -4376,7 +11651,130 @@ var options155 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options156 = []Option{
+var options325 = []Option{
+	{Names: names{"-D", "--diag"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-F", "--filter"}, Value: Required, Effect: EffInput},
+	{Names: names{"-c", "--continuous"}},
+	{Names: names{"-C", "--cache"}},
+	{Names: names{"-g", "--groups"}},
+	{Names: names{"-M", "--masquerade", "--mptcp"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-W", "--wide"}},
+	{Names: names{"--numeric-hosts"}},
+	{Names: names{"--numeric-ports"}},
+	{Names: names{"--numeric-users"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"-H", "--no-header"}},
+	{Names: names{"-O", "--oneline"}},
+	{Names: names{"-n", "--numeric"}},
+	{Names: names{"-r", "--resolve"}},
+	{Names: names{"-a", "--all"}},
+	{Names: names{"-l", "--listening"}},
+	{Names: names{"-o", "--options"}},
+	{Names: names{"-e", "--extended"}},
+	{Names: names{"-m", "--memory"}},
+	{Names: names{"-p", "--processes"}},
+	{Names: names{"-T", "--threads"}},
+	{Names: names{"-i", "--info"}},
+	{Names: names{"--tos"}},
+	{Names: names{"--cgroup"}},
+	{Names: names{"--tipcinfo"}},
+	{Names: names{"-K", "--kill"}, Effect: EffUnproven},
+	{Names: names{"-s", "--summary"}},
+	{Names: names{"-E", "--events"}},
+	{Names: names{"-Z", "--context"}},
+	{Names: names{"-z", "--contexts"}},
+	{Names: names{"-N", "--net"}, Value: Required},
+	{Names: names{"-b", "--bpf"}},
+	{Names: names{"-4", "--ipv4"}},
+	{Names: names{"-6", "--ipv6"}},
+	{Names: names{"-0", "--packet"}},
+	{Names: names{"-t", "--tcp"}},
+	{Names: names{"-u", "--udp"}},
+	{Names: names{"-d", "--dccp"}},
+	{Names: names{"-w", "--raw"}},
+	{Names: names{"-x", "--unix"}},
+	{Names: names{"-S", "--sctp"}},
+	{Names: names{"--vsock"}},
+	{Names: names{"--xdp"}},
+	{Names: names{"--inet-sockopt"}},
+	{Names: names{"-f", "--family"}, Value: Required},
+	{Names: names{"-A", "--query", "--socket"}, Value: Required},
+}
+
+var options326 = []Option{
+	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-P"}, Value: Required},
+	{Names: names{"-4"}},
+	{Names: names{"-6"}},
+	{Names: names{"-A"}},
+	{Names: names{"-a"}},
+	{Names: names{"-B"}, Value: Required},
+	{Names: names{"-b"}, Value: Required},
+	{Names: names{"-C"}},
+	{Names: names{"-c"}, Value: Required},
+	{Names: names{"-E"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-e"}, Value: Required},
+	{Names: names{"-F"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-f"}},
+	{Names: names{"-G"}},
+	{Names: names{"-g"}, Effect: EffUnproven},
+	{Names: names{"-I"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-i"}, Value: Required, Effect: EffInput},
+	{Names: names{"-J"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-K"}},
+	{Names: names{"-k"}},
+	{Names: names{"-L"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-l"}, Value: Required},
+	{Names: names{"-M"}},
+	{Names: names{"-m"}, Value: Required},
+	{Names: names{"-N"}},
+	{Names: names{"-n"}},
+	{Names: names{"-O"}, Value: Required},
+	{Names: names{"-o"}, Value: Required},
+	{Names: names{"-p"}, Value: Required},
+	{Names: names{"-Q"}, Value: Required},
+	{Names: names{"-q"}},
+	{Names: names{"-R"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-S"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-s"}},
+	{Names: names{"-T"}},
+	{Names: names{"-t"}},
+	{Names: names{"-V"}},
+	{Names: names{"-v"}},
+	{Names: names{"-W"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-w"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-X"}},
+	{Names: names{"-x"}},
+	{Names: names{"-Y"}},
+	{Names: names{"-y"}},
+}
+
+var options327 = []Option{
+	{Names: names{"-c"}},
+	{Names: names{"-D"}},
+	{Names: names{"-d"}},
+	{Names: names{"-E"}, Value: Required},
+	{Names: names{"-e"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-H"}, Value: Required},
+	{Names: names{"-h"}, Value: Required},
+	{Names: names{"-K"}},
+	{Names: names{"-k"}},
+	{Names: names{"-L"}},
+	{Names: names{"-l"}},
+	{Names: names{"-q"}},
+	{Names: names{"-S"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-s"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-T"}},
+	{Names: names{"-t"}, Value: Required},
+	{Names: names{"-v"}},
+	{Names: names{"-X"}},
+	{Names: names{"-x"}},
+	{Names: names{"-C"}},
+}
+
+var options328 = []Option{
 	{Names: names{"-a"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
@@ -4389,7 +11787,92 @@ var options156 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options157 = []Option{
+var options329 = []Option{
+	{Names: names{"-i"}, Value: Optional, Effect: EffSend},
+	{Names: names{"-f"}},
+	{Names: names{"-n"}},
+	{Names: names{"-s"}},
+	{Names: names{"-p"}, Value: Required},
+	{Names: names{"-o"}, Value: Required},
+	{Names: names{"-x"}},
+	{Names: names{"-F"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-t"}, Value: Required},
+	{Names: names{"-h", "-?"}},
+}
+
+var options330 = []Option{
+	{Names: names{"-A"}, Effect: EffUnproven},
+	{Names: names{"-b"}, Value: Required},
+	{Names: names{"-a"}, Value: Required},
+	{Names: names{"-B"}},
+	{Names: names{"-C"}, Value: Required},
+	{Names: names{"-c"}},
+	{Names: names{"-D"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-E"}, Value: Required},
+	{Names: names{"-e"}},
+	{Names: names{"-F"}, Value: Required},
+	{Names: names{"-f"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-g"}},
+	{Names: names{"-H"}, Effect: EffInPlace},
+	{Names: names{"-h"}},
+	{Names: names{"-I"}, Value: Required},
+	{Names: names{"-i"}},
+	{Names: names{"-k"}},
+	{Names: names{"-K"}},
+	{Names: names{"-L"}},
+	{Names: names{"-l"}},
+	{Names: names{"-M"}, Value: Required},
+	{Names: names{"-m"}, Value: Required},
+	{Names: names{"-N"}, Value: Required},
+	{Names: names{"-n"}, Value: Required},
+	{Names: names{"-O"}, Value: Required},
+	{Names: names{"-o"}},
+	{Names: names{"-P"}, Value: Required},
+	{Names: names{"-p"}},
+	{Names: names{"-Q"}},
+	{Names: names{"-q"}},
+	{Names: names{"-R"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-r"}, Value: Required},
+	{Names: names{"-s"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-t"}, Value: Required},
+	{Names: names{"-U"}},
+	{Names: names{"-u"}},
+	{Names: names{"-V"}, Value: Required},
+	{Names: names{"-v"}},
+	{Names: names{"-w"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-Y"}, Value: Required},
+	{Names: names{"-y"}},
+	{Names: names{"-z"}, Value: Required},
+	{Names: names{"-Z"}, Value: Required},
+}
+
+var options331 = []Option{
+	{Names: names{"-4"}},
+	{Names: names{"-6"}},
+	{Names: names{"-c"}},
+	{Names: names{"-D"}},
+	{Names: names{"-f"}, Value: Required, Effect: EffInput},
+	{Names: names{"-H"}},
+	{Names: names{"-O"}, Value: Required},
+	{Names: names{"-p"}, Value: Required},
+	{Names: names{"-q"}},
+	{Names: names{"-T"}, Value: Required},
+	{Names: names{"-t"}, Value: Required},
+	{Names: names{"-v"}},
+}
+
+var options332 = []Option{
+	{Names: names{"-p"}, Value: Required},
+	{Names: names{"-f"}, Value: Required, Effect: EffInput},
+	{Names: names{"-d"}, Value: Required},
+	{Names: names{"-e"}},
+	{Names: names{"-P"}, Value: Required},
+	{Names: names{"-v"}},
+	{Names: names{"-h"}},
+	{Names: names{"-V"}},
+}
+
+var options333 = []Option{
 	{Names: names{"-S", "--start"}},
 	{Names: names{"-K", "--stop"}},
 	{Names: names{"-T", "--status"}},
@@ -4425,7 +11908,7 @@ var options157 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options158 = []Option{
+var options334 = []Option{
 	{Names: names{"-c", "--format"}, Value: Required},
 	{Names: names{"-f", "--file-system"}},
 	{Names: names{"-t", "--terse"}},
@@ -4442,7 +11925,7 @@ var options158 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options159 = []Option{
+var options335 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-e", "--error"}, Value: Required},
@@ -4450,7 +11933,7 @@ var options159 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options160 = []Option{
+var options336 = []Option{
 	{Names: names{"-e", "--trace"}, Value: Required},
 	{Names: names{"-E", "--env"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-p", "--attach"}, Value: Required},
@@ -4519,7 +12002,7 @@ var options160 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options161 = []Option{
+var options337 = []Option{
 	{Names: names{"-n", "--bytes"}, Value: Required},
 	{Names: names{"-U", "--unicode"}, Value: Required},
 	{Names: names{"-a", "--all"}},
@@ -4538,7 +12021,7 @@ var options161 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options162 = []Option{
+var options338 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-g", "--save"}},
 	{Names: names{"-F", "--file"}, Value: Required},
@@ -4546,7 +12029,7 @@ var options162 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options163 = []Option{
+var options339 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -4561,7 +12044,7 @@ var options163 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options164 = []Option{
+var options340 = []Option{
 	{Names: names{"-A", "--askpass"}},
 	{Names: names{"-B", "--bell"}},
 	{Names: names{"-b", "--background"}},
@@ -4593,7 +12076,7 @@ var options164 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options165 = []Option{
+var options341 = []Option{
 	{Names: names{"-u", "--user"}, Value: Required},
 	{Names: names{"-g", "--group"}, Value: Required},
 	{Names: names{"-A"}},
@@ -4603,14 +12086,14 @@ var options165 = []Option{
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options166 = []Option{
+var options342 = []Option{
 	{Names: names{"-d", "--data"}},
 	{Names: names{"-f", "--file-system"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options167 = []Option{
+var options343 = []Option{
 	{Names: names{"--no-pager"}},
 	{Names: names{"--no-legend"}},
 	{Names: names{"--what"}, Value: Required},
@@ -4622,7 +12105,7 @@ var options167 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options168 = []Option{
+var options344 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--scope"}},
 	{Names: names{"-u", "--unit"}, Value: Required},
@@ -4665,7 +12148,7 @@ var options168 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options169 = []Option{
+var options345 = []Option{
 	{Names: names{"-b", "--before"}},
 	{Names: names{"-r", "--regex"}},
 	{Names: names{"-s", "--separator"}, Value: Required},
@@ -4673,7 +12156,7 @@ var options169 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options170 = []Option{
+var options346 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"--follow"}, Value: Optional},
 	{Names: names{"-n", "--lines"}, Value: Required},
@@ -4695,7 +12178,7 @@ var options170 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options171 = []Option{
+var options347 = []Option{
 	{Names: names{"-a", "--all-tasks"}},
 	{Names: names{"-c", "--cpu-list"}},
 	{Names: names{"-p", "--pid"}},
@@ -4703,7 +12186,71 @@ var options171 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options172 = []Option{
+var options348 = []Option{
+	{Names: names{"-A"}},
+	{Names: names{"-b"}},
+	{Names: names{"-B", "--buffer-size"}, Value: Required},
+	{Names: names{"-c"}, Value: Required},
+	{Names: names{"--count"}},
+	{Names: names{"-C"}, Value: Required},
+	{Names: names{"-d"}},
+	{Names: names{"-D", "--list-interfaces"}},
+	{Names: names{"-e"}},
+	{Names: names{"-E"}, Value: Required},
+	{Names: names{"-f"}},
+	{Names: names{"-F"}, Value: Required, Effect: EffInput},
+	{Names: names{"-G"}, Value: Required},
+	{Names: names{"-H"}},
+	{Names: names{"-i", "--interface"}, Value: Required},
+	{Names: names{"-I", "--monitor-mode"}},
+	{Names: names{"--immediate-mode"}},
+	{Names: names{"-j", "--time-stamp-type"}, Value: Required},
+	{Names: names{"-J", "--list-time-stamp-types"}},
+	{Names: names{"--time-stamp-precision"}, Value: Required},
+	{Names: names{"--micro"}},
+	{Names: names{"--nano"}},
+	{Names: names{"-K", "--dont-verify-checksums"}},
+	{Names: names{"-l"}},
+	{Names: names{"-L", "--list-data-link-types"}},
+	{Names: names{"-m"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-M"}, Value: Required},
+	{Names: names{"-n"}},
+	{Names: names{"-N"}},
+	{Names: names{"-#", "--number"}},
+	{Names: names{"-O", "--no-optimize"}},
+	{Names: names{"-p", "--no-promiscuous-mode"}},
+	{Names: names{"--print"}},
+	{Names: names{"-Q", "--direction"}, Value: Required},
+	{Names: names{"-q"}},
+	{Names: names{"-r"}, Value: Required, Effect: EffInput},
+	{Names: names{"-S", "--absolute-tcp-sequence-numbers"}},
+	{Names: names{"-s", "--snapshot-length"}, Value: Required},
+	{Names: names{"-T"}, Value: Required},
+	{Names: names{"-t"}},
+	{Names: names{"-tt"}},
+	{Names: names{"-ttt"}},
+	{Names: names{"-tttt"}},
+	{Names: names{"-ttttt"}},
+	{Names: names{"-u"}},
+	{Names: names{"-U", "--packet-buffered"}},
+	{Names: names{"-v"}},
+	{Names: names{"-vv"}},
+	{Names: names{"-vvv"}},
+	{Names: names{"-V"}, Value: Required, Effect: EffRead},
+	{Names: names{"-w"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-W"}, Value: Required},
+	{Names: names{"-x"}},
+	{Names: names{"-xx"}},
+	{Names: names{"-X"}},
+	{Names: names{"-XX"}},
+	{Names: names{"-y", "--linktype"}, Value: Required},
+	{Names: names{"-z"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-Z", "--relinquish-privileges"}, Value: Required},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options349 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-i", "--ignore-interrupts"}},
 	{Names: names{"-p"}},
@@ -4712,7 +12259,24 @@ var options172 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options173 = []Option{
+var options350 = []Option{
+	{Names: names{"-4"}},
+	{Names: names{"-6"}},
+	{Names: names{"-8"}},
+	{Names: names{"-E"}},
+	{Names: names{"-K"}},
+	{Names: names{"-L"}},
+	{Names: names{"-a"}},
+	{Names: names{"-b"}, Value: Required},
+	{Names: names{"-c"}},
+	{Names: names{"-d"}},
+	{Names: names{"-e"}, Value: Required},
+	{Names: names{"-l"}, Value: Required},
+	{Names: names{"-n"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-r"}},
+}
+
+var options351 = []Option{
 	{Names: names{"--preserve-status"}},
 	{Names: names{"--foreground"}},
 	{Names: names{"-k", "--kill-after"}, Value: Required},
@@ -4722,7 +12286,7 @@ var options173 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options174 = []Option{
+var options352 = []Option{
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-a"}},
 	{Names: names{"-c", "--no-create"}},
@@ -4737,7 +12301,7 @@ var options174 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options175 = []Option{
+var options353 = []Option{
 	{Names: names{"-c", "-C", "--complement"}},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-s", "--squeeze-repeats"}},
@@ -4746,13 +12310,42 @@ var options175 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options176 = []Option{
+var options354 = []Option{
+	{Names: names{"-4"}},
+	{Names: names{"-6"}},
+	{Names: names{"-n"}},
+	{Names: names{"-m"}, Value: Required},
+	{Names: names{"-q"}, Value: Required},
+	{Names: names{"-w"}, Value: Required},
+	{Names: names{"-I"}},
+	{Names: names{"-T"}},
+	{Names: names{"-U"}},
+	{Names: names{"-p"}, Value: Required},
+	{Names: names{"-s"}, Value: Required},
+	{Names: names{"-i"}, Value: Required},
+	{Names: names{"-f"}, Value: Required},
+	{Names: names{"-g"}, Value: Required},
+	{Names: names{"-F"}},
+	{Names: names{"-d"}},
+	{Names: names{"-N"}, Value: Required},
+	{Names: names{"-t"}, Value: Required},
+	{Names: names{"-l"}, Value: Required},
+	{Names: names{"-r"}},
+	{Names: names{"-z"}, Value: Required},
+	{Names: names{"-e"}},
+	{Names: names{"-A"}},
+	{Names: names{"-M"}, Value: Required},
+	{Names: names{"-O"}, Value: Required},
+	{Names: names{"-V"}},
+}
+
+var options355 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 }
 
-var options177 = []Option{
+var options356 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-d"}},
 	{Names: names{"-l"}},
@@ -4821,7 +12414,7 @@ var options177 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options178 = []Option{
+var options357 = []Option{
 	{Names: names{"-c", "--no-create"}},
 	{Names: names{"-o", "--io-blocks"}},
 	{Names: names{"-r", "--reference"}, Value: Required, Effect: EffRead},
@@ -4830,13 +12423,13 @@ var options178 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options179 = []Option{
+var options358 = []Option{
 	{Names: names{"-s", "--silent", "--quiet"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options180 = []Option{
+var options359 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-f"}},
 	{Names: names{"-p"}},
@@ -4850,7 +12443,7 @@ var options180 = []Option{
 	{Names: names{"-w"}},
 }
 
-var options181 = []Option{
+var options360 = []Option{
 	{Names: names{"-S"}},
 	{Names: names{"-H"}},
 	{Names: names{"-a"}},
@@ -4877,16 +12470,16 @@ var options181 = []Option{
 	{Names: names{"-x"}, Value: Required},
 }
 
-var options182 = []Option{
+var options361 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-S"}},
 }
 
-var options183 = []Option{
+var options362 = []Option{
 	{Names: names{"-a"}},
 }
 
-var options184 = []Option{
+var options363 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s", "--kernel-name"}},
 	{Names: names{"-n", "--nodename"}},
@@ -4900,7 +12493,7 @@ var options184 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options185 = []Option{
+var options364 = []Option{
 	{Names: names{"-D"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
@@ -4918,13 +12511,13 @@ var options185 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options186 = []Option{
+var options365 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-v"}},
 	{Names: names{"-n"}},
 }
 
-var options187 = []Option{
+var options366 = []Option{
 	{Names: names{"-i", "--ipc"}, Value: Optional},
 	{Names: names{"-m", "--mount"}, Value: Optional},
 	{Names: names{"-n", "--net"}, Value: Optional},
@@ -4958,7 +12551,7 @@ var options187 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options188 = []Option{
+var options367 = []Option{
 	{Names: names{"-p", "--pretty"}},
 	{Names: names{"-h"}},
 	{Names: names{"-s", "--since"}},
@@ -4967,7 +12560,7 @@ var options188 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options189 = []Option{
+var options368 = []Option{
 	{Names: names{"--tool"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
@@ -5008,7 +12601,7 @@ var options189 = []Option{
 	{Names: names{"--keep-debuginfo"}, Value: Required},
 }
 
-var options190 = []Option{
+var options369 = []Option{
 	{Names: names{"-h", "--no-header"}},
 	{Names: names{"-u", "--no-current"}},
 	{Names: names{"-s", "--short"}},
@@ -5020,13 +12613,13 @@ var options190 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options191 = []Option{
+var options370 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options192 = []Option{
+var options371 = []Option{
 	{Names: names{"-d", "--differences"}, Value: Optional},
 	{Names: names{"-n", "--interval"}, Value: Required},
 	{Names: names{"-p", "--precise"}},
@@ -5045,7 +12638,7 @@ var options192 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options193 = []Option{
+var options372 = []Option{
 	{Names: names{"-w", "--watch"}, Value: Required},
 	{Names: names{"-W", "--watch-non-recursive"}, Value: Required},
 	{Names: names{"-F", "--watch-file"}, Value: Required, Effect: EffInput},
@@ -5094,7 +12687,7 @@ var options193 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options194 = []Option{
+var options373 = []Option{
 	{Names: names{"--total"}, Value: Required},
 	{Names: names{"-c", "--bytes"}},
 	{Names: names{"-m", "--chars"}},
@@ -5106,7 +12699,7 @@ var options194 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options195 = []Option{
+var options374 = []Option{
 	{Names: names{"-1", "--no-deleted"}},
 	{Names: names{"-2", "--no-inserted"}},
 	{Names: names{"-3", "--no-common"}},
@@ -5121,7 +12714,168 @@ var options195 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options196 = []Option{
+var options375 = []Option{
+	{Names: names{"-O", "--output-document"}, Value: Required, Effect: EffOutput},
+	{Names: names{"-nd", "--no-directories"}},
+	{Names: names{"-np", "--no-parent"}},
+	{Names: names{"-nc", "--no-clobber"}},
+	{Names: names{"-nv", "--no-verbose"}},
+	{Names: names{"-nH", "--no-host-directories"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"--spider"}, Effect: EffReadOnly},
+	{Names: names{"-b", "--background"}},
+	{Names: names{"-e", "--execute"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffOutput},
+	{Names: names{"-a", "--append-output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-d", "--debug"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--report-speed"}, Value: Required},
+	{Names: names{"-i", "--input-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--input-metalink"}, Value: Required, Effect: EffInput},
+	{Names: names{"--keep-badhash"}},
+	{Names: names{"--metalink-over-http"}},
+	{Names: names{"--metalink-index"}, Value: Required},
+	{Names: names{"--preferred-location"}},
+	{Names: names{"--xattr"}},
+	{Names: names{"-F", "--force-html"}},
+	{Names: names{"-B", "--base"}, Value: Required},
+	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--rejected-log"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--bind-address"}, Value: Required},
+	{Names: names{"--bind-dns-address"}, Value: Required},
+	{Names: names{"--dns-servers"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-t", "--tries"}, Value: Required},
+	{Names: names{"--backups"}, Value: Required},
+	{Names: names{"--no-netrc"}},
+	{Names: names{"-c", "--continue"}},
+	{Names: names{"--start-pos"}, Value: Required},
+	{Names: names{"--progress"}, Value: Required},
+	{Names: names{"--show-progress"}},
+	{Names: names{"-N", "--timestamping"}},
+	{Names: names{"--no-if-modified-since"}},
+	{Names: names{"--no-use-server-timestamps"}},
+	{Names: names{"-S", "--server-response"}},
+	{Names: names{"-T", "--timeout"}, Value: Required},
+	{Names: names{"--dns-timeout"}, Value: Required},
+	{Names: names{"--connect-timeout"}, Value: Required},
+	{Names: names{"--read-timeout"}, Value: Required},
+	{Names: names{"--limit-rate"}, Value: Required},
+	{Names: names{"-w", "--wait"}, Value: Required},
+	{Names: names{"--waitretry"}, Value: Required},
+	{Names: names{"--random-wait"}},
+	{Names: names{"--no-proxy"}},
+	{Names: names{"-Q", "--quota"}, Value: Required},
+	{Names: names{"--no-dns-cache"}},
+	{Names: names{"--restrict-file-names"}, Value: Required},
+	{Names: names{"-4", "--inet4-only"}},
+	{Names: names{"-6", "--inet6-only"}},
+	{Names: names{"--prefer-family"}, Value: Required},
+	{Names: names{"--retry-connrefused"}},
+	{Names: names{"--user"}, Value: Required},
+	{Names: names{"--password"}, Value: Required},
+	{Names: names{"--ask-password"}},
+	{Names: names{"--use-askpass"}, Value: Required, Effect: EffRun},
+	{Names: names{"--no-iri"}},
+	{Names: names{"--local-encoding"}, Value: Required},
+	{Names: names{"--remote-encoding"}, Value: Required},
+	{Names: names{"--unlink"}},
+	{Names: names{"-x", "--force-directories"}},
+	{Names: names{"--protocol-directories"}},
+	{Names: names{"--cut-dirs"}, Value: Required},
+	{Names: names{"-P", "--directory-prefix"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--default-page"}, Value: Required},
+	{Names: names{"-E", "--adjust-extension"}},
+	{Names: names{"--http-user"}, Value: Required},
+	{Names: names{"--http-password"}, Value: Required},
+	{Names: names{"--no-http-keep-alive"}},
+	{Names: names{"--no-cache"}},
+	{Names: names{"--no-cookies"}},
+	{Names: names{"--load-cookies"}, Value: Required, Effect: EffInput},
+	{Names: names{"--save-cookies"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--keep-session-cookies"}},
+	{Names: names{"--ignore-length"}},
+	{Names: names{"--header"}, Value: Required},
+	{Names: names{"--compression"}, Value: Required},
+	{Names: names{"--max-redirect"}, Value: Required},
+	{Names: names{"--proxy-user"}, Value: Required},
+	{Names: names{"--proxy-password"}, Value: Required},
+	{Names: names{"--referer"}, Value: Required},
+	{Names: names{"--save-headers"}},
+	{Names: names{"-U", "--user-agent"}, Value: Required},
+	{Names: names{"--post-data"}, Value: Required},
+	{Names: names{"--post-file"}, Value: Required, Effect: EffSend},
+	{Names: names{"--method"}, Value: Required},
+	{Names: names{"--body-data"}, Value: Required},
+	{Names: names{"--body-file"}, Value: Required, Effect: EffSend},
+	{Names: names{"--content-disposition"}},
+	{Names: names{"--content-on-error"}},
+	{Names: names{"--trust-server-names"}},
+	{Names: names{"--auth-no-challenge"}},
+	{Names: names{"--retry-on-host-error"}},
+	{Names: names{"--retry-on-http-error"}, Value: Required},
+	{Names: names{"--secure-protocol"}, Value: Required},
+	{Names: names{"--https-only"}},
+	{Names: names{"--ciphers"}},
+	{Names: names{"--no-check-certificate"}},
+	{Names: names{"--certificate"}, Value: Required, Effect: EffInput},
+	{Names: names{"--certificate-type"}, Value: Required},
+	{Names: names{"--private-key"}, Value: Required, Effect: EffInput},
+	{Names: names{"--private-key-type"}, Value: Required},
+	{Names: names{"--ca-certificate"}, Value: Required, Effect: EffInput},
+	{Names: names{"--ca-directory"}, Value: Required, Effect: EffInput},
+	{Names: names{"--crl-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--pinnedpubkey"}, Value: Required},
+	{Names: names{"--random-file"}, Value: Required},
+	{Names: names{"--egd-file"}, Value: Required},
+	{Names: names{"--no-hsts"}},
+	{Names: names{"--hsts-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--warc-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--warc-header"}, Value: Required},
+	{Names: names{"--warc-max-size"}, Value: Required},
+	{Names: names{"--warc-cdx"}},
+	{Names: names{"--warc-dedup"}, Value: Required, Effect: EffInput},
+	{Names: names{"--no-warc-compression"}},
+	{Names: names{"--no-warc-digests"}},
+	{Names: names{"--no-warc-keep-log"}},
+	{Names: names{"--warc-tempdir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--ftp-user"}, Value: Required},
+	{Names: names{"--ftp-password"}, Value: Required},
+	{Names: names{"--no-remove-listing"}},
+	{Names: names{"--no-glob"}},
+	{Names: names{"--no-passive-ftp"}},
+	{Names: names{"--preserve-permissions"}},
+	{Names: names{"--retr-symlinks"}},
+	{Names: names{"--ftps-implicit"}},
+	{Names: names{"--no-ftps-resume-ssl"}},
+	{Names: names{"--ftps-clear-data-connection"}},
+	{Names: names{"--ftps-fallback-to-ftp"}},
+	{Names: names{"-r", "--recursive"}},
+	{Names: names{"-l", "--level"}, Value: Required},
+	{Names: names{"--delete-after"}},
+	{Names: names{"-k", "--convert-links"}},
+	{Names: names{"--convert-file-only"}},
+	{Names: names{"-K", "--backup-converted"}},
+	{Names: names{"-m", "--mirror"}},
+	{Names: names{"-p", "--page-requisites"}},
+	{Names: names{"--strict-comments"}},
+	{Names: names{"--accept-regex"}, Value: Required},
+	{Names: names{"--reject-regex"}, Value: Required},
+	{Names: names{"--regex-type"}, Value: Required},
+	{Names: names{"-D", "--domains"}, Value: Required},
+	{Names: names{"--exclude-domains"}, Value: Required},
+	{Names: names{"--follow-ftp"}},
+	{Names: names{"--follow-tags"}, Value: Required},
+	{Names: names{"--ignore-tags"}, Value: Required},
+	{Names: names{"--ignore-case"}},
+	{Names: names{"-H", "--span-hosts"}},
+	{Names: names{"-L", "--relative"}},
+	{Names: names{"-I", "--include-directories"}, Value: Required},
+	{Names: names{"-X", "--exclude-directories"}, Value: Required},
+}
+
+var options376 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s"}},
 	{Names: names{"-b"}},
@@ -5146,7 +12900,7 @@ var options196 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options197 = []Option{
+var options377 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--boot"}},
 	{Names: names{"-d", "--dead"}},
@@ -5168,7 +12922,37 @@ var options197 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options198 = []Option{
+var options378 = []Option{
+	{Names: names{"-h", "--host"}, Value: Required},
+	{Names: names{"-H"}},
+	{Names: names{"-p", "--port"}, Value: Required},
+	{Names: names{"-I"}},
+	{Names: names{"--no-recursion"}},
+	{Names: names{"--verbose"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+	{Names: names{"-a"}},
+	{Names: names{"-b"}},
+	{Names: names{"-B"}},
+	{Names: names{"-c"}},
+	{Names: names{"-d"}},
+	{Names: names{"-g"}, Value: Required},
+	{Names: names{"-G"}},
+	{Names: names{"-i"}, Value: Required},
+	{Names: names{"-K"}},
+	{Names: names{"-l"}},
+	{Names: names{"-L"}},
+	{Names: names{"-m"}},
+	{Names: names{"-M"}},
+	{Names: names{"-q"}, Value: Required},
+	{Names: names{"-r"}},
+	{Names: names{"-R"}},
+	{Names: names{"-s"}, Value: Required},
+	{Names: names{"-T"}, Value: Required},
+	{Names: names{"-x"}},
+}
+
+var options379 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -5195,7 +12979,7 @@ var options198 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options199 = []Option{
+var options380 = []Option{
 	{Names: names{"--noout"}},
 	{Names: names{"--format"}},
 	{Names: names{"--xpath"}, Value: Required},
@@ -5250,7 +13034,7 @@ var options199 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options200 = []Option{
+var options381 = []Option{
 	{Names: names{"-a", "--auto-servernum", "--auto-display"}},
 	{Names: names{"-e", "--error-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-f", "--auth-file"}, Value: Required, Effect: EffWrite},
@@ -5262,7 +13046,7 @@ var options200 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options201 = []Option{
+var options382 = []Option{
 	{Names: names{"-a", "-autoskip"}},
 	{Names: names{"-b", "-bits"}},
 	{Names: names{"-c", "-cols"}, Value: Required},
@@ -5285,7 +13069,7 @@ var options201 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options202 = []Option{
+var options383 = []Option{
 	{Names: names{"-C", "--colors"}},
 	{Names: names{"--csv-auto-parse"}},
 	{Names: names{"-e", "--exit-status"}},
@@ -5329,7 +13113,7 @@ var options202 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options203 = []Option{
+var options384 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-u"}},
 	{Names: names{"-a"}, Effect: EffUnproven},

@@ -290,6 +290,8 @@ func (e *effector) operandEffects() {
 		e.reads(p, rest, what)
 	case Writes:
 		e.writes(rest, NeedOutside, true, what)
+	case Places:
+		e.writes(rest, NeedOutside, false, what)
 	case Outputs:
 		e.outputs(rest, what)
 	case ModeWrites:
@@ -318,6 +320,10 @@ func (e *effector) operandEffects() {
 		}
 	case ShellArgs:
 		e.shellArgs(rest)
+	case Code:
+		if len(rest) > 0 {
+			e.odd("an argument of "+e.prog.Name+" is code in another language", "put the code into a file and run the file")
+		}
 	case Script:
 		e.script(rest, what)
 	}

@@ -70,6 +70,7 @@ const (
 	PatternTree                  // as PatternReads, recursively; none: the directory (rg)
 	Writes                       // each is written, and that is the program's purpose (touch, rm, mkdir)
 	Outputs                      // each is written, not the program's purpose (tee)
+	Places                       // each is created or changed; one outside the workspace needs cover (git clone, git init)
 	Copy                         // the last is written, the others are read (cp, ln, install)
 	Move                         // all are written (mv)
 	InOut                        // the first is read, the second written (uniq, xxd)
@@ -81,6 +82,7 @@ const (
 	RunsTexts                    // each is shell text (hyperfine)
 	ShellArgs                    // the rest are the arguments of a shell (su after the user, capsh after --)
 	Script                       // the first is a program file in the language of the program, the rest its arguments
+	Code                         // the first is code in another language (deno eval)
 	Assigns                      // NAME=value words (export, declare): see Special
 	Transfer                     // as Copy, but not the program's purpose; host:path is not of this machine (scp, rsync)
 	Unread                       // the catalogue does not know: an unknown argument proves nothing

@@ -37,7 +37,7 @@ func init() {
 		"set": here((*effector).set), "shopt": here((*effector).shopt), "complete": here((*effector).complete),
 		"compgen": here((*effector).complete), "fc": here((*effector).fc), "history": here((*effector).history),
 		"git": here((*effector).git), "tar": here((*effector).tar), "jq": here((*effector).jq),
-		"busybox": here((*effector).busybox), "ssh": here((*effector).ssh), "curl": here((*effector).curl),
+		"busybox": here((*effector).busybox), "ssh": here((*effector).ssh), "curl": here((*effector).curl), "ssh-option": here((*effector).sshOptions),
 		"make": here((*effector).make), "jobs": here((*effector).jobs),
 	}
 }
@@ -443,13 +443,18 @@ func (e *effector) busybox() {
 // ssh runs the words behind the host on that host.
 func (e *effector) ssh() {
 	e.done = true
+	e.sshOptions()
+	if rest := e.operandWords(1); len(rest) > 0 {
+		e.runsText(rest, "command for the host")
+	}
+}
+
+// sshOptions looks at the settings on the command line of ssh, scp and sftp.
+func (e *effector) sshOptions() {
 	for _, a := range e.scan.Args {
 		if a.Kind == ArgOption && a.Option.Names[0] == "-o" {
 			e.sshOption(a.Value)
 		}
-	}
-	if rest := e.operandWords(1); len(rest) > 0 {
-		e.runsText(rest, "command for the host")
 	}
 }
 

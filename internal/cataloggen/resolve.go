@@ -16,8 +16,8 @@ var (
 		"pattern-reads": "PatternReads", "pattern-tree": "PatternTree", "writes": "Writes", "outputs": "Outputs", "copy": "Copy",
 		"move": "Move", "in-out": "InOut", "mode-writes": "ModeWrites", "mode-outputs": "ModeOutputs",
 		"urls": "URLs", "runs-args": "RunsArgs", "runs-text": "RunsText",
-		"runs-texts": "RunsTexts", "shell-args": "ShellArgs", "script": "Script",
-		"assigns": "Assigns", "unread": "Unread", "transfer": "Transfer",
+		"runs-texts": "RunsTexts", "shell-args": "ShellArgs", "script": "Script", "code": "Code",
+		"assigns": "Assigns", "unread": "Unread", "transfer": "Transfer", "places": "Places",
 	}
 	modes   = map[string]string{"": "NoValue", "=": "Required", "?": "Optional", "==": "Pair"}
 	effects = map[string]string{
