@@ -29,19 +29,25 @@ func Catastrophic(f *shell.Facts, place Place) (reason string, found bool) {
 		return forkBomb, true
 	}
 	for i := range f.Actions {
-		a := &f.Actions[i]
-		switch {
-		case a.Kind == shell.Opaque && a.Reason == forkBomb:
-			return forkBomb, true
-		case a.Kind == shell.Write && device(&a.Path) && !onlyMetadata(f, a):
-			return "destructive operation on the block device " + shown(&a.Path), true
-		case a.Kind == shell.Command:
-			if reason := catastrophe(f, i, place); reason != "" {
-				return reason, true
-			}
+		if reason := catastropheOf(f, i, place); reason != "" {
+			return reason, true
 		}
 	}
 	return "", false
+}
+
+// catastropheOf returns why the action at index i is catastrophic, or "".
+func catastropheOf(f *shell.Facts, i int, place Place) string {
+	a := &f.Actions[i]
+	switch {
+	case a.Kind == shell.Opaque && a.Reason == forkBomb:
+		return forkBomb
+	case a.Kind == shell.Write && device(&a.Path) && !onlyMetadata(f, a):
+		return "destructive operation on the block device " + shown(&a.Path)
+	case a.Kind == shell.Command:
+		return catastrophe(f, i, place)
+	}
+	return ""
 }
 
 // spellsForkBomb reports whether a line that could not be read holds a

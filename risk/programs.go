@@ -192,8 +192,8 @@ var defaults = []program{
 	{"factor", reads},
 	{"false", reads},
 	{"fc", changes},
-	{"fd", reads},
-	{"fdfind", reads},
+	{"fd", finders},
+	{"fdfind", finders},
 	{"fdisk", listsOrFormats},
 	{"ffmpeg", changes},
 	{"ffprobe", reads},
@@ -202,6 +202,7 @@ var defaults = []program{
 	{"file", reads},
 	{"find", []row{
 		{with: "-delete", class: High, reason: destructive},
+		{with: "-exec|-execdir|-ok|-okdir", class: Safe, reason: wrapper},
 		{class: Safe, reason: readOnly},
 	}},
 	{"findmnt", reads},

@@ -108,18 +108,12 @@ func (f *Finding) factor(name string) {
 // Facts returns the finding of a whole command line: the highest class of its
 // actions, with that action's reason and the factors of all.
 func Facts(f *shell.Facts, p Profile) Finding {
-	all := Finding{Class: Safe, Reason: readOnly}
-	if len(f.Actions) == 0 {
-		all.Reason = "does nothing"
+	all := Finding{Class: Safe, Reason: "does nothing"}
+	for _, one := range Each(f, p) {
+		all.join(one)
 	}
-	for i := range f.Actions {
-		all.join(Action(&f.Actions[i], p))
-	}
-	if runsFetched(f) {
-		all.join(Finding{Class: fetchedClass(p), Reason: "runs what it fetches from a host", Factors: []string{FactorInterpreter}})
-	}
-	if reason, found := Catastrophic(f, Place{}); found {
-		all.join(Finding{Class: Forbidden, Reason: reason, Factors: []string{FactorCatastrophic}})
+	if f.Failed != "" && spellsForkBomb(f.Source) {
+		all.join(Finding{Class: Forbidden, Reason: forkBomb, Factors: []string{FactorCatastrophic}})
 	}
 	return all
 }
@@ -134,23 +128,42 @@ func (f *Finding) join(g Finding) {
 	}
 }
 
+// Each returns the finding of every action of a command line, in their order.
+// It is at least that of Action, and higher where the rest of the line matters:
+// a program that only reads, but here runs another one; what is fetched and
+// run; a catastrophic command.
+func Each(f *shell.Facts, p Profile) []Finding {
+	out := make([]Finding, len(f.Actions))
+	fetches := false
+	for i := range f.Actions {
+		a := &f.Actions[i]
+		out[i] = Action(a, p)
+		fetches = fetches || a.Kind == shell.Fetch || slices.Contains(fetchers, programName(a))
+		if up := a.Parent; a.Kind == shell.Command && up >= 0 && up < i && out[up].Class == Safe && out[up].Reason == readOnly {
+			out[up].raise(Moderate, wrapper, "")
+		}
+		if reason := catastropheOf(f, i, Place{}); reason != "" {
+			out[i].raise(Forbidden, reason, FactorCatastrophic)
+		}
+	}
+	for i := range f.Actions {
+		if fetches && readsProgram(&f.Actions[i]) {
+			out[i].raise(fetchedClass(p), "runs what it fetches from a host", FactorInterpreter)
+		}
+	}
+	return out
+}
+
+// fetchers are the programs whose output comes from a host, whether or not
+// the address is known.
+var fetchers = []string{"aria2c", "curl", "fetch", "http", "https", "wget"}
+
 // fetchedClass: seed 4 forbids what seed 1 says nothing of.
 func fetchedClass(p Profile) Class {
 	if p == Terminal {
 		return Forbidden
 	}
 	return High
-}
-
-// runsFetched reports whether a line fetches something and has a program that
-// runs what it reads from standard input.
-func runsFetched(f *shell.Facts) bool {
-	fetch, interpreter := false, false
-	for i := range f.Actions {
-		fetch = fetch || f.Actions[i].Kind == shell.Fetch
-		interpreter = interpreter || readsProgram(&f.Actions[i])
-	}
-	return fetch && interpreter
 }
 
 // readsProgram reports whether an action is a program that is read from

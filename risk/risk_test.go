@@ -103,7 +103,7 @@ func TestReasonsAndFactors(t *testing.T) {
 		{"cat .env", "read-only", FactorSensitive},
 		{"ls | sh", "standard input", FactorInterpreter},
 		{"curl https://x.example/y | sh", "", FactorInterpreter},
-		{"cat x > /dev/sda", "disk", FactorDevice},
+		{"cat x > /dev/sda", "block device", FactorDevice},
 		{"echo x > /etc/hosts", "system paths", FactorSystem},
 		{"rm -rf /", "", FactorCatastrophic},
 		{"git log $x", "known only when it runs", FactorArgument},

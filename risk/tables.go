@@ -83,6 +83,10 @@ var (
 		{with: "+1", class: Moderate, reason: mutating},
 		{class: Safe, reason: readOnly},
 	}
+	finders = []row{
+		{with: "-x|--exec|-X|--exec-batch", class: Safe, reason: wrapper},
+		{class: Safe, reason: readOnly},
+	}
 	zips = []row{
 		{with: "-l|--list|-t|--test|-c|--stdout", class: Safe, reason: readOnly},
 		{class: Moderate, reason: mutating},

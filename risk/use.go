@@ -23,17 +23,14 @@ var bare shell.Program
 
 // read sorts the words of a command.
 func read(a *shell.Action, name string) *use {
-	u := &use{words: a.Words, entry: a.Program}
+	entry := a.Program
+	if entry == nil {
+		entry = &bare
+	}
+	u := &use{words: a.Words, scan: entry.Scan(a.Words)}
+	u.entry = u.scan.Prog
 	if name == "kill" {
 		u.scan.Args = killArgs(a.Words)
-	} else if a.Program == nil {
-		u.scan = bare.Scan(a.Words)
-		u.entry = &bare
-	} else {
-		u.scan = a.Program.Scan(a.Words)
-		if u.scan.Prog != nil {
-			u.entry = u.scan.Prog
-		}
 	}
 	for _, arg := range u.scan.Args {
 		u.operand(arg)
@@ -41,21 +38,25 @@ func read(a *shell.Action, name string) *use {
 	return u
 }
 
+// operand notes what an argument is if it is no option. Names of subcommands
+// are taken as they stand: what is an alias to the catalogue (git stash pop and
+// drop read their options alike) may differ in class.
 func (u *use) operand(arg shell.Arg) {
 	w := &u.words[arg.Word]
 	switch {
-	case arg.Kind == shell.ArgSubcommand && len(u.operands) < len(u.scan.Path):
-		u.operands = append(u.operands, u.scan.Path[len(u.operands)])
 	case arg.Kind == shell.ArgUnsure:
-		u.unsure = u.unsure || u.entry == nil || !u.entry.Safe
+		u.unsure = u.unsure || !u.entry.Safe
 		u.operands = append(u.operands, "")
 	case arg.Kind == shell.ArgOperand || arg.Kind == shell.ArgSubcommand || u.isWord(arg):
-		if w.Known() {
-			u.operands = append(u.operands, w.Text)
-		} else {
-			u.operands = append(u.operands, "")
-		}
+		u.operands = append(u.operands, knownText(w))
 	}
+}
+
+func knownText(w *shell.Word) string {
+	if !w.Known() {
+		return ""
+	}
+	return w.Text
 }
 
 // isWord reports whether an argument that is not listed is no option.
@@ -228,7 +229,7 @@ func spelled(text, name string, exact bool) bool {
 // row itself knows, "" if there is none. Of a harmless program every option
 // will do.
 func (u *use) unlisted(r *row) string {
-	if u.entry != nil && u.entry.Safe {
+	if u.entry.Safe {
 		return ""
 	}
 	for i := range u.scan.Args {
