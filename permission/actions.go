@@ -189,7 +189,7 @@ func (e *evaluation) target(t tool) (shell.Word, error) {
 	if e.dir == "" {
 		word.Holes = []shell.Hole{{}}
 	}
-	if v, ok := e.input[t.field]; !t.dir || ok && v != nil {
+	if v := e.input[t.field]; !t.dir || v != nil && v != "" {
 		text, err := e.text(t.field)
 		if err != nil {
 			return word, err

@@ -85,13 +85,27 @@ func (e *evaluation) coverParent(set *patterns.Set, i int, specific bool) *patte
 }
 
 // further returns how far the words of a rule for the parent of i must reach
-// to reach as far as reach into the words of i.
+// to reach as far as reach into the words of i. A rule that reaches into a
+// command whose words do not all stand there (the names that xargs adds) has
+// said so itself; one with words that nobody knows yet has not.
 func (e *evaluation) further(reach, i int) int {
-	does := e.acts[i].does
-	if reach == exactOnly || does.From < 1 || does.Unproven != "" {
+	a := &e.acts[i]
+	if reach == exactOnly || a.parent < 0 || a.does.From < 1 {
 		return exactOnly
 	}
-	return reach + does.From
+	if a.does.Unproven != "" && !known(e.acts[a.parent].does.Words) {
+		return exactOnly
+	}
+	return reach + a.does.From
+}
+
+func known(words []shell.Word) bool {
+	for i := range words {
+		if !words[i].Known() {
+			return false
+		}
+	}
+	return true
 }
 
 // possible looks for an action in a set of ask or deny rules, and for what

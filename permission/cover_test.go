@@ -58,20 +58,20 @@ func TestRuleThatReaches(t *testing.T) {
 
 // "An exact rule covers all that its words do", but for redirections.
 func TestExactRuleCoversWhatItDoes(t *testing.T) {
-	s := spec{allow: "Bash(python3 -c 'print(1)'); Bash(sort -o /tmp/out in); Bash(bash -c 'npm i; make')"}
+	s := spec{allow: "Bash(python3 -c 'print(1)'); Bash(sort -o /tmp/out in); Bash(bash -c 'npm i && make')"}
 	check(t, s,
 		row{"Bash: python3 -c 'print(1)'", "allow default Bash(python3 -c 'print(1)')"},
 		row{`Bash: python3  -c "print(1)"`, "allow default Bash(python3 -c 'print(1)')"},
 		row{"Bash: python3 -c 'print(2)'", "ask allow-list"},
 		row{"Bash: sort -o /tmp/out in", "allow default Bash(sort -o /tmp/out in)"},
 		row{"Bash: sort -o /tmp/other in", "ask allow-list"},
-		row{"Bash: bash -c 'npm i; make'", "allow default Bash(bash -c 'npm i; make')"},
+		row{"Bash: bash -c 'npm i && make'", "allow default Bash(bash -c 'npm i && make')"},
 		row{"Bash: sort -o /tmp/out in > /tmp/x", "ask allow-list"},
 		row{"Bash: python3 -c 'print(1)' x", "ask allow-list"},
 	)
 	// Deny and ask rules still see what is inside.
 	s.deny = "Bash(make:*)"
-	check(t, s, row{"Bash: bash -c 'npm i; make'", "deny deny-list Bash(make:*)"})
+	check(t, s, row{"Bash: bash -c 'npm i && make'", "deny deny-list Bash(make:*)"})
 }
 
 func TestWholeLineRule(t *testing.T) {

@@ -111,7 +111,7 @@ func (e *evaluation) decide() Decision {
 	worst, where := answer{}, 0
 	for i := range e.acts {
 		a := e.first(i)
-		if a.behavior > worst.behavior {
+		if a.behavior > worst.behavior || a.behavior == Allow && e.speaksFor(i, where) && worst.behavior == Allow {
 			worst, where = a, i
 		}
 	}
@@ -127,6 +127,12 @@ func (e *evaluation) decide() Decision {
 		return e.decision(worst, where)
 	}
 	return e.idle()
+}
+
+// speaksFor reports whether the allow of act i names a decision better than
+// that of act j: a command does, better than what is done beside it.
+func (e *evaluation) speaksFor(i, j int) bool {
+	return e.acts[i].sub.Kind == patterns.RunCommand && e.acts[j].sub.Kind != patterns.RunCommand
 }
 
 // asksPerson reports whether the tool use is itself a question for the person.
@@ -433,7 +439,7 @@ func (e *evaluation) fallback(i int, l listing) answer {
 	case e.strict(i):
 		return answer{behavior: Deny, layer: LayerDefault, reason: "tier 3: it is never run without a rule that names it"}
 	case a.harmless(e.policy.RiskOff):
-		return answer{behavior: Allow, layer: LayerDefault, reason: "tier 1: " + a.describe()}
+		return answer{behavior: Allow, layer: LayerDefault, reason: a.harmlessBy()}
 	}
 	return answer{behavior: Ask, layer: LayerDefault, reason: a.unapproved(e.policy.RiskOff)}
 }
@@ -445,6 +451,13 @@ func (a *act) harmless(riskOff bool) bool {
 		return a.sub.Kind == patterns.ReadPath && a.inside
 	}
 	return !riskOff && a.sub.Kind == patterns.RunCommand && a.class.Tier() == 1 && a.does.Unproven == ""
+}
+
+func (a *act) harmlessBy() string {
+	if !a.command() {
+		return "it reads inside the workspace"
+	}
+	return "tier 1: safe"
 }
 
 func (a *act) unapproved(riskOff bool) string {

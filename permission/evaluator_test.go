@@ -494,7 +494,7 @@ func TestSeedUseCase2(t *testing.T) {
 		row{"Edit: src/a.go", "allow mode"},
 		row{"Write: src/new.go", "allow mode"},
 		row{"Read: src/a.go", "allow default Read"},
-		row{"Grep: src", "allow default Grep"},
+		row{"Grep: src", "allow default Read"},
 		row{"Bash: npm test", "allow default Bash"},
 		row{"Bash: npm install left-pad", "ask ask-list Bash(npm install:*)"},
 		row{"Bash: git push", "ask ask-list Bash(git push:*)"},

@@ -2,6 +2,7 @@ package permission
 
 import (
 	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
 // mode returns what the permission mode answers for an action: an allow or
@@ -66,12 +67,14 @@ func (e *evaluation) purposes() []edit {
 	edits := make([]edit, len(e.acts))
 	for i := range e.acts {
 		a := &e.acts[i]
-		if a.parent < 0 || a.sub.Kind != patterns.WritePath || !a.does.Purpose {
-			continue
-		}
-		if e.isEdit(i) {
+		switch {
+		case a.parent < 0:
+		case a.sub.Kind == patterns.ReadPath && a.does.Need == shell.NeedOutside && !a.inside:
+			edits[a.parent].outside = true // a source of cp
+		case a.sub.Kind != patterns.WritePath || !a.does.Purpose:
+		case e.isEdit(i):
 			edits[a.parent].inside = true
-		} else {
+		default:
 			edits[a.parent].outside = true
 		}
 	}

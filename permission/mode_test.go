@@ -86,7 +86,8 @@ func TestProtectedPaths(t *testing.T) {
 		{"Bash: touch .git/hooks/pre-commit", "ask allow-list"},
 		{"Bash: touch a .mcp.json", "ask allow-list"},
 		{"Bash: mv x .husky/pre-commit", "ask allow-list"},
-		{"Bash: chmod -R 777 .", "ask allow-list"},
+		{"Bash: chmod -R 777 .vscode", "ask allow-list"},
+		{"Bash: chmod -R 777 /home/dev/proj", "ask guard held"},
 	}
 	s.env = fakeFS{links: map[string]string{workspace + "/link": workspace + "/.git"}}
 	check(t, s, protected...)

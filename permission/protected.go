@@ -53,22 +53,27 @@ const policyFile = "agent-wrapper.toml"
 
 // protects reports whether a write goes to a protected path.
 func (e *evaluation) protects(a *act) bool {
-	place := e.policy.Place
+	place, tree := e.policy.Place, a.wholeTree()
 	for _, form := range a.sub.Path.Forms() {
 		if named(form, protectedPaths, true) {
 			return true
 		}
 		for _, name := range systemPaths {
-			if reaches(form, name, a.does.Recursive) {
+			if reaches(form, name, tree) {
 				return true
 			}
 		}
-		if a.does.Recursive && (holds(form, place.Workspace) || holds(form, place.Home)) {
+		if tree && (holds(form, place.Workspace) || holds(form, place.Home)) {
 			return true
 		}
 	}
 	return false
 }
+
+// wholeTree reports whether a write changes everything below its path, as rm -r
+// does. What goes through a directory to change some of its files (a formatter)
+// is not meant.
+func (a *act) wholeTree() bool { return a.does.Recursive && a.does.Purpose }
 
 // guarded returns what a write would change that decides what the agent may
 // do, "" if nothing.
@@ -76,16 +81,17 @@ func (e *evaluation) guarded(a *act) string {
 	if a.sub.Kind != patterns.WritePath {
 		return ""
 	}
+	tree := a.wholeTree()
 	for _, form := range a.sub.Path.Forms() {
 		for _, name := range e.policy.Guarded {
-			if reaches(form, name, a.does.Recursive) {
+			if reaches(form, name, tree) {
 				return name
 			}
 		}
-		if w := e.policy.Place.Workspace; w != "" && reaches(form, w+"/"+policyFile, a.does.Recursive) {
+		if w := e.policy.Place.Workspace; w != "" && reaches(form, w+"/"+policyFile, tree) {
 			return policyFile
 		}
-		if named(form, settingsPaths, a.does.Recursive) {
+		if named(form, settingsPaths, tree) {
 			return "the agent's settings"
 		}
 	}
@@ -116,7 +122,8 @@ func holds(form shell.Word, dir string) bool {
 }
 
 // named reports whether a run of path segments of form is one of names; with
-// parents also when form ends in the directories that lead to one.
+// parents also when form ends in the directories that lead to one. Where
+// unknown directories stand, the rest of a name is enough.
 func named(form shell.Word, names []string, parents bool) bool {
 	segments := split(form)
 	for _, name := range names {
@@ -126,6 +133,19 @@ func named(form shell.Word, names []string, parents bool) bool {
 			if n == len(want) || parents && n > 0 && at+n == len(segments) {
 				return true
 			}
+			if segments[at].Text == "" && fitsEnd(segments[at+1:], want) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// fitsEnd reports whether the segments begin with the end of a name.
+func fitsEnd(segments []shell.Word, want []string) bool {
+	for i := 1; i < len(want); i++ {
+		if fitting(segments, want[i:]) == len(want)-i {
+			return true
 		}
 	}
 	return false
@@ -158,7 +178,7 @@ func split(form shell.Word) []shell.Word {
 			seg.Holes = append(seg.Holes, shell.Hole{At: holes[0].At - start, Kind: holes[0].Kind})
 			holes = holes[1:]
 		}
-		if seg.Text != "" {
+		if seg.Text != "" || len(seg.Holes) > 0 {
 			segments = append(segments, seg)
 		}
 		start = end + 1
@@ -169,8 +189,11 @@ func split(form shell.Word) []shell.Word {
 // fits reports whether a word can be name, letter case aside, once its holes
 // are filled. A glob at its beginning does not stand for a dot.
 func fits(w shell.Word, name string) bool {
-	if len(w.Holes) == 0 {
+	switch {
+	case len(w.Holes) == 0:
 		return same(w.Text, name)
+	case w.Text == "":
+		return false // nothing speaks for it
 	}
 	first, last := w.Holes[0], w.Holes[len(w.Holes)-1]
 	if first.At == 0 && first.Kind == shell.Glob && strings.HasPrefix(name, ".") {

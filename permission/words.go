@@ -70,10 +70,8 @@ func cut(s string) string {
 func (a *act) doubt() string {
 	switch a.sub.Kind {
 	case patterns.RunCommand:
-		for i := range a.does.Words {
-			if !a.does.Words[i].Known() {
-				return "a word of the command is known only when it runs"
-			}
+		if !known(a.does.Words) {
+			return "a word of the command is known only when it runs"
 		}
 		return "the command may do what the rule is about"
 	case patterns.ReadPath, patterns.WritePath:
