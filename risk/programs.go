@@ -282,6 +282,7 @@ var defaults = []program{
 		{subs: "hash-object", class: Safe, reason: readOnly},
 		{subs: "apply", with: "--check|--stat|--numstat|--summary", class: Safe, reason: readOnly},
 		{subs: "reset", with: "--hard|--merge|--keep", class: High, reason: discards},
+		{subs: "clean", with: "-f|--force", class: High, reason: discards},
 		{subs: "clean", with: "-n|--dry-run", class: Safe, reason: readOnly},
 		{subs: "clean", class: High, reason: discards},
 		{subs: "checkout switch", with: "-f|--force|--discard-changes", class: High, reason: discards},
