@@ -131,7 +131,7 @@ func TestControl(t *testing.T) {
 		{"no settings", trial{args: noSettings}, "cat: ran without a decision"},
 		{"no settings, no hook in simple mode", trial{args: noSettings, profile: profiles[2], env: profiles[2].Env, hook: true}, "cat: ran without a decision"},
 		{"no isolation", trial{profile: profiles[1], hook: true}, "marks/evil-user-pre: changed"},
-		{"no isolation, a hook answers before us", trial{profile: profiles[1], slow: 300 * time.Millisecond}, "ran although it was denied"},
+		{"no isolation, a hook answers before us", trial{profile: profiles[1], slow: 60 * time.Millisecond}, "ran although it was denied"},
 		{"skills on", trial{profile: profiles[1], policy: allowAll}, "marks/evil-skill: changed"},
 		{"typed @file", trial{profile: profiles[4], args: isolated, hook: true, typed: true}, "the file that the prompt names"},
 		{"typed /command", trial{profile: profiles[3], typed: true}, "marks/evil-"},

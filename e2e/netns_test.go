@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"syscall"
 	"testing"
@@ -14,8 +15,9 @@ import (
 )
 
 // The test binary starts itself anew in a network namespace with only
-// loopback: stage "" clones, stage "net" brings loopback up, gives up its
-// capabilities and executes stage "run", which runs the tests.
+// loopback: stage "" clones, stage "net" brings loopback up, makes an /etc of
+// our own, gives up its capabilities and executes stage "run", which runs the
+// tests.
 const stageVar = "AW_E2E_STAGE"
 
 // noNamespace says why there is no namespace, "" if we are in one.
@@ -33,14 +35,22 @@ func enterNamespace() {
 			fmt.Fprintln(os.Stderr, "e2e: bring up loopback:", err)
 			os.Exit(125)
 		}
+		if err := ownEtc(os.Getenv(etcVar)); err != nil {
+			os.Setenv(etcVar, "")
+		}
 		os.Setenv(stageVar, "run")
 		fatal(execSelf())
 	}
 	os.Setenv(stageVar, "net")
+	if dir, err := os.MkdirTemp("", "e2e-etc"); err == nil {
+		os.Setenv(etcVar, dir)
+		defer os.RemoveAll(dir) // where os.Exit does not come first
+	}
 	var first error
 	for _, attr := range []*syscall.SysProcAttr{asUser(), asRoot()} {
 		code, err := runSelf(attr)
 		if err == nil && code != 125 {
+			os.RemoveAll(os.Getenv(etcVar))
 			os.Exit(code)
 		}
 		if first == nil {
@@ -54,20 +64,23 @@ func enterNamespace() {
 // asUser is a user namespace of our own, in which we are no root.
 func asUser() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{
-		Cloneflags:                 syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET,
+		Cloneflags:                 syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET | syscall.CLONE_NEWNS,
 		UidMappings:                []syscall.SysProcIDMap{{ContainerID: 1000, HostID: os.Getuid(), Size: 1}},
 		GidMappings:                []syscall.SysProcIDMap{{ContainerID: 1000, HostID: os.Getgid(), Size: 1}},
 		GidMappingsEnableSetgroups: false,
-		AmbientCaps:                []uintptr{capNetAdmin},
+		AmbientCaps:                []uintptr{capNetAdmin, capSysAdmin},
 		Pdeathsig:                  syscall.SIGKILL,
 	}
 }
 
 func asRoot() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
+	return &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
 }
 
-const capNetAdmin = 12
+const (
+	capNetAdmin = 12
+	capSysAdmin = 21
+)
 
 func runSelf(attr *syscall.SysProcAttr) (code int, err error) {
 	runtime.LockOSThread() // Pdeathsig follows the thread
@@ -111,6 +124,41 @@ func loopbackUp() error {
 		return e
 	}
 	return nil
+}
+
+// etcVar names the folder in which our own /etc is made, "" if there is none.
+const etcVar = "AW_E2E_ETC"
+
+// ownEtc puts a folder of links over /etc in our mount namespace, so that a
+// test can lay managed settings there and the machine sees nothing of it. Those
+// of the machine are left out.
+func ownEtc(dir string) error {
+	old, fresh := dir+"/old", dir+"/new"
+	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
+		return err
+	}
+	if err := errors.Join(os.Mkdir(old, 0o755), os.Mkdir(fresh, 0o755)); err != nil {
+		return err
+	}
+	if err := syscall.Mount("/etc", old, "", syscall.MS_BIND|syscall.MS_REC, ""); err != nil {
+		return err
+	}
+	if err := syscall.Mount("tmpfs", fresh, "tmpfs", 0, "mode=755"); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(old)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Name() == filepath.Base(managedDir) {
+			continue
+		}
+		if err := os.Symlink(old+"/"+e.Name(), fresh+"/"+e.Name()); err != nil {
+			return err
+		}
+	}
+	return syscall.Mount(fresh, "/etc", "", syscall.MS_BIND, "")
 }
 
 func fatal(err error) {
