@@ -60,7 +60,7 @@ func (c *commandRule) matchLine(sub *Subject) bool {
 	if len(c.lines) == 0 || sub.Line == "" || !sub.Simple && !c.hasCompound() {
 		return false
 	}
-	line := strings.TrimSpace(sub.Line)
+	line := trimBlanks(sub.Line)
 	for _, l := range c.lines {
 		if l == line {
 			return true
@@ -283,3 +283,7 @@ func lastSegment(text string) string {
 		return name
 	}
 }
+
+// trimBlanks removes what the shell skips around a line. A carriage return is
+// part of a word there, so it stays.
+func trimBlanks(line string) string { return strings.Trim(line, " \t\n") }

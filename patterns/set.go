@@ -236,7 +236,7 @@ func (s *Set) Match(sub *Subject, q Query) (*Rule, Match) {
 	f.all(s.bare[0])
 	f.all(s.bare[min(sub.Kind, FetchURL)])
 	if sub.Line != "" && len(s.lines) > 0 {
-		f.all(s.lines[strings.TrimSpace(sub.Line)])
+		f.all(s.lines[trimBlanks(sub.Line)])
 	}
 	switch sub.Kind {
 	case RunCommand:

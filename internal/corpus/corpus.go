@@ -137,6 +137,9 @@ var fixed = regexp.MustCompile(`^(gtfo|option|cd-|bash-reads|redirect|path-|syml
 func (g *generator) rename(r Row) Row {
 	swap := map[string]string{}
 	for _, n := range names {
+		if n.word == "evil" && strings.HasPrefix(r.Class, "url-") {
+			continue // these rows spell one host in many ways
+		}
 		if g.r.IntN(3) > 0 {
 			swap[n.word] = g.pick(n.with...)
 		}
