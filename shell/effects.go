@@ -375,10 +375,12 @@ func (e *effector) copies(rest []Word, what string) {
 }
 
 func (e *effector) moves(rest []Word, what string) {
+	e.recursive = true // what lies in a directory moves with it
 	for _, src := range e.sources(rest) {
 		e.write(src, NeedOutside, true, what)
 		e.read(src, NeedOutside, what)
 	}
+	e.recursive = false
 	e.destination(rest, what)
 }
 

@@ -143,7 +143,7 @@ func (w *walker) dblQuoted(p *syntax.DblQuoted, s *scope, at place) [][]piece {
 
 // process walks a process substitution. bash leaves an empty one out.
 func (w *walker) process(p *syntax.ProcSubst, s *scope) piece {
-	w.substituted = true
+	defer func() { w.substituted = true }() // behind the commands inside
 	if w.unit.dialect == Sh {
 		w.odd("process substitution is not known to sh", "use a temporary file")
 	}
@@ -155,7 +155,7 @@ func (w *walker) process(p *syntax.ProcSubst, s *scope) piece {
 }
 
 func (w *walker) substitution(p *syntax.CmdSubst, s *scope) {
-	w.substituted = true
+	defer func() { w.substituted = true }() // behind the commands inside
 	if p.TempFile || p.ReplyVar {
 		w.odd("a substitution of another shell", "use $(..)")
 	}

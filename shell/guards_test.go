@@ -161,3 +161,18 @@ func dump(f *Facts) string {
 	}
 	return sb.String()
 }
+
+// TestSubstitutionIsSeen: a command that holds a substitution says so, also
+// behind the commands inside it.
+func TestSubstitutionIsSeen(t *testing.T) {
+	for line, want := range map[string]bool{
+		`echo $(id)`: true, "echo `id` x": true, `echo "a $(id)"`: true, `cat <(ls)`: true, `export x=$(id)`: true,
+		`echo id`: false, `echo '$(id)'`: false, `x=$(id); echo a`: false,
+	} {
+		f := analyze(line)
+		last := f.Actions[len(f.Actions)-1]
+		if last.Substitution != want {
+			t.Errorf("%q: substitution %v, want %v", line, last.Substitution, want)
+		}
+	}
+}
