@@ -447,16 +447,16 @@ func (t *target) findRemoval(i int) string {
 func startingPoints(words []shell.Word) []shell.Word {
 	var out []shell.Word
 	for _, w := range words[1:] {
-		switch {
-		case w.Text == "-H" || w.Text == "-L" || w.Text == "-P" || strings.HasPrefix(w.Text, "-O"):
-		case strings.HasPrefix(w.Text, "-") || w.Text == "(" || w.Text == "!":
-			if len(out) == 0 {
-				return []shell.Word{{Text: "."}}
-			}
-			return out
-		default:
-			out = append(out, w)
+		if w.Text == "-H" || w.Text == "-L" || w.Text == "-P" || strings.HasPrefix(w.Text, "-O") {
+			continue
 		}
+		if strings.HasPrefix(w.Text, "-") || w.Text == "(" || w.Text == "!" {
+			break
+		}
+		out = append(out, w)
+	}
+	if len(out) == 0 {
+		out = []shell.Word{{Text: "."}}
 	}
 	return out
 }
@@ -498,17 +498,13 @@ func (t *target) removesFound(i int) bool {
 }
 
 // descends reports whether the action at k is done by the one at i, also by
-// way of others.
+// way of others. A parent stands before what it does.
 func descends(f *shell.Facts, k, i int) bool {
-	for p := f.Actions[k].Parent; p >= i; p = f.Actions[p].Parent {
-		if p == i {
-			return true
-		}
-		if f.Actions[p].Parent >= p {
-			return false
-		}
+	p := f.Actions[k].Parent
+	for p > i && f.Actions[p].Parent < p {
+		p = f.Actions[p].Parent
 	}
-	return false
+	return p == i
 }
 
 // start returns a starting point of find if it is vital. A dot alone is not:

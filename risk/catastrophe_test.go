@@ -44,7 +44,7 @@ func TestCatastrophic(t *testing.T) {
 		"tee /dev/sda < x", "sudo tee /dev/sda", "cp x /dev/sda", "cat x | tee /dev/sd*", "shred /dev/sda", "wipefs -a /dev/sda", "blkdiscard /dev/nvme0n1",
 		"cd /dev && cat x > sda", "mkswap /dev/sda2", "echo x > /dev/../dev/sda",
 		// the fork bomb
-		":(){ :|:& };:", ":(){:|:&};:", ": ( ) { : | : & } ; :", "b(){ b|b& };b", "bomb() { bomb | bomb & }; bomb", "x(){ x|x& }",
+		":(){ :|:& };:", ":(){:|:&};:", ": ( ) { : | : & } ; :", "b(){ b|b& };b", "bomb() { bomb | bomb & }; bomb", "x(){ x|x& }", "f() { g; }; :(){:|:&};:",
 	} {
 		if reason, found := Catastrophic(analyze(line), testPlace); !found || reason == "" {
 			t.Errorf("%q is not catastrophic (%q, %v)", line, reason, found)
@@ -66,12 +66,12 @@ func TestNotCatastrophic(t *testing.T) {
 		// not recursive, not a removal
 		"rm /", "rm -f /etc", "rm *", "rmdir /", "echo rm -rf /", "echo 'rm -rf /'", "grep 'rm -rf /' f", "git commit -m 'rm -rf /'", "# rm -rf /", "ls # rm -rf /",
 		"cat <<'EOF'\nrm -rf /\nEOF", "rm -- -rf", "man mkfs", "mkfs --help", "which mkfs.ext4", "mkfs.ext4 --version", "echo ':(){ :|:& };:'",
-		"find . -delete", "find / -name '*.tmp' -delete", "find build -delete", "find / -name x", "find . -name x -exec rm -rf {} +", "find / -newer x -delete", "find /tmp -delete",
+		"find . -delete", "find $x -delete", "find / -name '*.tmp' -delete", "find build -delete", "find / -name x", "find . -name x -exec rm -rf {} +", "find / -newer x -delete", "find /tmp -delete",
 		// block devices that are only read or named
 		"dd if=/dev/sda of=disk.img", "cat /dev/sda > x", "ls /dev/sda", "chmod 600 /dev/sda", "touch /dev/sda", "echo x > /dev/null", "echo x > /dev/tty",
 		"echo x > /dev/stderr", "wipefs /dev/sda", "cp /dev/sda x", "cat x > /tmp/dev/sda", "cat x > dev/sda", "cat x > $dev", "dd of=$x",
 		// functions that call themselves, but not so
-		"f() { f; }", "f() { g | g & }; f", "f() { echo f & }; f",
+		"f() { f; }", "f() { g | g & }; f", "f(){ g; }; h(){", "f() { echo f & }; f",
 	} {
 		if reason, found := Catastrophic(analyze(line), testPlace); found {
 			t.Errorf("%q: %s", line, reason)

@@ -39,7 +39,7 @@ func TestClasses(t *testing.T) {
 			"find . $x", "git log $x", "echo $(date)", "cat `ls`", "cat <(ls)", "kubectl get pods $(cat ns)", "$CMD x",
 			"git log --no-such-option", "env FOO=1 ls", "FOO=1 ls", "bash script.sh", "timeout 5 make", "eval \"$x\"", "tar xf x.tar",
 			"aws s3 cp a b", "gh api -X POST repos/x", "aws secretsmanager get-secret-value --secret-id x", "shutdown -c", "alias x=y",
-			"docker run ubuntu ls", "kubectl $VERB pods", "nc -l 80",
+			"docker run ubuntu ls", "docker run ubuntu --help", "npx foo --help", "kubectl delete pod x --help", "kubectl delete -- --help", "kubectl $VERB pods", "nc -l 80",
 		}},
 		{High, []string{
 			"rm x", "rm -f x", "rm -r d", "rm -i -- -rf", "unlink x", "sudo ls", "sudo -u bob ls", "doas ls", "su -c ls", "apt install x",
@@ -183,6 +183,36 @@ func TestInvalidActionIsForbidden(t *testing.T) {
 	}
 	if got := Command(&shell.Action{Kind: shell.Command}, Default); got.Class != Moderate {
 		t.Errorf("a command without words: %+v", got)
+	}
+}
+
+// Actions as no line of today gives them: Safe is still not handed out.
+func TestSafeMustBeProven(t *testing.T) {
+	words := func(texts ...string) shell.Action {
+		return shell.Action{Kind: shell.Command, Words: knownWords(texts...)}
+	}
+	hole := shell.Word{Holes: []shell.Hole{{}}}
+	wrapperWithoutEntry := words("nohup", "x")
+	unknownArgument := words("git", "log")
+	unknownArgument.Words = append(unknownArgument.Words, hole)
+	unproven := words("ls")
+	unproven.Unproven = "for a reason"
+	option := words("whoami", "--frob")
+	substituted := words("ls")
+	substituted.Substitution = true
+	for name, a := range map[string]shell.Action{
+		"a wrapper that the shell catalogue does not know": wrapperWithoutEntry,
+		"an argument that may be an option":                unknownArgument,
+		"what proves no allow":                             unproven,
+		"an option that nobody lists":                      option,
+		"a substitution":                                   substituted,
+	} {
+		if got := Command(&a, Default); got.Class != Moderate {
+			t.Errorf("%s: %+v, want moderate", name, got)
+		}
+	}
+	if got := tabled(&unproven, "ls", nil); got.Class != Moderate {
+		t.Errorf("a program whose rows say nothing: %+v, want moderate", got)
 	}
 }
 
