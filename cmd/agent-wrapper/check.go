@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/policy"
+	"github.com/agent-wrapper/agent-wrapper/workspace"
+)
+
+func (a *app) checkCommand() *cobra.Command {
+	var rules policyFlags
+	var rows, exitCode bool
+	var output string
+	cmd := &cobra.Command{
+		Use:   "check TOOL INPUT-JSON | check --jsonl",
+		Short: "Decide a tool use, or a row of them, without running anything",
+		Long: `check decides one tool use by the policy of the flags.
+
+check --jsonl reads rows from standard input and writes an answer for each, in
+the same order. A row brings its own policy; --risk and --unlisted stand for
+what a row does not say. Rows never touch the file system.
+
+  {"id":"x","policy":{"allow":["Bash(ls:*)"]},"tool":"Bash","input":{"command":"ls"}}
+  {"id":"x","behavior":"allow","layer":"default","rule":"Bash(ls:*)","reason":"…","tier":1,"risk":"safe"}`,
+		Example: `  agent-wrapper check Bash '{"command":"git push"}' --ask "Bash(git push:*)"
+  agent-wrapper check --jsonl --risk off --unlisted ask < rows.jsonl`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if rows {
+				return cobra.NoArgs(cmd, args)
+			}
+			return cobra.ExactArgs(2)(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if rows {
+				return a.checkRows(cmd, &rules, exitCode)
+			}
+			return a.checkOne(&rules, args, output, exitCode)
+		},
+	}
+	rules.add(cmd)
+	cmd.Flags().BoolVar(&rows, "jsonl", false, "read rows from standard input, write an answer for each")
+	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "exit with 10 for ask and 11 for deny (with --jsonl: the strictest)")
+	cmd.Flags().StringVar(&output, "output", "", "`form` of the answer: text or jsonl (default: text on a terminal, else jsonl)")
+	return cmd
+}
+
+// checkOne decides one tool use.
+func (a *app) checkOne(rules *policyFlags, args []string, output string, exitCode bool) error {
+	form, err := newStream(a.out, output)
+	if err != nil {
+		return err
+	}
+	c, use, err := oneUse(rules, args)
+	if err != nil {
+		return err
+	}
+	for _, w := range c.warnings {
+		fmt.Fprintf(a.err, "agent-wrapper: warning: %s\n", visible.Line(w))
+	}
+	d := permission.Evaluate(c.policy, c.session, use, workspace.Env{Place: c.place}, nil)
+	if form.json {
+		err = writeAnswer(a.out, policy.Answer{
+			Behavior: d.Behavior.String(), Layer: d.Layer.String(), Rule: d.Rule,
+			Reason: d.Reason, Tier: d.Tier, Risk: d.Risk.String(),
+		})
+	} else {
+		explainDecision(a.out, d)
+	}
+	if err != nil {
+		return err
+	}
+	return decisionCode(d, exitCode)
+}
+
+// rowFlags are the flags that go with --jsonl; a row's policy says the rest.
+var rowFlags = []string{"jsonl", "risk", "unlisted", "exit-code", "output"}
+
+// checkRows answers rows of JSON, one a line.
+func (a *app) checkRows(cmd *cobra.Command, rules *policyFlags, exitCode bool) error {
+	for _, name := range changed(cmd) {
+		if !slices.Contains(rowFlags, name) {
+			return usage("--%s does not go with --jsonl: each row brings its own policy", name)
+		}
+	}
+	if err := rules.settings(); err != nil {
+		return err
+	}
+	check := &policy.Check{Risk: rules.risk, Unlisted: rules.unlisted}
+	in, out := bufio.NewReaderSize(a.in, 1<<20), bufio.NewWriterSize(a.out, 1<<16)
+	worst := codeDone
+	for {
+		line, err := in.ReadBytes('\n')
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			answer := check.Line(line)
+			worst = max(worst, answerCodes[answer.Behavior])
+			if err := writeAnswer(out, answer); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if in.Buffered() == 0 { // whoever waits for an answer gets it
+			if err := out.Flush(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := out.Flush(); err != nil || !exitCode {
+		return err
+	}
+	return exit(worst)
+}
+
+var answerCodes = map[string]int{"allow": codeDone, "ask": codeAsk, "deny": codeDeny}
+
+// writeAnswer writes one answer as a line of JSON.
+func writeAnswer(out io.Writer, answer policy.Answer) error {
+	e := json.NewEncoder(out)
+	e.SetEscapeHTML(false)
+	return e.Encode(answer)
+}

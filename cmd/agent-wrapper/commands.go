@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// commands is the command table.
+func (a *app) commands() *cobra.Command {
+	root := a.runCommand()
+	root.Use = "agent-wrapper"
+	root.Short = "Drives an AI agent so that nothing runs without a decision"
+	root.Long = `agent-wrapper starts an AI agent and decides every tool use by your rules:
+allow it, ask you, or deny it. Without a subcommand it is agent-wrapper run.`
+	root.Example = `  agent-wrapper demo
+  agent-wrapper --prompt "fix the failing test" --allow Bash,Read,Edit --ask "Bash(git push:*)" --deny "Bash(rm:*)"
+  agent-wrapper explain Bash '{"command":"git status; rm -rf build"}' --allow "Bash(git status)"`
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.SetIn(a.in)
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage("%v (see %s --help)", err, cmd.CommandPath())
+	})
+	root.AddCommand(a.runCommand(), a.demoCommand(), a.checkCommand(), a.explainCommand(), a.testCommand(), a.versionCommand())
+	root.SuggestionsMinimumDistance = 2
+	for _, cmd := range root.Commands() {
+		cmd.Args = usageArgs(cmd.Args)
+	}
+	root.Args = usageArgs(unknownCommand)
+	return root
+}
+
+// usageArgs makes what is wrong with the arguments a usage error.
+func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if check == nil {
+			return nil
+		}
+		if err := check(cmd, args); err != nil {
+			return usage("%v (see %s --help)", err, cmd.CommandPath())
+		}
+		return nil
+	}
+}
+
+// unknownCommand refuses words where a command is expected.
+func unknownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	hint := "the agent's task goes into --prompt"
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		hint = "did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return fmt.Errorf("unknown command %q: %s", args[0], hint)
+}
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintln(a.out, "agent-wrapper", buildVersion())
+			return err
+		},
+	}
+}
+
+// buildVersion is the module's version or the commit that was built.
+func buildVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	commit, changed := "", ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			commit = s.Value
+		case s.Key == "vcs.modified" && s.Value == "true":
+			changed = " (changed)"
+		}
+	}
+	version := info.Main.Version
+	if commit != "" && !strings.Contains(version, commit[:min(12, len(commit))]) {
+		version += " " + commit
+	}
+	return strings.TrimSpace(version) + changed + " " + info.GoVersion
+}

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/agent-wrapper/agent-wrapper/modes"
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/policy"
+)
+
+// policyFlags are the flags that a policy is made of.
+type policyFlags struct {
+	cwd                       string
+	file                      string
+	mode, unlisted, risk      string
+	allow, ask, deny          []string
+	sessionAllow, sessionDeny []string
+	rules                     []string
+}
+
+func (p *policyFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&p.cwd, "cwd", "", "the workspace `directory` (default: here)")
+	flags.StringVar(&p.file, "policy", "", "policy `file` (TOML); flags add to it")
+	flags.StringVar(&p.mode, "mode", "", "permission `mode`: default, acceptEdits, plan, dontAsk, bypassPermissions (also --permission-mode)")
+	flags.StringVar(&p.unlisted, "unlisted", "", "what the allow list does not name: `ask`, deny or risk")
+	flags.StringVar(&p.risk, "risk", "", "risk tiers: `on` or off")
+	flags.StringArrayVar(&p.allow, "allow", nil, "allow `rules`, with commas between them: 'Read,Bash(git status)'; repeatable")
+	flags.StringArrayVar(&p.ask, "ask", nil, "ask `rules`")
+	flags.StringArrayVar(&p.deny, "deny", nil, "deny `rules`")
+	flags.StringArrayVar(&p.sessionAllow, "session-allow", nil, "`rules` that were allowed for the session")
+	flags.StringArrayVar(&p.sessionDeny, "session-deny", nil, "`rules` that were denied for the session")
+	flags.StringArrayVar(&p.rules, "rules", nil, "granular rules: a JSON `array`, or @file with one")
+	flags.SetNormalizeFunc(aliases)
+}
+
+// aliases maps a flag's other names to the one it has.
+func aliases(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	if name == "permission-mode" {
+		name = "mode"
+	}
+	return pflag.NormalizedName(name)
+}
+
+// workspace returns the workspace directory, absolute and without symbolic
+// links.
+func (p *policyFlags) workspace() (string, error) {
+	if info, err := os.Stat(p.cwd); p.cwd != "" && (err != nil || !info.IsDir()) {
+		return "", usage("--cwd: there is no directory %s", p.cwd)
+	}
+	dir, err := filepath.Abs(p.cwd)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(dir)
+}
+
+// place is what the rules' paths are relative to.
+func (p *policyFlags) place() (patterns.Place, error) {
+	dir, err := p.workspace()
+	if err != nil {
+		return patterns.Place{}, err
+	}
+	home, err := os.UserHomeDir()
+	if err != nil || !filepath.IsAbs(home) {
+		home = ""
+	}
+	fold := runtime.GOOS == "darwin" || runtime.GOOS == "windows"
+	return patterns.Place{Workspace: dir, Home: home, Fold: fold}, nil
+}
+
+// spec reads the policy file and adds what the flags say.
+func (p *policyFlags) spec() (*policy.Spec, error) {
+	spec := &policy.Spec{}
+	if p.file != "" {
+		read, err := policy.ReadFile(p.file)
+		if err != nil {
+			return nil, fileError("--policy", err)
+		}
+		spec = read
+	}
+	said, err := p.said()
+	if err != nil {
+		return nil, err
+	}
+	spec.Add(said)
+	return spec, nil
+}
+
+// changed lists the flags that were given.
+func changed(cmd *cobra.Command) []string {
+	var names []string
+	cmd.Flags().Visit(func(f *pflag.Flag) { names = append(names, f.Name) })
+	return names
+}
+
+// settings refuses a value of a flag that is none of the flag's values.
+func (p *policyFlags) settings() error {
+	if p.mode != "" {
+		if _, err := modes.Parse(p.mode); err != nil {
+			return usage("--mode: %w", err)
+		}
+	}
+	if p.unlisted != "" && !slices.Contains([]string{"ask", "deny", "risk"}, p.unlisted) {
+		return usage("--unlisted %q: it is ask, deny or risk", p.unlisted)
+	}
+	if p.risk != "" && !slices.Contains([]string{"on", "off"}, p.risk) {
+		return usage("--risk %q: it is on or off", p.risk)
+	}
+	return nil
+}
+
+// said is the policy of the flags alone.
+func (p *policyFlags) said() (*policy.Spec, error) {
+	if err := p.settings(); err != nil {
+		return nil, err
+	}
+	spec := &policy.Spec{Mode: p.mode, Unlisted: p.unlisted, Risk: p.risk}
+	lists := []struct {
+		flag  string
+		texts []string
+		into  *[]policy.Item
+	}{
+		{"--allow", p.allow, &spec.Allow}, {"--ask", p.ask, &spec.Ask}, {"--deny", p.deny, &spec.Deny},
+		{"--session-allow", p.sessionAllow, &spec.SessionAllow}, {"--session-deny", p.sessionDeny, &spec.SessionDeny},
+	}
+	for _, l := range lists {
+		for _, text := range l.texts {
+			rules, err := patterns.SplitList(text)
+			if err != nil {
+				return nil, usage("%s %q: %w", l.flag, text, err)
+			}
+			for _, rule := range rules {
+				*l.into = append(*l.into, policy.Item{Text: rule, Source: patterns.Source{Name: l.flag}})
+			}
+		}
+	}
+	return spec, p.addRules(spec)
+}
+
+// addRules reads --rules.
+func (p *policyFlags) addRules(spec *policy.Spec) error {
+	for _, text := range p.rules {
+		source := patterns.Source{Name: "--rules"}
+		if file, ok := strings.CutPrefix(text, "@"); ok {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				return fileError("--rules", err)
+			}
+			text, source.Name = string(data), file
+		}
+		rules, err := policy.ParseRules(text, source)
+		if err != nil {
+			return usage("%w", err)
+		}
+		spec.Rules = append(spec.Rules, rules...)
+	}
+	return nil
+}
+
+// fileError names the flag that a file was given with.
+func fileError(flag string, err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) && errors.Is(err, fs.ErrNotExist) {
+		return usage("%s: there is no file %s", flag, path.Path)
+	}
+	return usage("%s: %w", flag, err)
+}
+
+// compiled is a policy ready for use.
+type compiled struct {
+	spec     *policy.Spec
+	place    patterns.Place
+	policy   *permission.Policy
+	session  *permission.Session
+	warnings []string
+}
+
+func (p *policyFlags) compile() (*compiled, error) {
+	place, err := p.place()
+	if err != nil {
+		return nil, err
+	}
+	spec, err := p.spec()
+	if err != nil {
+		return nil, err
+	}
+	pol, session, warnings, err := spec.Compile(place)
+	if err != nil {
+		return nil, usage("%w", err)
+	}
+	if p.file != "" {
+		pol.Guarded = append(pol.Guarded, absolute(p.file))
+	}
+	return &compiled{spec, place, pol, session, warnings}, nil
+}
+
+// absolute makes a path absolute where that is possible.
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}

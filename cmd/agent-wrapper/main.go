@@ -1,0 +1,90 @@
+// Command agent-wrapper drives an AI agent so that nothing runs without a
+// decision. See the README, or agent-wrapper help.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() { os.Exit(mainCode()) }
+
+// mainCode runs the command line of the process and returns its exit code.
+func mainCode() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr}
+	return a.run(ctx, os.Args[1:])
+}
+
+// app is one call of the program.
+type app struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// run runs a command line and returns the exit code.
+func (a *app) run(ctx context.Context, args []string) int {
+	root := a.commands()
+	root.SetArgs(args)
+	return a.report(root.ExecuteContext(ctx))
+}
+
+// The exit codes.
+const (
+	codeDone     = 0  // done, allowed
+	codeInternal = 1  // it could not be done
+	codeUsage    = 2  // the command line or a file that it names is wrong
+	codeDenied   = 3  // the run ended on a denial or a breach
+	codeAsk      = 10 // with --exit-code: the answer is ask
+	codeDeny     = 11 // with --exit-code: the answer is deny
+)
+
+// coded is an error with the exit code that it stands for. Without an error
+// it is the code alone.
+type coded struct {
+	code int
+	err  error
+}
+
+func (c *coded) Error() string {
+	if c.err == nil {
+		return fmt.Sprintf("exit code %d", c.code)
+	}
+	return c.err.Error()
+}
+
+func (c *coded) Unwrap() error { return c.err }
+
+// usage is an error in what the user gave.
+func usage(format string, args ...any) error {
+	return &coded{codeUsage, fmt.Errorf(format, args...)}
+}
+
+// exit ends the program with a code and without a message.
+func exit(code int) error {
+	if code == codeDone {
+		return nil
+	}
+	return &coded{code: code}
+}
+
+// report writes an error for the user and returns its exit code.
+func (a *app) report(err error) int {
+	if err == nil {
+		return codeDone
+	}
+	var c *coded
+	if !errors.As(err, &c) {
+		c = &coded{codeInternal, err}
+	}
+	if c.err != nil {
+		fmt.Fprintf(a.err, "agent-wrapper: %v\n", err)
+	}
+	return c.code
+}

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agent-wrapper/agent-wrapper/audit"
+	"github.com/agent-wrapper/agent-wrapper/modes"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/policy"
+	"github.com/agent-wrapper/agent-wrapper/workspace"
+	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
+)
+
+// runFlags are the flags of run.
+type runFlags struct {
+	policyFlags
+	prompt, model, session, system string
+	agentCommand                   string
+	mcp, dirs                      []string
+	output, log, audit             string
+	noInput, bypass, managed       bool
+}
+
+func (a *app) runCommand() *cobra.Command {
+	f := &runFlags{}
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Run the agent; every tool use is decided by your rules",
+		Example: `  agent-wrapper run --prompt "fix the failing test" --policy agent-wrapper.toml
+  agent-wrapper run --prompt "tidy up" --mode acceptEdits --allow Bash --ask "Bash(git push:*)"`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().NFlag() == 0 {
+				return cmd.Help()
+			}
+			return a.runAgent(cmd.Context(), f)
+		},
+	}
+	f.policyFlags.add(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.prompt, "prompt", "", "the agent's `task`; - reads it from standard input")
+	flags.StringVar(&f.model, "model", "", "the agent's `model`")
+	flags.StringVar(&f.session, "session", "", "`id` of the session to go on with")
+	flags.StringVar(&f.system, "append-system-prompt", "", "`text` that is added to the agent's system prompt")
+	flags.StringArrayVar(&f.mcp, "mcp-config", nil, "`file` or JSON text with MCP servers; no others are used; repeatable")
+	flags.StringArrayVar(&f.dirs, "add-dir", nil, "a further `directory` for the agent's file tools; repeatable")
+	flags.StringVar(&f.agentCommand, "agent-command", "", "the agent CLI and its first arguments (default: claude)")
+	flags.BoolVar(&f.managed, "accept-managed", false, "go on although managed settings of this machine could answer before us")
+	flags.BoolVar(&f.noInput, "no-input", false, "ask nobody: what would be asked is denied")
+	flags.BoolVar(&f.bypass, "dangerously-skip-permissions", false, "needed beside --mode bypassPermissions")
+	flags.StringVar(&f.output, "output", "", "`form` of the event stream: text or jsonl (default: text on a terminal, else jsonl)")
+	flags.StringVar(&f.log, "log", "", "`file` that gets every line of the agent protocol, secrets masked")
+	flags.StringVar(&f.audit, "audit", "", "`file` that gets a line for every decision (default: agent-wrapper/audit.jsonl in the state directory)")
+	return cmd
+}
+
+// runAgent is one run of the agent CLI.
+func (a *app) runAgent(ctx context.Context, f *runFlags) (err error) {
+	options, err := f.options(a.in)
+	if err != nil {
+		return err
+	}
+	c, err := f.compile()
+	if err != nil {
+		return err
+	}
+	if err := f.checkBypass(c.policy.Mode); err != nil {
+		return err
+	}
+	screen := &screen{out: a.out}
+	events, err := newStream(screen, f.output)
+	if err != nil {
+		return err
+	}
+	record, err := openAudit(f.audit)
+	if err != nil {
+		return err
+	}
+	defer closing(record, &err)
+	c.policy.Guarded = append(c.policy.Guarded, record.path)
+	if f.log != "" {
+		log, err := os.OpenFile(f.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+		if err != nil {
+			return usage("--log: %w", err)
+		}
+		defer closing(log, &err)
+		options.Log = log
+		c.policy.Guarded = append(c.policy.Guarded, absolute(f.log))
+	}
+	for _, w := range c.warnings {
+		events.warn(w)
+	}
+	options.Dir = c.place.Workspace
+	options.Disallowed = texts(c.spec.Deny)
+	options.Events = events.event
+	options.Decider = &permission.Evaluator{
+		Policy: c.policy, Session: c.session, Env: workspace.Env{Place: c.place}, Recorder: record,
+		Approver: claude.Announce(events.event, a.approver(f.noInput, events, screen)),
+	}
+	outcome, err := claude.Run(ctx, *options)
+	if err == nil {
+		err = events.failed()
+	}
+	return runEnd(outcome, err)
+}
+
+// options are the options of the wrapper that come straight from flags.
+func (f *runFlags) options(stdin io.Reader) (*claude.Options, error) {
+	prompt, err := f.task(stdin)
+	if err != nil {
+		return nil, err
+	}
+	command, err := commandWords(f.agentCommand)
+	if err != nil {
+		return nil, usage("--agent-command: %w", err)
+	}
+	return &claude.Options{
+		Prompt: prompt, Command: command, Model: f.model, Session: f.session,
+		MCPConfig: f.mcp, AddDirs: f.dirs, AppendSystemPrompt: f.system, AcceptManaged: f.managed,
+	}, nil
+}
+
+// task is the prompt.
+func (f *runFlags) task(stdin io.Reader) (string, error) {
+	prompt := f.prompt
+	if prompt == "-" {
+		data, err := io.ReadAll(stdin)
+		if err != nil {
+			return "", err
+		}
+		prompt = string(data)
+	}
+	if strings.TrimSpace(prompt) == "" {
+		return "", usage("there is nothing to do: give the agent's task with --prompt TEXT (or --prompt - and standard input)")
+	}
+	return prompt, nil
+}
+
+// checkBypass wants the dangerous mode and its flag together.
+func (f *runFlags) checkBypass(mode modes.Mode) error {
+	switch {
+	case mode == modes.BypassPermissions && !f.bypass:
+		return usage("mode bypassPermissions allows whatever no deny or ask rule names: add --dangerously-skip-permissions if that is meant")
+	case mode != modes.BypassPermissions && f.bypass:
+		return usage("--dangerously-skip-permissions does nothing by itself: add --mode bypassPermissions, or leave it out")
+	}
+	return nil
+}
+
+// approver is the person at the terminal, or nil if there is none.
+func (a *app) approver(noInput bool, events *stream, s *screen) permission.Approver {
+	if noInput || !isTerminal(a.in) {
+		return nil
+	}
+	if !events.json && isTerminal(a.out) {
+		return newAsker(newKeyboard(a.in), s)
+	}
+	if isTerminal(a.err) {
+		return newAsker(newKeyboard(a.in), &screen{out: a.err})
+	}
+	return nil
+}
+
+// record is an open record and where it is.
+type record struct {
+	*audit.Log
+	path string
+}
+
+// openAudit opens the record, by default the user's own.
+func openAudit(path string) (*record, error) {
+	if path == "" {
+		dir, err := stateDir()
+		if err != nil {
+			return nil, err
+		}
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("the record of decisions cannot be kept (say where with --audit FILE): %w", err)
+		}
+		path = filepath.Join(dir, "audit.jsonl")
+	}
+	log, err := audit.Open(path)
+	if err != nil {
+		return nil, usage("--audit: %w", err)
+	}
+	return &record{log, absolute(path)}, nil
+}
+
+// stateDir is where this user's records are kept.
+func stateDir() (string, error) {
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "agent-wrapper"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", usage("there is no home directory to keep the record of decisions in: say where with --audit FILE")
+	}
+	return filepath.Join(home, ".local", "state", "agent-wrapper"), nil
+}
+
+// closing closes a file that was written; an error that it reports counts if
+// there was none before.
+func closing(file io.Closer, err *error) {
+	if closeErr := file.Close(); *err == nil && closeErr != nil {
+		*err = closeErr
+	}
+}
+
+func texts(items []policy.Item) []string {
+	var out []string
+	for _, item := range items {
+		out = append(out, item.Text)
+	}
+	return out
+}
+
+// runEnd is what the end of a run means for the exit code.
+func runEnd(outcome claude.Outcome, err error) error {
+	var breach *claude.Breach
+	switch {
+	case errors.As(err, &breach):
+		return &coded{codeDenied, err}
+	case err != nil:
+		return err
+	case outcome.Stopped != "":
+		return &coded{codeDenied, errors.New("the run ended on a denial: " + outcome.Stopped)}
+	case outcome.Failed != "":
+		return errors.New("the agent gave up: " + outcome.Failed)
+	}
+	return nil
+}

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+
+	"golang.org/x/term"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
+)
+
+// stream writes the events of a run, as JSON lines or as text for a person.
+// It is safe for concurrent use.
+type stream struct {
+	mu     sync.Mutex
+	out    io.Writer
+	json   bool
+	colour bool
+	err    error // the first write that failed
+	// denied are the reasons of the tool uses that were denied: as text, a
+	// result that says the same again is left out.
+	denied map[string]string
+}
+
+// The values of --output.
+const (
+	outputText  = "text"
+	outputJSONL = "jsonl"
+)
+
+// newStream returns the stream for --output; "" chooses by whether out is a
+// terminal.
+func newStream(out io.Writer, output string) (*stream, error) {
+	tty := isTerminal(out)
+	switch output {
+	case "":
+		return &stream{out: out, json: !tty, colour: tty && colours()}, nil
+	case outputJSONL:
+		return &stream{out: out, json: true}, nil
+	case outputText:
+		return &stream{out: out, colour: tty && colours()}, nil
+	}
+	return nil, usage("--output %q: it is text or jsonl", output)
+}
+
+func colours() bool { return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" }
+
+// isTerminal reports whether a reader or writer is a terminal.
+func isTerminal(v any) bool {
+	if s, ok := v.(*screen); ok {
+		v = s.out
+	}
+	f, ok := v.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// event writes one event.
+func (s *stream) event(e claude.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	text := s.text(e)
+	if s.json {
+		var line strings.Builder
+		encoder := json.NewEncoder(&line)
+		encoder.SetEscapeHTML(false)
+		if err := encoder.Encode(e); err != nil {
+			s.fail(err)
+			return
+		}
+		text = line.String()
+	}
+	if text == "" {
+		return
+	}
+	if _, err := io.WriteString(s.out, text); err != nil {
+		s.fail(err)
+	}
+}
+
+func (s *stream) fail(err error) {
+	if s.err == nil {
+		s.err = err
+	}
+}
+
+// failed is the first write that failed.
+func (s *stream) failed() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+func (s *stream) warn(text string) {
+	s.event(claude.Event{Type: claude.WarningEvent, Message: text})
+}
+
+// maxResult is how many lines of a tool's result are shown as text.
+const maxResult = 4
+
+// text is an event as a person reads it, "" for what adds nothing.
+func (s *stream) text(e claude.Event) string {
+	switch e.Type {
+	case claude.SessionEvent:
+		return "session " + visible.Line(e.SessionID) + "\n"
+	case claude.ChunkEvent:
+		return ended(visible.Text(e.Text))
+	case claude.DecisionEvent:
+		return s.decision(e)
+	case claude.ToolResultEvent:
+		if why := s.denied[e.ToolUseID]; why != "" && strings.Contains(e.Text, why) {
+			return ""
+		}
+		return result(e)
+	case claude.WarningEvent:
+		return "warning: " + visible.Line(e.Message) + "\n"
+	case claude.ErrorEvent:
+		if e.ToolUseID == "" {
+			return "" // it ends the run: reported at the end
+		}
+		return "error: " + visible.Line(e.Message) + "\n"
+	case claude.SessionCorruptedEvent:
+		return "the session " + visible.Line(e.OldSessionID) + " cannot be resumed (" + visible.Line(e.Reason) + ")\n"
+	}
+	return ""
+}
+
+func ended(text string) string {
+	if text == "" || strings.HasSuffix(text, "\n") {
+		return text
+	}
+	return text + "\n"
+}
+
+// decision is two lines: what was decided, and why.
+func (s *stream) decision(e claude.Event) string {
+	if e.Behavior == "deny" {
+		s.deny(e.ToolUseID, e.Reason)
+	}
+	word := fmt.Sprintf("%-5s", strings.ToUpper(e.Behavior))
+	agent := ""
+	if e.Agent != "" {
+		agent = " (subagent " + visible.Line(e.Agent) + ")"
+	}
+	why := visible.Line(e.Layer)
+	if e.By != "" && e.By != "rule" {
+		why += ", " + visible.Line(e.By)
+	}
+	if e.Reason != "" {
+		why += ": " + visible.Line(e.Reason)
+	}
+	if e.Rule != "" {
+		why += "  [" + visible.Line(strings.TrimSpace(e.Rule+" "+e.Source)) + "]"
+	}
+	return fmt.Sprintf("%s  %s  %s%s\n       %s\n", s.paint(e.Behavior, word), visible.Line(e.Tool), visible.Line(e.InputSummary), agent, why)
+}
+
+func (s *stream) deny(id, reason string) {
+	if s.denied == nil {
+		s.denied = map[string]string{}
+	}
+	s.denied[id] = reason
+}
+
+// paint colours a behavior's word.
+func (s *stream) paint(behavior, word string) string {
+	code := map[string]string{"allow": "32", "ask": "33", "deny": "31"}[behavior]
+	if !s.colour || code == "" {
+		return word
+	}
+	return "\x1b[" + code + "m" + word + "\x1b[0m"
+}
+
+// result is the beginning of what a tool gave back.
+func result(e claude.Event) string {
+	text := strings.TrimRight(e.Text, "\n")
+	if text == "" {
+		return ""
+	}
+	lines := strings.Split(text, "\n")
+	more := len(lines) - maxResult
+	if more > 0 {
+		lines = lines[:maxResult]
+	}
+	out := ""
+	for _, line := range lines {
+		out += "       | " + visible.Line(strings.ReplaceAll(line, "\t", "    ")) + "\n"
+	}
+	if more > 0 {
+		out += fmt.Sprintf("       | (%d more lines)\n", more)
+	}
+	return out
+}
