@@ -156,7 +156,7 @@ func TestRunTests(t *testing.T) {
 	text := report.Text(true)
 	for _, want := range []string{
 		"FAIL " + filepath.Join(dir, "sub/deep/x.cases.toml") + ":6: Bash(git push)", "reason: ", "cases: 2 passed, 2 failed\n",
-		FileName + ":2:29: Bash(npm publish:*)", "rules: 4 of 5 answer in some case",
+		FileName + ":2:29: Bash(npm publish:*)", "rules: 4 of 5 are touched by a case",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the report does not say %q:\n%s", want, text)

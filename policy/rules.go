@@ -1,8 +1,10 @@
 package policy
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
 	"github.com/agent-wrapper/agent-wrapper/modes"
@@ -201,9 +203,12 @@ func (r *RuleSpec) try(g *patterns.Granular, example string, place patterns.Plac
 // use makes a tool use of an example: "Tool(text)", or only the text where the
 // rule is for one tool.
 func (r *RuleSpec) use(example string, place patterns.Place) (permission.ToolUse, error) {
-	tool, input, err := parseUse(example)
-	if err != nil && len(r.Tools) == 1 {
-		tool, input, err = textUse(r.Tools[0], example)
+	name, _, call := strings.Cut(example, "(")
+	call = call && strings.HasSuffix(example, ")") && name != "" && !strings.ContainsFunc(name, notName)
+	read := parseUse
+	if !call && len(r.Tools) == 1 {
+		read = func(text string) (string, json.RawMessage, error) { return textUse(r.Tools[0], text) }
 	}
+	tool, input, err := read(example)
 	return permission.ToolUse{Tool: tool, Input: input, Dir: place.Workspace}, err
 }

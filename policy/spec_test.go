@@ -226,7 +226,10 @@ func TestExamples(t *testing.T) {
 	}{
 		{RuleSpec{Tools: []string{"Bash"}, Commands: []string{"npm"}, Action: "ask", Match: []Item{{Text: "ls; npm i"}}}, true},
 		{RuleSpec{Tools: []string{"Bash"}, Commands: []string{"npm"}, Action: "ask", Match: []Item{{Text: "ls"}}}, false},
-		{RuleSpec{Tools: []string{"Bash"}, Commands: []string{"npm"}, Action: "ask", Match: []Item{{Text: "$X i"}}}, false}, // only may
+		{RuleSpec{Tools: []string{"Bash"}, Commands: []string{"npm"}, Action: "ask", Match: []Item{{Text: "$X i"}}}, true},   // what may be npm is asked
+		{RuleSpec{Tools: []string{"Bash"}, Commands: []string{"npm"}, Action: "deny", Match: []Item{{Text: "$X i"}}}, false}, // … but not denied
+		{RuleSpec{Tools: []string{"Read"}, Paths: []string{"gen/**"}, Action: "deny", NotMatch: []Item{{Text: "Rad(x)"}}}, false},
+		{RuleSpec{Tools: []string{"Read"}, Paths: []string{"gen/**"}, Action: "deny", NotMatch: []Item{{Text: "genx"}}}, true},
 		{RuleSpec{Tools: []string{"Bash"}, Commands: []string{"npm"}, Action: "allow", Match: []Item{{Text: "npm i; ls"}}}, false},
 		{RuleSpec{Tools: []string{"Bash"}, Commands: []string{"npm"}, Action: "allow", Match: []Item{{Text: "npm i && npm t"}}}, true},
 		{RuleSpec{Tools: []string{"Bash"}, Commands: []string{"npm"}, Action: "allow", NotMatch: []Item{{Text: "npm i; ls"}}}, true},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,8 +26,7 @@ type TestOptions struct {
 // Report is what came out of the tests of a directory.
 type Report struct {
 	Results []Result
-	// Untouched are the rules of the policies that answered in no case, by
-	// "file:line:col".
+	// Untouched are the rules of the policies that say nothing in any case.
 	Untouched []Item
 	Rules     int // of the policies, touched or not
 	Updated   int // expectations that were written
@@ -72,8 +72,9 @@ func RunTests(dir string, opt TestOptions) (Report, error) {
 		}
 	}
 	for _, p := range t.order {
-		t.report.Rules += len(p.rules)
-		t.report.Untouched = append(t.report.Untouched, p.untouched()...)
+		rules, untouched := p.coverage()
+		t.report.Rules += rules
+		t.report.Untouched = append(t.report.Untouched, untouched...)
 	}
 	return t.report, errors.Join(errs...)
 }
@@ -108,7 +109,7 @@ type tester struct {
 type underTest struct {
 	spec    *Spec
 	err     error
-	rules   []Item
+	cases   []Case
 	touched map[patterns.Source]bool
 }
 
@@ -161,58 +162,109 @@ func (t *tester) read(path string) *underTest {
 	}
 	p := &underTest{touched: map[patterns.Source]bool{}}
 	p.spec, p.err = ReadFile(path)
-	if p.err == nil {
-		p.rules = p.spec.all()
-	}
 	t.policies[path] = p
 	t.order = append(t.order, p)
 	return p
 }
 
-// all lists the rules of a policy, also the granular ones.
-func (s *Spec) all() []Item {
-	var items []Item
-	for _, list := range [][]Item{s.Allow, s.Ask, s.Deny} {
-		items = append(items, list...)
+// coverage counts the rules of the policy and lists those that say something
+// in no case, not even where no other rule is in the way.
+func (p *underTest) coverage() (rules int, untouched []Item) {
+	if p.err != nil {
+		return 0, nil
 	}
-	for i, r := range s.Rules {
-		items = append(items, Item{Text: fmt.Sprintf("rules[%d] (%s)", i, r.Action), Source: r.Source})
-	}
-	return items
-}
-
-func (p *underTest) untouched() []Item {
-	var items []Item
-	for _, item := range p.rules {
-		if !p.touched[item.Source] {
-			items = append(items, item)
+	for _, alone := range p.spec.singles() {
+		rules++
+		if !p.touched[alone.item.Source] && !p.touches(alone) {
+			untouched = append(untouched, alone.item)
 		}
 	}
-	return items
+	return rules, untouched
+}
+
+// single is a policy with the settings of another and only one of its rules.
+type single struct {
+	item Item
+	spec *Spec
+}
+
+func (s *Spec) singles() []single {
+	var all []single
+	settings := func() *Spec {
+		return &Spec{Mode: s.Mode, Unlisted: s.Unlisted, Risk: s.Risk, Catastrophic: s.Catastrophic}
+	}
+	for _, item := range s.Allow {
+		all = append(all, single{item, settings()})
+		all[len(all)-1].spec.Allow = []Item{item}
+	}
+	for _, item := range s.Ask {
+		all = append(all, single{item, settings()})
+		all[len(all)-1].spec.Ask = []Item{item}
+	}
+	for _, item := range s.Deny {
+		all = append(all, single{item, settings()})
+		all[len(all)-1].spec.Deny = []Item{item}
+	}
+	for i, rule := range s.Rules {
+		item := Item{Text: fmt.Sprintf("rules[%d] (%s)", i, rule.Action), Source: rule.Source}
+		all = append(all, single{item, settings()})
+		all[len(all)-1].spec.Rules = []RuleSpec{rule}
+	}
+	return all
+}
+
+// touches reports whether the rule says something in one of the cases.
+func (p *underTest) touches(alone single) bool {
+	for _, c := range p.cases {
+		if _, trace, err := decide(alone.spec, c); err == nil && said(trace)[alone.item.Source] {
+			return true
+		}
+	}
+	return false
+}
+
+// said are the sources of the rules that a trace speaks of.
+func said(trace *permission.Trace) map[patterns.Source]bool {
+	sources := map[patterns.Source]bool{trace.Wall.Source: true}
+	for _, action := range trace.Actions {
+		for _, step := range action.Steps {
+			sources[step.Source] = true
+		}
+	}
+	return sources
 }
 
 // run decides one case.
 func (p *underTest) run(c Case) (Result, error) {
-	set := c.Setting.or(Setting{})
-	place, err := set.place()
-	if err != nil {
-		return Result{}, fmt.Errorf("%s:%d: %w", c.File, c.Line, err)
-	}
 	spec := &Spec{}
 	spec.Add(p.spec)
 	if c.With != nil {
 		spec.Add(c.With)
 	}
+	d, trace, err := decide(spec, c)
+	if err != nil {
+		return Result{}, fmt.Errorf("%s:%d: %w", c.File, c.Line, err)
+	}
+	p.cases = append(p.cases, c)
+	maps.Copy(p.touched, said(trace))
+	got := Expectation{Behavior: d.Behavior.String(), Layer: d.Layer.String(), Rule: d.Rule}
+	return Result{Case: c, Got: got, Reason: d.Reason, Diff: difference(c.Want, got)}, nil
+}
+
+// decide is the decision on a case by a policy, with how it came about.
+func decide(spec *Spec, c Case) (permission.Decision, *permission.Trace, error) {
+	set := c.Setting.or(Setting{})
+	place, err := set.place()
+	if err != nil {
+		return permission.Decision{}, nil, err
+	}
 	compiled, session, _, err := spec.Compile(place)
 	if err != nil {
-		return Result{}, fmt.Errorf("%s:%d: the policy does not load: %w", c.File, c.Line, err)
+		return permission.Decision{}, nil, fmt.Errorf("the policy does not load: %w", err)
 	}
 	use := permission.ToolUse{Tool: c.Tool, Input: c.Input, Dir: place.Workspace, Dialect: dialect(set.Shell)}
 	var trace permission.Trace
-	d := permission.Evaluate(compiled, session, &use, set.fake(), &trace)
-	p.touch(&trace)
-	got := Expectation{Behavior: d.Behavior.String(), Layer: d.Layer.String(), Rule: d.Rule}
-	return Result{Case: c, Got: got, Reason: d.Reason, Diff: difference(c.Want, got)}, nil
+	return permission.Evaluate(compiled, session, &use, set.fake(), &trace), &trace, nil
 }
 
 func difference(want, got Expectation) string {
@@ -220,15 +272,6 @@ func difference(want, got Expectation) string {
 		return fmt.Sprintf("nothing is expected; the decision is %q\n", got)
 	}
 	return cmp.Diff(want, got.given(want))
-}
-
-func (p *underTest) touch(trace *permission.Trace) {
-	p.touched[trace.Wall.Source] = true
-	for _, action := range trace.Actions {
-		for _, step := range action.Steps {
-			p.touched[step.Source] = true
-		}
-	}
 }
 
 // update writes the changed expectations into a file of cases, if they then
@@ -299,7 +342,7 @@ func (r *Report) Text(coverage bool) string {
 		for _, item := range r.Untouched {
 			fmt.Fprintf(&b, "untouched %s\n", at(item.Source, errors.New(item.Text)))
 		}
-		fmt.Fprintf(&b, "rules: %d of %d answer in some case\n", r.Rules-len(r.Untouched), r.Rules)
+		fmt.Fprintf(&b, "rules: %d of %d are touched by a case\n", r.Rules-len(r.Untouched), r.Rules)
 	}
 	failed := len(r.Failed())
 	fmt.Fprintf(&b, "cases: %d passed, %d failed", len(r.Results)-failed, failed)

@@ -279,6 +279,7 @@ var mayName = map[string]string{
 	"cmd/agent-wrapper/choices.go": "a person's answer to a question",
 	"cmd/agent-wrapper/prompt.go":  "a person's answer",
 	"cmd/agent-wrapper/explain.go": "words for a step of the trace",
+	"wrapper/claude/answer.go":     "passes an allow on to the agent CLI, and all else as a deny",
 	"workspace/env.go":             "Below looks whether a rule covers a path, for permission",
 }
 
