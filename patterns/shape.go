@@ -50,9 +50,11 @@ func shapeOf(words []string, open bool) *shape {
 		}
 	}
 	if n := len(s.words); n > 0 && strings.HasSuffix(s.words[n-1], any) {
-		// "push*" is at least "push *".
-		s.words = append(s.words[:n-1:n-1], strings.TrimSuffix(s.words[n-1], any))
+		// "push*" is at least "push *"; "--author=*" is the option with a value.
 		s.open = true
+		if head := strings.TrimSuffix(s.words[n-1], any); !strings.HasSuffix(head, "=") {
+			s.words = append(s.words[:n-1:n-1], head)
+		}
 	}
 	s.none = len(s.words) == 0 || !s.any && strings.IndexByte(s.words[0], wild) >= 0
 	return s
@@ -318,9 +320,9 @@ func (r *reading) option(want *shell.Arg, have *shell.Scan, words []shell.Word) 
 				best = max(best, value(want, a))
 			}
 		case shell.ArgUnsure:
-			best = max(best, maybeIf(mayHold(&words[a.Word], want.Option.Names, r.prog)))
+			best = max(best, maybeIf(mayHold(&words[a.Word], want.Option, r.prog)))
 		case shell.ArgOperand, shell.ArgUnlisted:
-			best = max(best, maybeIf(words[a.Word].Split && mayHold(&words[a.Word], want.Option.Names, r.prog)))
+			best = max(best, maybeIf(words[a.Word].Split && mayHold(&words[a.Word], want.Option, r.prog)))
 		}
 	}
 	return best
@@ -357,6 +359,12 @@ func (r *reading) unlisted(want *shell.Arg, have *shell.Scan, words []shell.Word
 	letters := ""
 	for i := range have.Args {
 		a := &have.Args[i]
+		if a.Kind == shell.ArgDashes {
+			break
+		}
+		if a.Kind == shell.ArgOption && named(a.Option, text) {
+			return Yes
+		}
 		if a.Kind != shell.ArgUnlisted && a.Kind != shell.ArgUnsure && a.Kind != shell.ArgOperand {
 			continue
 		}
@@ -366,7 +374,7 @@ func (r *reading) unlisted(want *shell.Arg, have *shell.Scan, words []shell.Word
 			letters += w.Text[1:]
 		}
 		if a.Kind == shell.ArgUnsure {
-			best = max(best, maybeIf(mayHold(w, []string{text}, r.prog)))
+			best = max(best, maybeIf(mayHold(w, &shell.Option{Names: []string{text}, Value: shell.Required}, r.prog)))
 		}
 	}
 	if best == No && cluster(text) && strings.Trim(text[1:], letters) == "" {
@@ -410,25 +418,41 @@ func cluster(text string) bool {
 	return len(text) > 1 && text[0] == '-' && text[1] != '-'
 }
 
+// named reports whether an option has a name.
+func named(o *shell.Option, name string) bool {
+	for _, n := range o.Names {
+		if n == name {
+			return true
+		}
+	}
+	return false
+}
+
 // mayHold reports whether a word with holes can be an option, alone, with a
 // value, abbreviated, or in a cluster.
-func mayHold(w *shell.Word, names []string, prog *shell.Program) bool {
-	if w.Split && w.MayBeOption() && w.Holes[0].Kind == shell.AnyText {
+func mayHold(w *shell.Word, o *shell.Option, prog *shell.Program) bool {
+	if len(w.Holes) == 0 || w.Split && w.MayBeOption() && !globOnly(w.Holes) {
 		return true
 	}
-	for _, name := range names {
-		p := textPattern{chunks: []string{name, ""}}
-		if p.meets(wordSteps(nil, w, false)) {
-			return true
-		}
-		if len(name) > 3 && strings.HasPrefix(name, "--") && strings.HasPrefix(w.Text, "--") && len(w.Holes) > 0 {
-			known := w.Text[:w.Holes[0].At]
-			if strings.HasPrefix(name, known) {
+	one := *w
+	one.Split = false
+	steps := wordSteps(nil, &one, false)
+	for _, name := range o.Names {
+		if len(name) == 2 && prog.Style != shell.Dash && prog.Style != shell.Joined {
+			if clusterMay(&one, prog) {
 				return true
 			}
+			continue
 		}
-		if len(name) == 2 && clusterMay(w, prog) {
-			return true
+		from := len(name)
+		if strings.HasPrefix(name, "--") && prog.Style != shell.Exact {
+			from = min(3, from)
+		}
+		for n := from; n <= len(name); n++ {
+			alone, valued := textPattern{chunks: []string{name[:n]}}, textPattern{chunks: []string{name[:n] + "=", ""}}
+			if alone.meets(steps) || o.Value != shell.NoValue && valued.meets(steps) {
+				return true
+			}
 		}
 	}
 	return false
