@@ -90,6 +90,7 @@ type act struct {
 	// protected: a mode does not answer for the path.
 	protected bool
 	class     risk.Class
+	why       string // the reason for the class
 }
 
 // command reports whether a is part of a command line.
@@ -179,7 +180,7 @@ func (e *evaluation) readField(t tool) error {
 		Kind: shellKind(t.kind), Need: shell.NeedCover, Path: word,
 		Recursive: t.tree, Parent: -1, From: -1,
 	}
-	e.add(does, patterns.Subject{Tool: e.use.Tool})
+	e.add(does, risk.Action(does, e.policy.Profile), patterns.Subject{Tool: e.use.Tool})
 	return nil
 }
 
@@ -255,15 +256,12 @@ func (e *evaluation) readLine(t tool) error {
 		Catalog:   e.policy.Catalog,
 	})
 	e.acts = make([]act, 0, len(e.facts.Actions)+2)
-	runs, hidden := false, false
+	found := risk.Each(e.facts, e.policy.Profile)
+	runs := false
 	for i := range e.facts.Actions {
 		does := &e.facts.Actions[i]
-		e.add(does, patterns.Subject{Tool: "Bash", Line: line, Simple: e.facts.Simple})
-		hidden = hidden || does.Kind == shell.Opaque
-		runs = runs || hidden || does.Kind == shell.Command
-	}
-	if hidden {
-		e.raise(risk.Facts(e.facts, e.policy.Profile).Class)
+		e.add(does, found[i], patterns.Subject{Tool: "Bash", Line: line, Simple: e.facts.Simple})
+		runs = runs || does.Kind == shell.Command || does.Kind == shell.Opaque
 	}
 	if !runs {
 		// Only redirections or assignments: a deny for Bash as a whole still
@@ -276,26 +274,13 @@ func (e *evaluation) readLine(t tool) error {
 	return nil
 }
 
-// raise lifts the opaque spots to the class of the whole line, which may be
-// higher than that of its parts (a program that is fetched and run).
-func (e *evaluation) raise(class risk.Class) {
-	if class <= e.class() {
-		return
-	}
-	for i := range e.acts {
-		if e.acts[i].sub.Kind == patterns.Hidden {
-			e.acts[i].class = class
-		}
-	}
-}
-
 func (e *evaluation) addFree(sub patterns.Subject) {
 	e.acts = append(e.acts, act{sub: sub, parent: -1, free: true, class: risk.Safe})
 }
 
 // add appends the action to e.acts; sub holds what is known of the tool use.
-func (e *evaluation) add(does *shell.Action, sub patterns.Subject) {
-	a := act{sub: sub, does: does, parent: does.Parent}
+func (e *evaluation) add(does *shell.Action, found risk.Finding, sub patterns.Subject) {
+	a := act{sub: sub, does: does, parent: does.Parent, class: found.Class, why: found.Reason}
 	if a.parent >= len(e.acts) {
 		a.parent = -1 // a parent stands before what it does
 	}
@@ -320,17 +305,10 @@ func (e *evaluation) add(does *shell.Action, sub patterns.Subject) {
 	}
 	a.protected = a.sub.Kind == patterns.WritePath && (e.traits.AllowsEdits || e.traits.AllowsAll) && e.protects(&a)
 	a.free = does.Need == shell.NeedNone || does.Need == shell.NeedOutside && a.inside && !a.protected
-	a.class = e.classify(does)
-	e.acts = append(e.acts, a)
-}
-
-// classify returns the risk of an action; what has none counts as forbidden.
-func (e *evaluation) classify(does *shell.Action) risk.Class {
-	class := risk.Action(does, e.policy.Profile).Class
-	if class < risk.Safe || class > risk.Forbidden {
-		return risk.Forbidden
+	if a.class < risk.Safe || a.class > risk.Forbidden {
+		a.class = risk.Forbidden // no class at all
 	}
-	return class
+	e.acts = append(e.acts, a)
 }
 
 // resolve follows symbolic links, without an Env nothing is known of them.

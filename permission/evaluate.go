@@ -437,7 +437,7 @@ func (e *evaluation) fallback(i int, l listing) answer {
 	case l.yes:
 		return answer{behavior: Allow, layer: LayerDefault, reason: "it needs no rule"}
 	case e.strict(i):
-		return answer{behavior: Deny, layer: LayerDefault, reason: "tier 3: it is never run without a rule that names it"}
+		return answer{behavior: Deny, layer: LayerDefault, reason: "tier 3: " + a.why + "; it is never run without a rule that names it"}
 	case a.harmless(e.policy.RiskOff):
 		return answer{behavior: Allow, layer: LayerDefault, reason: a.harmlessBy()}
 	}
@@ -465,7 +465,7 @@ func (a *act) unapproved(riskOff bool) string {
 	case !a.command() || riskOff:
 		return "no rule allows it"
 	case a.does.Unproven != "":
-		return "it cannot be proven harmless: " + a.does.Unproven
+		return "it is not proven harmless: " + a.does.Unproven
 	}
-	return fmt.Sprintf("tier %d: %s risk", a.class.Tier(), a.class)
+	return fmt.Sprintf("tier %d: %s", a.class.Tier(), a.why)
 }

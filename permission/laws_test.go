@@ -156,6 +156,9 @@ func TestLawRuleOrder(t *testing.T) {
 		for i, j := 0, len(s.rules)-1; i < j; i, j = i+1, j-1 {
 			s.rules[i], s.rules[j] = s.rules[j], s.rules[i]
 		}
+		if s.mode == "dontAsk" {
+			return // there an ask becomes a deny, and which rule asks first counts
+		}
 		if last := s.decideOn(t, use); (last.Behavior == Deny) != (before.Behavior == Deny) {
 			rt.Fatalf("order of the rules changes %s to %s", outcome(before), outcome(last))
 		}

@@ -22,6 +22,7 @@ type TracedAction struct {
 	// Free: it needs no answer, only ask and deny rules see it.
 	Free  bool
 	Risk  risk.Class
+	Why   string // the reason for the risk
 	Steps []Step // the layers that said something, in order
 	// Decides is the index in Steps of the step that this action comes to,
 	// -1 if none.
@@ -70,7 +71,7 @@ func (tr *Trace) fill(e *evaluation) {
 
 func (e *evaluation) traced(i int) TracedAction {
 	a := &e.acts[i]
-	t := TracedAction{Action: a.describe(), Free: a.free, Risk: a.class, Decides: -1}
+	t := TracedAction{Action: a.describe(), Free: a.free, Risk: a.class, Why: a.why, Decides: -1}
 	if a.does != nil {
 		t.Pos, t.End = a.does.Pos, a.does.End
 	}
