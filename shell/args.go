@@ -83,11 +83,13 @@ func (s *scanner) unlisted() {
 
 // flag notes an option without a value.
 func (s *scanner) flag(o *Option) {
+	s.done = s.done || o.Ends
 	s.args = append(s.args, Arg{Kind: ArgOption, Word: s.at, Option: o, ValueAt: -1})
 }
 
 // attached notes an option with its value in the same word.
 func (s *scanner) attached(o *Option, v Word) {
+	s.done = s.done || o.Ends
 	s.args = append(s.args, Arg{Kind: ArgOption, Word: s.at, Option: o, Value: v, ValueAt: s.at})
 }
 

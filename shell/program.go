@@ -98,6 +98,8 @@ type Option struct {
 	// Pattern: the option also gives the pattern, script or mode, so that no
 	// operand is one (grep -f, python -m).
 	Pattern bool
+	// Ends: what stands behind the value are operands (python -m).
+	Ends bool
 }
 
 // ValueMode tells whether an option takes a value.
@@ -120,6 +122,8 @@ const (
 	EffRun                     // the value is shell text that is run
 	EffExec                    // the value and the words behind it, up to ";", are a command that is run (fd -x)
 	EffProgram                 // the value names a program, library or configuration that is obeyed
+	EffPlugin                  // as EffProgram if the value is a path (./x, /x, ~/x); else the name of a module
+	EffModule                  // the value names a module, which reads the rest of the words as a program of that name
 	EffCode                    // the value is code in another language
 	EffWrite                   // the value is a path that is written
 	EffOutput                  // as EffWrite; - is standard output

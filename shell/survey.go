@@ -36,6 +36,11 @@ func (w *walker) survey(file *syntax.File, src string, d Dialect, parent int) *u
 	v := surveyor{w: w, u: u, parent: parent}
 	syntax.Walk(file, v.node)
 	v.carriageReturns()
+	for _, name := range v.dynamic {
+		if !v.harmless(name) {
+			u.poisoned, u.moves = true, true
+		}
+	}
 	if u.assigned["IFS"] != nil {
 		u.poisoned = true
 	}
@@ -47,6 +52,7 @@ type surveyor struct {
 	u        *unit
 	parent   int
 	quotedCR int
+	dynamic  []*syntax.Word // command names that are not plain text
 }
 
 func (v *surveyor) node(n syntax.Node) bool {
@@ -182,7 +188,7 @@ func (v *surveyor) call(c *syntax.CallExpr) {
 	}
 	first, plain := literal(c.Args[0])
 	if !plain {
-		v.u.poisoned, v.u.moves = true, true
+		v.dynamic = append(v.dynamic, c.Args[0])
 		return
 	}
 	found, all := false, false
@@ -209,6 +215,47 @@ func (v *surveyor) call(c *syntax.CallExpr) {
 		return
 	}
 	v.names(c.Args[1:])
+}
+
+// harmless reports whether a command name is a variable that the text gives
+// only names of commands that assign nothing. A value that is not known makes
+// the command opaque when it is walked.
+func (v *surveyor) harmless(name *syntax.Word) bool {
+	p := plainVariable(name)
+	if p == "" {
+		return false
+	}
+	for _, a := range v.u.assigned[p] {
+		if a.word == nil {
+			return false
+		}
+		text, ok := literal(a.word)
+		if !ok {
+			return false
+		}
+		for _, field := range strings.Fields(text) {
+			if _, assigns := assigners[field]; assigns || movers[field] || runsBuiltins[field] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// plainVariable returns the name of a word that is $name, "$name" or ${name}.
+func plainVariable(word *syntax.Word) string {
+	if len(word.Parts) != 1 {
+		return ""
+	}
+	part := word.Parts[0]
+	if q, ok := part.(*syntax.DblQuoted); ok && len(q.Parts) == 1 {
+		part = q.Parts[0]
+	}
+	p, ok := part.(*syntax.ParamExp)
+	if !ok || p.Param == nil || p.Exp != nil || p.Excl || p.Length || p.Index != nil || p.Slice != nil || p.Repl != nil {
+		return ""
+	}
+	return p.Param.Value
 }
 
 // runsBuiltins are the commands that run a builtin named by their arguments.
