@@ -138,7 +138,8 @@ expect = "ask rules"
 `
 
 func TestRunTests(t *testing.T) {
-	dir := write(t, FileName, samplePolicy, "sub/deep/x.cases.toml", sampleCases)
+	dir := write(t, FileName, samplePolicy, "sub/deep/x.cases.toml", sampleCases,
+		".git/y.cases.toml", "broken", "node_modules/a/y.cases.toml", "broken")
 	report, err := RunTests(dir, TestOptions{})
 	if err != nil {
 		t.Fatal(err)

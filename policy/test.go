@@ -55,8 +55,8 @@ func (r *Report) Failed() []Result {
 // casesPattern is what files of cases are called.
 const casesPattern = "*.cases.toml"
 
-// RunTests decides the cases in all *.cases.toml below dir by the policy
-// beside them: agent-wrapper.toml in the same directory, or else in the
+// RunTests decides the cases in all *.cases.toml below dir (but not in hidden
+// directories and node_modules) by the policy beside them: agent-wrapper.toml in the same directory, or else in the
 // nearest one above it, up to dir. The error says what could not be read; a
 // case that gets another decision than expected is none.
 func RunTests(dir string, opt TestOptions) (Report, error) {
@@ -85,7 +85,11 @@ func caseFiles(dir string) ([]string, error) {
 		if err != nil {
 			return err
 		}
-		if ok, _ := filepath.Match(casesPattern, d.Name()); ok && !d.IsDir() {
+		name := d.Name()
+		if d.IsDir() && path != dir && (strings.HasPrefix(name, ".") || name == "node_modules") {
+			return fs.SkipDir
+		}
+		if ok, _ := filepath.Match(casesPattern, name); ok && !d.IsDir() {
 			files = append(files, path)
 		}
 		return nil
@@ -271,7 +275,8 @@ func difference(want, got Expectation) string {
 	if want == (Expectation{}) {
 		return fmt.Sprintf("nothing is expected; the decision is %q\n", got)
 	}
-	return cmp.Diff(want, got.given(want))
+	// The spaces of cmp are now this one, now that one.
+	return strings.ReplaceAll(cmp.Diff(want, got.given(want)), "\u00a0", " ")
 }
 
 // update writes the changed expectations into a file of cases, if they then
