@@ -11,8 +11,9 @@ import (
 const exactOnly = math.MaxInt
 
 // cover returns the rule of a set of allow rules that proves an action
-// allowed, nil if none does. For an action of tier 3 a bare rule does not
-// count.
+// allowed, nil if none does: one for the action itself, or a bare rule or one
+// for the whole line, which match whatever the line does, or one for a command
+// that does it. For an action of tier 3 a bare rule does not count.
 func (e *evaluation) cover(set *patterns.Set, i int) *patterns.Rule {
 	return e.coverBy(set, i, e.strict(i))
 }
@@ -29,9 +30,6 @@ func (e *evaluation) coverBy(set *patterns.Set, i int, specific bool) *patterns.
 	if rule := yes(set, &a.sub, q); rule != nil || !a.command() {
 		return rule
 	}
-	if rule := e.coverLine(set, a, specific); rule != nil {
-		return rule
-	}
 	if rule := e.coverParent(set, i, specific); rule != nil {
 		return rule
 	}
@@ -46,17 +44,6 @@ func yes(set *patterns.Set, sub *patterns.Subject, q patterns.Query) *patterns.R
 		return rule
 	}
 	return nil
-}
-
-// coverLine returns a rule that covers whatever the line does: bare Bash, or a
-// rule for exactly this line. Nothing else covers an opaque spot, which is how
-// it is found.
-func (e *evaluation) coverLine(set *patterns.Set, a *act, specific bool) *patterns.Rule {
-	anything := patterns.Subject{
-		Kind: patterns.Hidden, Tool: a.sub.Tool, Line: a.sub.Line, Simple: a.sub.Simple,
-		May: shell.MayRun | shell.MayRead | shell.MayWrite | shell.MayFetch,
-	}
-	return yes(set, &anything, patterns.Query{Specific: specific})
 }
 
 // coverParent returns a rule for a command that does i: one for exactly its

@@ -53,6 +53,9 @@ func TestRuleThatReaches(t *testing.T) {
 		row{"Bash: sudo timeout 9 git status", "ask allow-list"},
 		row{"Bash: sudo timeout 5 npm i", "ask allow-list"},
 		row{"Bash: sudo timeout 5 git status > /etc/x", "ask allow-list"},
+		row{"Bash: sudo timeout 5 git log $x", "ask allow-list"},
+		row{"Bash: ls | xargs grep $x", "ask allow-list"},
+		row{"Bash: FOO=1 sudo timeout 5 git status", "ask allow-list"},
 	)
 }
 

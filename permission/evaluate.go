@@ -43,9 +43,6 @@ type cause struct {
 }
 
 func because(r *patterns.Rule) cause {
-	if r == nil {
-		return cause{}
-	}
 	return cause{text: r.String(), source: r.Source()}
 }
 

@@ -105,15 +105,11 @@ func reaches(form shell.Word, name string, tree bool) bool {
 	if name == "" || name == "/" {
 		return false
 	}
-	known := form.Text
 	if len(form.Holes) > 0 {
-		known = form.Text[:form.Holes[0].At]
-		if strings.Trim(form.Text, "/") != "" && fits(form, name) {
-			return true
-		}
-		return under(known, name)
+		known := form.Text[:form.Holes[0].At]
+		return strings.Trim(form.Text, "/") != "" && fits(form, name) || same(known, name+"/") || under(known, name)
 	}
-	return same(known, name) || under(known, name) || tree && under(name, known)
+	return same(form.Text, name) || under(form.Text, name) || tree && under(name, form.Text)
 }
 
 // holds reports whether dir is, or lies below, the known path form.

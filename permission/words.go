@@ -123,12 +123,15 @@ func (e *evaluation) reason(a answer, i int) string {
 	return a.reason + ": " + e.acts[i].describe()
 }
 
-// rewrite tells the model the form in which a line would be clear.
+// rewrite tells the model the form in which what act i does would be clear.
 func (e *evaluation) rewrite(i int) string {
-	if i >= len(e.acts) || e.acts[i].does == nil || e.acts[i].does.Rewrite == "" {
-		return ""
+	for j := i; j < len(e.acts); j++ {
+		a := &e.acts[j]
+		if a.does != nil && a.does.Rewrite != "" && (j == i || a.parent == i) {
+			return ". Instead: " + a.does.Rewrite
+		}
 	}
-	return ". Instead: " + e.acts[i].does.Rewrite
+	return ""
 }
 
 // class is the highest risk among the actions.
