@@ -49,7 +49,7 @@ what a row does not say. Rows never touch the file system.
 	rules.add(cmd)
 	cmd.Flags().BoolVar(&rows, "jsonl", false, "read rows from standard input, write an answer for each")
 	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "exit with 10 for ask and 11 for deny (with --jsonl: the strictest)")
-	cmd.Flags().StringVar(&output, "output", "", "`form` of the answer: text or jsonl (default: text on a terminal, else jsonl)")
+	cmd.Flags().StringVar(&output, "output", "", "form of the answer: `text|jsonl` (default: text on a terminal, else jsonl)")
 	return cmd
 }
 

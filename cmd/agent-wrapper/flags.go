@@ -33,14 +33,14 @@ func (p *policyFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&p.cwd, "cwd", "", "the workspace `directory` (default: here)")
 	flags.StringVar(&p.file, "policy", "", "policy `file` (TOML); flags add to it")
 	flags.StringVar(&p.mode, "mode", "", "permission `mode`: default, acceptEdits, plan, dontAsk, bypassPermissions (also --permission-mode)")
-	flags.StringVar(&p.unlisted, "unlisted", "", "what the allow list does not name: `ask`, deny or risk")
-	flags.StringVar(&p.risk, "risk", "", "risk tiers: `on` or off")
+	flags.StringVar(&p.unlisted, "unlisted", "", "what the allow list does not name: `ask|deny|risk` (default: ask in mode default, else deny)")
+	flags.StringVar(&p.risk, "risk", "", "risk tiers: `on|off` (default: on)")
 	flags.StringArrayVar(&p.allow, "allow", nil, "allow `rules`, with commas between them: 'Read,Bash(git status)'; repeatable")
 	flags.StringArrayVar(&p.ask, "ask", nil, "ask `rules`")
 	flags.StringArrayVar(&p.deny, "deny", nil, "deny `rules`")
 	flags.StringArrayVar(&p.sessionAllow, "session-allow", nil, "`rules` that were allowed for the session")
 	flags.StringArrayVar(&p.sessionDeny, "session-deny", nil, "`rules` that were denied for the session")
-	flags.StringArrayVar(&p.rules, "rules", nil, "granular rules: a JSON `array`, or @file with one")
+	flags.StringArrayVar(&p.rules, "rules", nil, "granular rules: a JSON array, or `@file` with one")
 	flags.SetNormalizeFunc(aliases)
 }
 
@@ -199,10 +199,22 @@ func (p *policyFlags) compile() (*compiled, error) {
 	if err != nil {
 		return nil, usage("%w", err)
 	}
-	if p.file != "" {
-		pol.Guarded = append(pol.Guarded, absolute(p.file))
-	}
+	pol.Guarded = append(pol.Guarded, p.files()...)
 	return &compiled{spec, place, pol, session, warnings}, nil
+}
+
+// files are the files that the policy was read from, absolute.
+func (p *policyFlags) files() []string {
+	var files []string
+	if p.file != "" {
+		files = append(files, absolute(p.file))
+	}
+	for _, text := range p.rules {
+		if file, ok := strings.CutPrefix(text, "@"); ok {
+			files = append(files, absolute(file))
+		}
+	}
+	return files
 }
 
 // absolute makes a path absolute where that is possible.

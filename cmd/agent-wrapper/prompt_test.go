@@ -43,7 +43,7 @@ var install = permission.Decision{Unapproved: []permission.Part{
 }}
 
 // typed runs one question to its end with these lines typed one by one.
-func typed(t *testing.T, request permission.Request, lines ...string) (answer permission.Answer, err error, screen string) {
+func typed(t *testing.T, request permission.Request, lines ...string) (answer permission.Answer, screen string, err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		p := newPerson()
@@ -61,7 +61,7 @@ func typed(t *testing.T, request permission.Request, lines ...string) (answer pe
 		<-done
 		screen = p.screen.String()
 	})
-	return answer, err, screen
+	return answer, screen, err
 }
 
 func TestAnswers(t *testing.T) {
@@ -91,7 +91,7 @@ func TestAnswers(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err, screen := typed(t, ask(tt.decision), tt.lines...)
+			got, screen, err := typed(t, ask(tt.decision), tt.lines...)
 			if d := cmp.Diff(tt.want, got); d != "" {
 				t.Errorf("%s\nscreen:\n%s", d, screen)
 			}
@@ -107,7 +107,7 @@ func TestPromptText(t *testing.T) {
 	request := ask(install)
 	request.Decision.Rule, request.Decision.RuleSource.Name = "Bash(npm install:*)", "--ask"
 	request.Use.Agent = "a1"
-	_, _, screen := typed(t, request, "o")
+	_, screen, _ := typed(t, request, "o")
 	want := `
 ? Bash (subagent a1)
     command: npm install left-pad
@@ -126,7 +126,7 @@ func TestPromptText(t *testing.T) {
 func TestPromptCannotBeForged(t *testing.T) {
 	request := ask(install)
 	request.Use.Input = json.RawMessage(`{"command":"rm -rf x\n  risk safe, tier 1\r\u001b[2A\u202Etxt","zz\u001b":1}`)
-	_, _, screen := typed(t, request, "d")
+	_, screen, _ := typed(t, request, "d")
 	for _, bad := range []string{"\r", "\x1b", "\u202E", "\n  risk safe"} {
 		if strings.Contains(screen, bad) {
 			t.Errorf("the screen holds %q:\n%s", bad, screen)
@@ -142,7 +142,7 @@ func TestLongInput(t *testing.T) {
 	request := ask(install)
 	input, _ := json.Marshal(map[string]string{"command": strings.Repeat("echo\n", 100)})
 	request.Use.Input = input
-	got, _, screen := typed(t, request, "s", "o")
+	got, screen, _ := typed(t, request, "s", "o")
 	if got.Session || !strings.Contains(screen, "(61 more lines are not shown)") {
 		t.Errorf("%+v\n%s", got, screen)
 	}
@@ -226,7 +226,7 @@ const questions = `{"questions":[
 func TestChoices(t *testing.T) {
 	request := ask(permission.Decision{Question: true})
 	request.Use.Tool, request.Use.Input = "AskUserQuestion", json.RawMessage(questions)
-	got, err, screen := typed(t, request, "3", "1,2", "two", "2", "1, 3")
+	got, screen, err := typed(t, request, "3", "1,2", "two", "2", "1, 3")
 	var input struct {
 		Questions json.RawMessage
 		Answers   map[string]string
@@ -262,7 +262,30 @@ func TestChoicesRefused(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	request.Use.Input = json.RawMessage(`{"questions":[]}`)
-	if _, err, _ := typed(t, request); err == nil {
+	if _, _, err := typed(t, request); err == nil {
 		t.Error("nothing was asked, and there was no error")
 	}
+}
+
+// Only the words of the menu allow.
+func FuzzAnswer(f *testing.F) {
+	for _, text := range []string{"o", "once", "s", "session", "d no", "w why", "", "y", "ſ", "ｏ", "o\u200b", "O "} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		a := newAsker(newKeyboard(strings.NewReader("")), &screen{out: io.Discard})
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		got, ok := a.answer(ctx, strings.TrimSpace(text), []string{"Bash(ls)"})
+		if !ok || got.Behavior != permission.Allow {
+			return
+		}
+		switch strings.TrimSpace(text) {
+		case "o", "O", "s", "S":
+		default:
+			if w := strings.ToLower(strings.TrimSpace(text)); w != "once" && w != "session" {
+				t.Errorf("%q allows", text)
+			}
+		}
+	})
 }

@@ -52,11 +52,11 @@ func (a *app) runCommand() *cobra.Command {
 	flags.StringVar(&f.system, "append-system-prompt", "", "`text` that is added to the agent's system prompt")
 	flags.StringArrayVar(&f.mcp, "mcp-config", nil, "`file` or JSON text with MCP servers; no others are used; repeatable")
 	flags.StringArrayVar(&f.dirs, "add-dir", nil, "a further `directory` for the agent's file tools; repeatable")
-	flags.StringVar(&f.agentCommand, "agent-command", "", "the agent CLI and its first arguments (default: claude)")
+	flags.StringVar(&f.agentCommand, "agent-command", "", "the agent CLI, a `command` with its first arguments (default: claude)")
 	flags.BoolVar(&f.managed, "accept-managed", false, "go on although managed settings of this machine could answer before us")
 	flags.BoolVar(&f.noInput, "no-input", false, "ask nobody: what would be asked is denied")
 	flags.BoolVar(&f.bypass, "dangerously-skip-permissions", false, "needed beside --mode bypassPermissions")
-	flags.StringVar(&f.output, "output", "", "`form` of the event stream: text or jsonl (default: text on a terminal, else jsonl)")
+	flags.StringVar(&f.output, "output", "", "form of the event stream: `text|jsonl` (default: text on a terminal, else jsonl)")
 	flags.StringVar(&f.log, "log", "", "`file` that gets every line of the agent protocol, secrets masked")
 	flags.StringVar(&f.audit, "audit", "", "`file` that gets a line for every decision (default: agent-wrapper/audit.jsonl in the state directory)")
 	return cmd

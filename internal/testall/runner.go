@@ -75,9 +75,9 @@ func (r *runner) printf(format string, args ...any) { fmt.Fprintf(r.out, format,
 // command is a child with the environment of the tests.
 func (r *runner) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(r.ctx, name, args...)
-	cmd.Env = append(os.Environ(), fmt.Sprintf("AW_SEED=%d", r.seed))
+	cmd.Env = append(os.Environ(), fmt.Sprintf("AW_SEED=%d", r.seed), fmt.Sprintf("AW_E2E_SEED=%d", r.seed))
 	if r.long {
-		cmd.Env = append(cmd.Env, "AW_LONG=1")
+		cmd.Env = append(cmd.Env, "AW_LONG=1", "AW_E2E_LONG=1")
 	}
 	return cmd
 }
