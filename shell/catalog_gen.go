@@ -69,1016 +69,1416 @@ func builtin(name string) *Program {
 		return &programs[29]
 	case "aria2c":
 		return &programs[30]
-	case "autoload":
+	case "asdf":
 		return &programs[31]
-	case "autossh":
+	case "autoload":
 		return &programs[32]
-	case "awk":
+	case "autossh":
 		return &programs[33]
-	case "gawk":
+	case "awk":
 		return &programs[34]
-	case "mawk":
+	case "gawk":
 		return &programs[35]
-	case "nawk":
+	case "mawk":
 		return &programs[36]
-	case "original-awk":
+	case "nawk":
 		return &programs[37]
-	case "goawk":
+	case "original-awk":
 		return &programs[38]
-	case "b2sum":
+	case "goawk":
 		return &programs[39]
-	case "md5sum":
+	case "b2sum":
 		return &programs[40]
-	case "sha1sum":
+	case "md5sum":
 		return &programs[41]
-	case "sha224sum":
+	case "sha1sum":
 		return &programs[42]
-	case "sha256sum":
+	case "sha224sum":
 		return &programs[43]
-	case "sha384sum":
+	case "sha256sum":
 		return &programs[44]
-	case "sha512sum":
+	case "sha384sum":
 		return &programs[45]
-	case "shasum":
+	case "sha512sum":
 		return &programs[46]
-	case "md5":
+	case "shasum":
 		return &programs[47]
-	case "base64":
+	case "md5":
 		return &programs[48]
-	case "base32":
+	case "base64":
 		return &programs[49]
-	case "basenc":
+	case "base32":
 		return &programs[50]
-	case "basename":
+	case "basenc":
 		return &programs[51]
-	case "bash":
+	case "basename":
 		return &programs[52]
-	case "sh":
+	case "bash":
 		return &programs[53]
-	case "dash":
+	case "sh":
 		return &programs[54]
-	case "ash":
+	case "dash":
 		return &programs[55]
-	case "zsh":
+	case "ash":
 		return &programs[56]
-	case "ksh":
+	case "zsh":
 		return &programs[57]
-	case "mksh":
+	case "ksh":
 		return &programs[58]
-	case "ksh93":
+	case "mksh":
 		return &programs[59]
-	case "rbash":
+	case "ksh93":
 		return &programs[60]
-	case "rzsh":
+	case "rbash":
 		return &programs[61]
-	case "yash":
+	case "rzsh":
 		return &programs[62]
-	case "posh":
+	case "yash":
 		return &programs[63]
-	case "bat":
+	case "posh":
 		return &programs[64]
-	case "batcat":
+	case "bat":
 		return &programs[65]
-	case "bg":
+	case "batcat":
 		return &programs[66]
-	case "fg":
+	case "bg":
 		return &programs[67]
-	case "bind":
+	case "fg":
 		return &programs[68]
-	case "break":
+	case "bind":
 		return &programs[69]
-	case "continue":
+	case "break":
 		return &programs[70]
-	case "shift":
+	case "continue":
 		return &programs[71]
-	case "logout":
+	case "shift":
 		return &programs[72]
-	case "builtin":
+	case "logout":
 		return &programs[73]
-	case "busybox":
+	case "buf":
 		return &programs[74]
-	case "toybox":
+	case "builtin":
 		return &programs[75]
-	case "caffeinate":
+	case "busybox":
 		return &programs[76]
-	case "capsh":
+	case "toybox":
 		return &programs[77]
-	case "cat":
+	case "caffeinate":
 		return &programs[78]
-	case "catchsegv":
+	case "capsh":
 		return &programs[79]
-	case "fakeroot":
+	case "cargo":
 		return &programs[80]
-	case "eatmydata":
+	case "cat":
 		return &programs[81]
-	case "dbus-run-session":
+	case "catchsegv":
 		return &programs[82]
-	case "torsocks":
+	case "fakeroot":
 		return &programs[83]
-	case "torify":
+	case "eatmydata":
 		return &programs[84]
-	case "unbuffer":
+	case "dbus-run-session":
 		return &programs[85]
-	case "noglob":
+	case "torsocks":
 		return &programs[86]
-	case "nocorrect":
+	case "torify":
 		return &programs[87]
-	case "chronic":
+	case "unbuffer":
 		return &programs[88]
-	case "ifne":
+	case "noglob":
 		return &programs[89]
-	case "tini":
+	case "nocorrect":
 		return &programs[90]
-	case "dumb-init":
+	case "chronic":
 		return &programs[91]
-	case "with-contenv":
+	case "ifne":
 		return &programs[92]
-	case "cd":
+	case "tini":
 		return &programs[93]
-	case "chdir":
+	case "dumb-init":
 		return &programs[94]
-	case "chcon":
+	case "with-contenv":
 		return &programs[95]
-	case "chgrp":
+	case "cd":
 		return &programs[96]
-	case "chmod":
+	case "chdir":
 		return &programs[97]
-	case "chown":
+	case "chcon":
 		return &programs[98]
-	case "chpst":
+	case "chgrp":
 		return &programs[99]
-	case "chroot":
+	case "chmod":
 		return &programs[100]
-	case "chrt":
+	case "chown":
 		return &programs[101]
-	case "cksum":
+	case "chpst":
 		return &programs[102]
-	case "sum":
+	case "chroot":
 		return &programs[103]
-	case "cmp":
+	case "chrt":
 		return &programs[104]
-	case "colrm":
+	case "cksum":
 		return &programs[105]
-	case "column":
+	case "sum":
 		return &programs[106]
-	case "comm":
+	case "cmake":
 		return &programs[107]
-	case "command":
+	case "cmp":
 		return &programs[108]
-	case "compgen":
+	case "colrm":
 		return &programs[109]
-	case "complete":
+	case "column":
 		return &programs[110]
-	case "compopt":
+	case "comm":
 		return &programs[111]
-	case "cp":
+	case "command":
 		return &programs[112]
-	case "cross-env":
+	case "compgen":
 		return &programs[113]
-	case "cross-env-shell":
+	case "complete":
 		return &programs[114]
-	case "csh":
+	case "compopt":
 		return &programs[115]
-	case "tcsh":
+	case "cp":
 		return &programs[116]
-	case "csplit":
+	case "cpack":
 		return &programs[117]
-	case "curl":
+	case "cross-env":
 		return &programs[118]
-	case "cut":
+	case "cross-env-shell":
 		return &programs[119]
-	case "date":
+	case "csh":
 		return &programs[120]
-	case "dd":
+	case "tcsh":
 		return &programs[121]
-	case "declare":
+	case "csplit":
 		return &programs[122]
-	case "typeset":
+	case "ctest":
 		return &programs[123]
-	case "local":
+	case "curl":
 		return &programs[124]
-	case "readonly":
+	case "cut":
 		return &programs[125]
-	case "integer":
+	case "date":
 		return &programs[126]
-	case "float":
+	case "dd":
 		return &programs[127]
-	case "deno":
+	case "declare":
 		return &programs[128]
-	case "df":
+	case "typeset":
 		return &programs[129]
-	case "diff":
+	case "local":
 		return &programs[130]
-	case "colordiff":
+	case "readonly":
 		return &programs[131]
-	case "gdiff":
+	case "integer":
 		return &programs[132]
-	case "diff3":
+	case "float":
 		return &programs[133]
-	case "diffstat":
+	case "deno":
 		return &programs[134]
-	case "dig":
+	case "df":
 		return &programs[135]
-	case "delv":
+	case "diff":
 		return &programs[136]
-	case "dir":
+	case "colordiff":
 		return &programs[137]
-	case "vdir":
+	case "gdiff":
 		return &programs[138]
-	case "dircolors":
+	case "diff3":
 		return &programs[139]
-	case "direnv":
+	case "diffstat":
 		return &programs[140]
-	case "dirname":
+	case "dig":
 		return &programs[141]
-	case "dirs":
+	case "delv":
 		return &programs[142]
-	case "disown":
+	case "dir":
 		return &programs[143]
-	case "doas":
+	case "vdir":
 		return &programs[144]
-	case "dos2unix":
+	case "dircolors":
 		return &programs[145]
-	case "unix2dos":
+	case "direnv":
 		return &programs[146]
-	case "mac2unix":
+	case "dirname":
 		return &programs[147]
-	case "dotenv":
+	case "dirs":
 		return &programs[148]
-	case "du":
+	case "disown":
 		return &programs[149]
-	case "echo":
+	case "dlv":
 		return &programs[150]
-	case "emulate":
+	case "doas":
 		return &programs[151]
-	case "enable":
+	case "dos2unix":
 		return &programs[152]
-	case "entr":
+	case "unix2dos":
 		return &programs[153]
-	case "env":
+	case "mac2unix":
 		return &programs[154]
-	case "envsubst":
+	case "dotenv":
 		return &programs[155]
-	case "eval":
+	case "dotnet":
 		return &programs[156]
-	case "exec":
+	case "du":
 		return &programs[157]
-	case "exit":
+	case "echo":
 		return &programs[158]
-	case "return":
+	case "emulate":
 		return &programs[159]
-	case "bye":
+	case "enable":
 		return &programs[160]
-	case "expand":
+	case "entr":
 		return &programs[161]
-	case "unexpand":
+	case "env":
 		return &programs[162]
-	case "expect":
+	case "envsubst":
 		return &programs[163]
-	case "export":
+	case "eval":
 		return &programs[164]
-	case "expr":
+	case "exec":
 		return &programs[165]
-	case "faketime":
+	case "exit":
 		return &programs[166]
-	case "fc":
+	case "return":
 		return &programs[167]
-	case "r":
+	case "bye":
 		return &programs[168]
-	case "fd":
+	case "expand":
 		return &programs[169]
-	case "fdfind":
+	case "unexpand":
 		return &programs[170]
-	case "find":
+	case "expect":
 		return &programs[171]
-	case "gfind":
+	case "export":
 		return &programs[172]
-	case "firejail":
+	case "expr":
 		return &programs[173]
-	case "fish":
+	case "faketime":
 		return &programs[174]
-	case "flock":
+	case "fc":
 		return &programs[175]
-	case "fmt":
+	case "r":
 		return &programs[176]
-	case "fold":
+	case "fd":
 		return &programs[177]
-	case "ftp":
+	case "fdfind":
 		return &programs[178]
-	case "lftp":
+	case "find":
 		return &programs[179]
-	case "tnftp":
+	case "gfind":
 		return &programs[180]
-	case "ncftp":
+	case "firejail":
 		return &programs[181]
-	case "fzf":
+	case "fish":
 		return &programs[182]
-	case "getconf":
+	case "flock":
 		return &programs[183]
-	case "getopts":
+	case "fmt":
 		return &programs[184]
-	case "git":
+	case "fold":
 		return &programs[185]
-	case "gosu":
+	case "ftp":
 		return &programs[186]
-	case "su-exec":
+	case "lftp":
 		return &programs[187]
-	case "setuidgid":
+	case "tnftp":
 		return &programs[188]
-	case "grep":
+	case "ncftp":
 		return &programs[189]
-	case "egrep":
+	case "fzf":
 		return &programs[190]
-	case "fgrep":
+	case "gcc":
 		return &programs[191]
-	case "rgrep":
+	case "cc":
 		return &programs[192]
-	case "ggrep":
+	case "g++":
 		return &programs[193]
-	case "zgrep":
+	case "c++":
 		return &programs[194]
-	case "zegrep":
+	case "clang":
 		return &programs[195]
-	case "zfgrep":
+	case "clang++":
 		return &programs[196]
-	case "bzgrep":
+	case "gcc-10":
 		return &programs[197]
-	case "xzgrep":
+	case "gcc-11":
 		return &programs[198]
-	case "pcregrep":
+	case "gcc-12":
 		return &programs[199]
-	case "pcre2grep":
+	case "gcc-13":
 		return &programs[200]
-	case "groovy":
+	case "gcc-14":
 		return &programs[201]
-	case "scala":
+	case "g++-10":
 		return &programs[202]
-	case "kotlin":
+	case "g++-11":
 		return &programs[203]
-	case "kscript":
+	case "g++-12":
 		return &programs[204]
-	case "jshell":
+	case "g++-13":
 		return &programs[205]
-	case "julia":
+	case "g++-14":
 		return &programs[206]
-	case "elixir":
+	case "clang-14":
 		return &programs[207]
-	case "iex":
+	case "clang-15":
 		return &programs[208]
-	case "erl":
+	case "clang-16":
 		return &programs[209]
-	case "escript":
+	case "clang-17":
 		return &programs[210]
-	case "ghci":
+	case "clang-18":
 		return &programs[211]
-	case "runghc":
+	case "clang-19":
 		return &programs[212]
-	case "runhaskell":
+	case "clang++-14":
 		return &programs[213]
-	case "clojure":
+	case "clang++-15":
 		return &programs[214]
-	case "clj":
+	case "clang++-16":
 		return &programs[215]
-	case "bb":
+	case "clang++-17":
 		return &programs[216]
-	case "racket":
+	case "clang++-18":
 		return &programs[217]
-	case "guile":
+	case "cpp":
 		return &programs[218]
-	case "sbcl":
+	case "gfortran":
 		return &programs[219]
-	case "emacs":
+	case "tcc":
 		return &programs[220]
-	case "emacsclient":
+	case "icx":
 		return &programs[221]
-	case "swipl":
+	case "icpx":
 		return &programs[222]
-	case "octave":
+	case "nvcc":
 		return &programs[223]
-	case "matlab":
+	case "emcc":
 		return &programs[224]
-	case "janet":
+	case "em++":
 		return &programs[225]
-	case "gjs":
+	case "x86_64-linux-gnu-gcc":
 		return &programs[226]
-	case "qjs":
+	case "aarch64-linux-gnu-gcc":
 		return &programs[227]
-	case "d8":
+	case "musl-gcc":
 		return &programs[228]
-	case "bun.exe":
+	case "getconf":
 		return &programs[229]
-	case "ts-node":
+	case "getopts":
 		return &programs[230]
-	case "tsx":
+	case "git":
 		return &programs[231]
-	case "esno":
+	case "go":
 		return &programs[232]
-	case "babel-node":
+	case "go1.21":
 		return &programs[233]
-	case "vite-node":
+	case "go1.22":
 		return &programs[234]
-	case "coffee":
+	case "go1.23":
 		return &programs[235]
-	case "gtime":
+	case "go1.24":
 		return &programs[236]
-	case "hash":
+	case "go1.25":
 		return &programs[237]
-	case "head":
+	case "go1.26":
 		return &programs[238]
-	case "help":
+	case "gotip":
 		return &programs[239]
-	case "hexdump":
+	case "gofmt":
 		return &programs[240]
-	case "hd":
+	case "goimports":
 		return &programs[241]
-	case "history":
+	case "gofumpt":
 		return &programs[242]
-	case "host":
+	case "gci":
 		return &programs[243]
-	case "nslookup":
+	case "golines":
 		return &programs[244]
-	case "drill":
+	case "golangci-lint":
 		return &programs[245]
-	case "resolvectl":
+	case "gosu":
 		return &programs[246]
-	case "getent":
+	case "su-exec":
 		return &programs[247]
-	case "hostid":
+	case "setuidgid":
 		return &programs[248]
-	case "hostname":
+	case "gradle":
 		return &programs[249]
-	case "http":
+	case "gradlew":
 		return &programs[250]
-	case "https":
+	case "grep":
 		return &programs[251]
-	case "xh":
+	case "egrep":
 		return &programs[252]
-	case "xhs":
+	case "fgrep":
 		return &programs[253]
-	case "httpie":
+	case "rgrep":
 		return &programs[254]
-	case "hyperfine":
+	case "ggrep":
 		return &programs[255]
-	case "iconv":
+	case "zgrep":
 		return &programs[256]
-	case "id":
+	case "zegrep":
 		return &programs[257]
-	case "ifconfig":
+	case "zfgrep":
 		return &programs[258]
-	case "iwconfig":
+	case "bzgrep":
 		return &programs[259]
-	case "arp":
+	case "xzgrep":
 		return &programs[260]
-	case "route":
+	case "pcregrep":
 		return &programs[261]
-	case "install":
+	case "pcre2grep":
 		return &programs[262]
-	case "ginstall":
+	case "groovy":
 		return &programs[263]
-	case "ionice":
+	case "scala":
 		return &programs[264]
-	case "ip":
+	case "kotlin":
 		return &programs[265]
-	case "jobs":
+	case "kscript":
 		return &programs[266]
-	case "join":
+	case "jshell":
 		return &programs[267]
-	case "jq":
+	case "julia":
 		return &programs[268]
-	case "gojq":
+	case "elixir":
 		return &programs[269]
-	case "jaq":
+	case "iex":
 		return &programs[270]
-	case "kill":
+	case "erl":
 		return &programs[271]
-	case "ld-linux-x86-64.so.2":
+	case "escript":
 		return &programs[272]
-	case "ld-linux.so.2":
+	case "ghci":
 		return &programs[273]
-	case "ld-linux-aarch64.so.1":
+	case "runghc":
 		return &programs[274]
-	case "ld-linux-armhf.so.3":
+	case "runhaskell":
 		return &programs[275]
-	case "ld-musl-x86_64.so.1":
+	case "clojure":
 		return &programs[276]
-	case "ld.so":
+	case "clj":
 		return &programs[277]
-	case "less":
+	case "bb":
 		return &programs[278]
-	case "lessecho":
+	case "racket":
 		return &programs[279]
-	case "let":
+	case "guile":
 		return &programs[280]
-	case "link":
+	case "sbcl":
 		return &programs[281]
-	case "linux32":
+	case "emacs":
 		return &programs[282]
-	case "linux64":
+	case "emacsclient":
 		return &programs[283]
-	case "i386":
+	case "swipl":
 		return &programs[284]
-	case "x86_64":
+	case "octave":
 		return &programs[285]
-	case "uname26":
+	case "matlab":
 		return &programs[286]
-	case "ln":
+	case "janet":
 		return &programs[287]
-	case "locate":
+	case "gjs":
 		return &programs[288]
-	case "plocate":
+	case "qjs":
 		return &programs[289]
-	case "mlocate":
+	case "d8":
 		return &programs[290]
-	case "look":
+	case "bun.exe":
 		return &programs[291]
-	case "ls":
+	case "ts-node":
 		return &programs[292]
-	case "gls":
+	case "tsx":
 		return &programs[293]
-	case "ltrace":
+	case "esno":
 		return &programs[294]
-	case "lua":
+	case "babel-node":
 		return &programs[295]
-	case "lua5.1":
+	case "vite-node":
 		return &programs[296]
-	case "lua5.2":
+	case "coffee":
 		return &programs[297]
-	case "lua5.3":
+	case "gtime":
 		return &programs[298]
-	case "lua5.4":
+	case "hash":
 		return &programs[299]
-	case "luajit":
+	case "head":
 		return &programs[300]
-	case "texlua":
+	case "help":
 		return &programs[301]
-	case "man":
+	case "hexdump":
 		return &programs[302]
-	case "mapfile":
+	case "hd":
 		return &programs[303]
-	case "readarray":
+	case "history":
 		return &programs[304]
-	case "mdfind":
+	case "host":
 		return &programs[305]
-	case "mkdir":
+	case "nslookup":
 		return &programs[306]
-	case "mkfifo":
+	case "drill":
 		return &programs[307]
-	case "mknod":
+	case "resolvectl":
 		return &programs[308]
-	case "mktemp":
+	case "getent":
 		return &programs[309]
-	case "more":
+	case "hostid":
 		return &programs[310]
-	case "mosh":
+	case "hostname":
 		return &programs[311]
-	case "mv":
+	case "http":
 		return &programs[312]
-	case "nc":
+	case "https":
 		return &programs[313]
-	case "netcat":
+	case "xh":
 		return &programs[314]
-	case "ncat":
+	case "xhs":
 		return &programs[315]
-	case "nc.openbsd":
+	case "httpie":
 		return &programs[316]
-	case "nc.traditional":
+	case "hyperfine":
 		return &programs[317]
-	case "nice":
+	case "iconv":
 		return &programs[318]
-	case "nl":
+	case "id":
 		return &programs[319]
-	case "nmap":
+	case "ifconfig":
 		return &programs[320]
-	case "node":
+	case "iwconfig":
 		return &programs[321]
-	case "nodejs":
+	case "arp":
 		return &programs[322]
-	case "node.exe":
+	case "route":
 		return &programs[323]
-	case "nohup":
+	case "install":
 		return &programs[324]
-	case "nproc":
+	case "ginstall":
 		return &programs[325]
-	case "nsenter":
+	case "ionice":
 		return &programs[326]
-	case "nu":
+	case "ip":
 		return &programs[327]
-	case "elvish":
+	case "java":
 		return &programs[328]
-	case "xonsh":
+	case "javac":
 		return &programs[329]
-	case "pwsh":
+	case "jobs":
 		return &programs[330]
-	case "powershell":
+	case "join":
 		return &programs[331]
-	case "cmd":
+	case "jq":
 		return &programs[332]
-	case "cmd.exe":
+	case "gojq":
 		return &programs[333]
-	case "powershell.exe":
+	case "jaq":
 		return &programs[334]
-	case "wsl":
+	case "just":
 		return &programs[335]
-	case "wsl.exe":
+	case "kill":
 		return &programs[336]
-	case "oil":
+	case "ld":
 		return &programs[337]
-	case "osh":
+	case "ld.lld":
 		return &programs[338]
-	case "ysh":
+	case "lld":
 		return &programs[339]
-	case "rc":
+	case "ld.gold":
 		return &programs[340]
-	case "es":
+	case "mold":
 		return &programs[341]
-	case "numactl":
+	case "as":
 		return &programs[342]
-	case "numfmt":
+	case "nasm":
 		return &programs[343]
-	case "od":
+	case "yasm":
 		return &programs[344]
-	case "god":
+	case "objcopy":
 		return &programs[345]
-	case "openssl":
+	case "strip":
 		return &programs[346]
-	case "osascript":
+	case "ranlib":
 		return &programs[347]
-	case "parallel":
+	case "dlltool":
 		return &programs[348]
-	case "paste":
+	case "windres":
 		return &programs[349]
-	case "patch":
+	case "llvm-objcopy":
 		return &programs[350]
-	case "pathchk":
+	case "llvm-strip":
 		return &programs[351]
-	case "perf":
+	case "ld-linux-x86-64.so.2":
 		return &programs[352]
-	case "perl":
+	case "ld-linux.so.2":
 		return &programs[353]
-	case "perl5":
+	case "ld-linux-aarch64.so.1":
 		return &programs[354]
-	case "perl5.36":
+	case "ld-linux-armhf.so.3":
 		return &programs[355]
-	case "perl5.38":
+	case "ld-musl-x86_64.so.1":
 		return &programs[356]
-	case "perl5.40":
+	case "ld.so":
 		return &programs[357]
-	case "php":
+	case "less":
 		return &programs[358]
-	case "php7.4":
+	case "lessecho":
 		return &programs[359]
-	case "php8.0":
+	case "let":
 		return &programs[360]
-	case "php8.1":
+	case "link":
 		return &programs[361]
-	case "php8.2":
+	case "linux32":
 		return &programs[362]
-	case "php8.3":
+	case "linux64":
 		return &programs[363]
-	case "php8.4":
+	case "i386":
 		return &programs[364]
-	case "php-cgi":
+	case "x86_64":
 		return &programs[365]
-	case "ping":
+	case "uname26":
 		return &programs[366]
-	case "ping6":
+	case "ln":
 		return &programs[367]
-	case "arping":
+	case "locate":
 		return &programs[368]
-	case "fping":
+	case "plocate":
 		return &programs[369]
-	case "pinky":
+	case "mlocate":
 		return &programs[370]
-	case "finger":
+	case "look":
 		return &programs[371]
-	case "pkexec":
+	case "ls":
 		return &programs[372]
-	case "popd":
+	case "gls":
 		return &programs[373]
-	case "pr":
+	case "ltrace":
 		return &programs[374]
-	case "print":
+	case "lua":
 		return &programs[375]
-	case "printenv":
+	case "lua5.1":
 		return &programs[376]
-	case "printf":
+	case "lua5.2":
 		return &programs[377]
-	case "prlimit":
+	case "lua5.3":
 		return &programs[378]
-	case "proot":
+	case "lua5.4":
 		return &programs[379]
-	case "bwrap":
+	case "luajit":
 		return &programs[380]
-	case "proxychains4":
+	case "texlua":
 		return &programs[381]
-	case "proxychains":
+	case "make":
 		return &programs[382]
-	case "ptx":
+	case "gmake":
 		return &programs[383]
-	case "pushd":
+	case "remake":
 		return &programs[384]
-	case "pwd":
+	case "bmake":
 		return &programs[385]
-	case "python":
+	case "pmake":
 		return &programs[386]
-	case "python2":
+	case "man":
 		return &programs[387]
-	case "python2.7":
+	case "mapfile":
 		return &programs[388]
-	case "python3":
+	case "readarray":
 		return &programs[389]
-	case "python3.7":
+	case "mdfind":
 		return &programs[390]
-	case "python3.8":
+	case "meson":
 		return &programs[391]
-	case "python3.9":
+	case "mise":
 		return &programs[392]
-	case "python3.10":
+	case "rtx":
 		return &programs[393]
-	case "python3.11":
+	case "mkdir":
 		return &programs[394]
-	case "python3.12":
+	case "mkfifo":
 		return &programs[395]
-	case "python3.13":
+	case "mknod":
 		return &programs[396]
-	case "python3.14":
+	case "mktemp":
 		return &programs[397]
-	case "pypy":
+	case "more":
 		return &programs[398]
-	case "pypy3":
+	case "mosh":
 		return &programs[399]
-	case "python.exe":
+	case "mv":
 		return &programs[400]
-	case "py":
+	case "mvn":
 		return &programs[401]
-	case "rclone":
+	case "mvnw":
 		return &programs[402]
-	case "read":
+	case "mvnd":
 		return &programs[403]
-	case "readlink":
+	case "nc":
 		return &programs[404]
-	case "realpath":
+	case "netcat":
 		return &programs[405]
-	case "grealpath":
+	case "ncat":
 		return &programs[406]
-	case "rev":
+	case "nc.openbsd":
 		return &programs[407]
-	case "rg":
+	case "nc.traditional":
 		return &programs[408]
-	case "ripgrep":
+	case "nice":
 		return &programs[409]
-	case "rlwrap":
+	case "ninja":
 		return &programs[410]
-	case "rm":
+	case "ninja-build":
 		return &programs[411]
-	case "grm":
+	case "samu":
 		return &programs[412]
-	case "rmdir":
+	case "nl":
 		return &programs[413]
-	case "rsync":
+	case "nm":
 		return &programs[414]
-	case "openrsync":
+	case "objdump":
 		return &programs[415]
-	case "ruby":
+	case "readelf":
 		return &programs[416]
-	case "ruby2.7":
+	case "size":
 		return &programs[417]
-	case "ruby3.0":
+	case "ldd":
 		return &programs[418]
-	case "ruby3.1":
+	case "c++filt":
 		return &programs[419]
-	case "ruby3.2":
+	case "addr2line":
 		return &programs[420]
-	case "ruby3.3":
+	case "elfedit":
 		return &programs[421]
-	case "jruby":
+	case "llvm-nm":
 		return &programs[422]
-	case "irb":
+	case "llvm-objdump":
 		return &programs[423]
-	case "run0":
+	case "llvm-readelf":
 		return &programs[424]
-	case "runcon":
+	case "otool":
 		return &programs[425]
-	case "runuser":
+	case "dwarfdump":
 		return &programs[426]
-	case "scp":
+	case "file-x":
 		return &programs[427]
-	case "script":
+	case "nmap":
 		return &programs[428]
-	case "scriptreplay":
+	case "node":
 		return &programs[429]
-	case "sdiff":
+	case "nodejs":
 		return &programs[430]
-	case "sed":
+	case "node.exe":
 		return &programs[431]
-	case "gsed":
+	case "nohup":
 		return &programs[432]
-	case "seq":
+	case "nproc":
 		return &programs[433]
-	case "set":
+	case "nsenter":
 		return &programs[434]
-	case "setarch":
+	case "nu":
 		return &programs[435]
-	case "setopt":
+	case "elvish":
 		return &programs[436]
-	case "unsetopt":
+	case "xonsh":
 		return &programs[437]
-	case "setpriv":
+	case "pwsh":
 		return &programs[438]
-	case "setsid":
+	case "powershell":
 		return &programs[439]
-	case "sftp":
+	case "cmd":
 		return &programs[440]
-	case "sg":
+	case "cmd.exe":
 		return &programs[441]
-	case "shopt":
+	case "powershell.exe":
 		return &programs[442]
-	case "shred":
+	case "wsl":
 		return &programs[443]
-	case "shuf":
+	case "wsl.exe":
 		return &programs[444]
-	case "socat":
+	case "oil":
 		return &programs[445]
-	case "softlimit":
+	case "osh":
 		return &programs[446]
-	case "sort":
+	case "ysh":
 		return &programs[447]
-	case "gsort":
+	case "rc":
 		return &programs[448]
-	case "source":
+	case "es":
 		return &programs[449]
-	case ".":
+	case "numactl":
 		return &programs[450]
-	case "split":
+	case "numfmt":
 		return &programs[451]
-	case "gsplit":
+	case "od":
 		return &programs[452]
-	case "ss":
+	case "god":
 		return &programs[453]
-	case "netstat":
+	case "openssl":
 		return &programs[454]
-	case "ssh":
+	case "osascript":
 		return &programs[455]
-	case "ssh-add":
+	case "parallel":
 		return &programs[456]
-	case "ssh-agent":
+	case "paste":
 		return &programs[457]
-	case "ssh-copy-id":
+	case "patch":
 		return &programs[458]
-	case "ssh-keygen":
+	case "pathchk":
 		return &programs[459]
-	case "ssh-keyscan":
+	case "perf":
 		return &programs[460]
-	case "sshpass":
+	case "perl":
 		return &programs[461]
-	case "start-stop-daemon":
+	case "perl5":
 		return &programs[462]
-	case "stat":
+	case "perl5.36":
 		return &programs[463]
-	case "stdbuf":
+	case "perl5.38":
 		return &programs[464]
-	case "strace":
+	case "perl5.40":
 		return &programs[465]
-	case "strings":
+	case "php":
 		return &programs[466]
-	case "stty":
+	case "php7.4":
 		return &programs[467]
-	case "su":
+	case "php8.0":
 		return &programs[468]
-	case "sudo":
+	case "php8.1":
 		return &programs[469]
-	case "sudoedit":
+	case "php8.2":
 		return &programs[470]
-	case "sync":
+	case "php8.3":
 		return &programs[471]
-	case "systemd-inhibit":
+	case "php8.4":
 		return &programs[472]
-	case "systemd-nspawn":
+	case "php-cgi":
 		return &programs[473]
-	case "systemd-run":
+	case "ping":
 		return &programs[474]
-	case "tac":
+	case "ping6":
 		return &programs[475]
-	case "tail":
+	case "arping":
 		return &programs[476]
-	case "taskset":
+	case "fping":
 		return &programs[477]
-	case "tclsh":
+	case "pinky":
 		return &programs[478]
-	case "wish":
+	case "finger":
 		return &programs[479]
-	case "tclsh8.6":
+	case "pkexec":
 		return &programs[480]
-	case "expectk":
+	case "popd":
 		return &programs[481]
-	case "tcpdump":
+	case "pr":
 		return &programs[482]
-	case "tshark":
+	case "print":
 		return &programs[483]
-	case "tee":
+	case "printenv":
 		return &programs[484]
-	case "sponge":
+	case "printf":
 		return &programs[485]
-	case "telnet":
+	case "prlimit":
 		return &programs[486]
-	case "test":
+	case "proot":
 		return &programs[487]
-	case "[":
+	case "bwrap":
 		return &programs[488]
-	case "time":
+	case "protoc":
 		return &programs[489]
-	case "timeout":
+	case "proxychains4":
 		return &programs[490]
-	case "gtimeout":
+	case "proxychains":
 		return &programs[491]
-	case "touch":
+	case "ptx":
 		return &programs[492]
-	case "tr":
+	case "pushd":
 		return &programs[493]
-	case "traceroute":
+	case "pwd":
 		return &programs[494]
-	case "tracepath":
+	case "python":
 		return &programs[495]
-	case "mtr":
+	case "python2":
 		return &programs[496]
-	case "traceroute6":
+	case "python2.7":
 		return &programs[497]
-	case "trap":
+	case "python3":
 		return &programs[498]
-	case "tree":
+	case "python3.7":
 		return &programs[499]
-	case "truncate":
+	case "python3.8":
 		return &programs[500]
-	case "tsort":
+	case "python3.9":
 		return &programs[501]
-	case "tty":
+	case "python3.10":
 		return &programs[502]
-	case "type":
+	case "python3.11":
 		return &programs[503]
-	case "whence":
+	case "python3.12":
 		return &programs[504]
-	case "where":
+	case "python3.13":
 		return &programs[505]
-	case "ulimit":
+	case "python3.14":
 		return &programs[506]
-	case "umask":
+	case "pypy":
 		return &programs[507]
-	case "unalias":
+	case "pypy3":
 		return &programs[508]
-	case "uname":
+	case "python.exe":
 		return &programs[509]
-	case "uniq":
+	case "py":
 		return &programs[510]
-	case "guniq":
+	case "rclone":
 		return &programs[511]
-	case "unlink":
+	case "read":
 		return &programs[512]
-	case "unset":
+	case "readlink":
 		return &programs[513]
-	case "unshare":
+	case "realpath":
 		return &programs[514]
-	case "uptime":
+	case "grealpath":
 		return &programs[515]
-	case "valgrind":
+	case "rev":
 		return &programs[516]
-	case "w":
+	case "rg":
 		return &programs[517]
-	case "wait":
+	case "ripgrep":
 		return &programs[518]
-	case "watch":
+	case "rlwrap":
 		return &programs[519]
-	case "watchexec":
+	case "rm":
 		return &programs[520]
-	case "wc":
+	case "grm":
 		return &programs[521]
-	case "gwc":
+	case "rmdir":
 		return &programs[522]
-	case "wdiff":
+	case "rsync":
 		return &programs[523]
-	case "wget":
+	case "openrsync":
 		return &programs[524]
-	case "which":
+	case "ruby":
 		return &programs[525]
-	case "whereis":
+	case "ruby2.7":
 		return &programs[526]
-	case "command-not-found":
+	case "ruby3.0":
 		return &programs[527]
-	case "who":
+	case "ruby3.1":
 		return &programs[528]
-	case "whois":
+	case "ruby3.2":
 		return &programs[529]
-	case "xargs":
+	case "ruby3.3":
 		return &programs[530]
-	case "xmllint":
+	case "jruby":
 		return &programs[531]
-	case "xvfb-run":
+	case "irb":
 		return &programs[532]
-	case "xxd":
+	case "run0":
 		return &programs[533]
-	case "yq":
+	case "runcon":
 		return &programs[534]
-	case "zmodload":
+	case "runuser":
 		return &programs[535]
+	case "rustc":
+		return &programs[536]
+	case "rustfmt":
+		return &programs[537]
+	case "rustup":
+		return &programs[538]
+	case "scons":
+		return &programs[539]
+	case "waf":
+		return &programs[540]
+	case "tup":
+		return &programs[541]
+	case "redo":
+		return &programs[542]
+	case "buck":
+		return &programs[543]
+	case "buck2":
+		return &programs[544]
+	case "pants":
+		return &programs[545]
+	case "please":
+		return &programs[546]
+	case "rake":
+		return &programs[547]
+	case "drake":
+		return &programs[548]
+	case "thor":
+		return &programs[549]
+	case "invoke":
+		return &programs[550]
+	case "inv":
+		return &programs[551]
+	case "fab":
+		return &programs[552]
+	case "doit":
+		return &programs[553]
+	case "nox":
+		return &programs[554]
+	case "ant":
+		return &programs[555]
+	case "sbt":
+		return &programs[556]
+	case "lein":
+		return &programs[557]
+	case "boot":
+		return &programs[558]
+	case "mill":
+		return &programs[559]
+	case "bleep":
+		return &programs[560]
+	case "grunt":
+		return &programs[561]
+	case "gulp":
+		return &programs[562]
+	case "jake":
+		return &programs[563]
+	case "cake":
+		return &programs[564]
+	case "mage":
+		return &programs[565]
+	case "xmake":
+		return &programs[566]
+	case "premake5":
+		return &programs[567]
+	case "earthly":
+		return &programs[568]
+	case "dagger":
+		return &programs[569]
+	case "tilt":
+		return &programs[570]
+	case "skaffold":
+		return &programs[571]
+	case "garden":
+		return &programs[572]
+	case "bit":
+		return &programs[573]
+	case "scp":
+		return &programs[574]
+	case "script":
+		return &programs[575]
+	case "scriptreplay":
+		return &programs[576]
+	case "sdiff":
+		return &programs[577]
+	case "sed":
+		return &programs[578]
+	case "gsed":
+		return &programs[579]
+	case "seq":
+		return &programs[580]
+	case "set":
+		return &programs[581]
+	case "setarch":
+		return &programs[582]
+	case "setopt":
+		return &programs[583]
+	case "unsetopt":
+		return &programs[584]
+	case "setpriv":
+		return &programs[585]
+	case "setsid":
+		return &programs[586]
+	case "sftp":
+		return &programs[587]
+	case "sg":
+		return &programs[588]
+	case "shopt":
+		return &programs[589]
+	case "shred":
+		return &programs[590]
+	case "shuf":
+		return &programs[591]
+	case "socat":
+		return &programs[592]
+	case "softlimit":
+		return &programs[593]
+	case "sort":
+		return &programs[594]
+	case "gsort":
+		return &programs[595]
+	case "source":
+		return &programs[596]
+	case ".":
+		return &programs[597]
+	case "split":
+		return &programs[598]
+	case "gsplit":
+		return &programs[599]
+	case "ss":
+		return &programs[600]
+	case "netstat":
+		return &programs[601]
+	case "ssh":
+		return &programs[602]
+	case "ssh-add":
+		return &programs[603]
+	case "ssh-agent":
+		return &programs[604]
+	case "ssh-copy-id":
+		return &programs[605]
+	case "ssh-keygen":
+		return &programs[606]
+	case "ssh-keyscan":
+		return &programs[607]
+	case "sshpass":
+		return &programs[608]
+	case "start-stop-daemon":
+		return &programs[609]
+	case "stat":
+		return &programs[610]
+	case "staticcheck":
+		return &programs[611]
+	case "revive":
+		return &programs[612]
+	case "errcheck":
+		return &programs[613]
+	case "ineffassign":
+		return &programs[614]
+	case "govulncheck":
+		return &programs[615]
+	case "gosec":
+		return &programs[616]
+	case "misspell":
+		return &programs[617]
+	case "shadow":
+		return &programs[618]
+	case "deadcode":
+		return &programs[619]
+	case "nilaway":
+		return &programs[620]
+	case "gopls":
+		return &programs[621]
+	case "benchstat":
+		return &programs[622]
+	case "stringer":
+		return &programs[623]
+	case "mockgen":
+		return &programs[624]
+	case "wire":
+		return &programs[625]
+	case "sqlc":
+		return &programs[626]
+	case "templ":
+		return &programs[627]
+	case "swag":
+		return &programs[628]
+	case "air":
+		return &programs[629]
+	case "gotestsum":
+		return &programs[630]
+	case "ginkgo":
+		return &programs[631]
+	case "ko":
+		return &programs[632]
+	case "goreleaser":
+		return &programs[633]
+	case "protoc-gen-go":
+		return &programs[634]
+	case "gocyclo":
+		return &programs[635]
+	case "stdbuf":
+		return &programs[636]
+	case "strace":
+		return &programs[637]
+	case "strings":
+		return &programs[638]
+	case "stty":
+		return &programs[639]
+	case "su":
+		return &programs[640]
+	case "sudo":
+		return &programs[641]
+	case "sudoedit":
+		return &programs[642]
+	case "swift":
+		return &programs[643]
+	case "sync":
+		return &programs[644]
+	case "systemd-inhibit":
+		return &programs[645]
+	case "systemd-nspawn":
+		return &programs[646]
+	case "systemd-run":
+		return &programs[647]
+	case "tac":
+		return &programs[648]
+	case "tail":
+		return &programs[649]
+	case "task":
+		return &programs[650]
+	case "go-task":
+		return &programs[651]
+	case "taskset":
+		return &programs[652]
+	case "tclsh":
+		return &programs[653]
+	case "wish":
+		return &programs[654]
+	case "tclsh8.6":
+		return &programs[655]
+	case "expectk":
+		return &programs[656]
+	case "tcpdump":
+		return &programs[657]
+	case "tshark":
+		return &programs[658]
+	case "tee":
+		return &programs[659]
+	case "sponge":
+		return &programs[660]
+	case "telnet":
+		return &programs[661]
+	case "test":
+		return &programs[662]
+	case "[":
+		return &programs[663]
+	case "time":
+		return &programs[664]
+	case "timeout":
+		return &programs[665]
+	case "gtimeout":
+		return &programs[666]
+	case "touch":
+		return &programs[667]
+	case "tr":
+		return &programs[668]
+	case "traceroute":
+		return &programs[669]
+	case "tracepath":
+		return &programs[670]
+	case "mtr":
+		return &programs[671]
+	case "traceroute6":
+		return &programs[672]
+	case "trap":
+		return &programs[673]
+	case "tree":
+		return &programs[674]
+	case "truncate":
+		return &programs[675]
+	case "tsort":
+		return &programs[676]
+	case "tty":
+		return &programs[677]
+	case "type":
+		return &programs[678]
+	case "whence":
+		return &programs[679]
+	case "where":
+		return &programs[680]
+	case "ulimit":
+		return &programs[681]
+	case "umask":
+		return &programs[682]
+	case "unalias":
+		return &programs[683]
+	case "uname":
+		return &programs[684]
+	case "uniq":
+		return &programs[685]
+	case "guniq":
+		return &programs[686]
+	case "unlink":
+		return &programs[687]
+	case "unset":
+		return &programs[688]
+	case "unshare":
+		return &programs[689]
+	case "uptime":
+		return &programs[690]
+	case "valgrind":
+		return &programs[691]
+	case "w":
+		return &programs[692]
+	case "wait":
+		return &programs[693]
+	case "watch":
+		return &programs[694]
+	case "watchexec":
+		return &programs[695]
+	case "wc":
+		return &programs[696]
+	case "gwc":
+		return &programs[697]
+	case "wdiff":
+		return &programs[698]
+	case "wget":
+		return &programs[699]
+	case "which":
+		return &programs[700]
+	case "whereis":
+		return &programs[701]
+	case "command-not-found":
+		return &programs[702]
+	case "who":
+		return &programs[703]
+	case "whois":
+		return &programs[704]
+	case "xargs":
+		return &programs[705]
+	case "xcodebuild":
+		return &programs[706]
+	case "xcrun":
+		return &programs[707]
+	case "xmllint":
+		return &programs[708]
+	case "xvfb-run":
+		return &programs[709]
+	case "xxd":
+		return &programs[710]
+	case "yq":
+		return &programs[711]
+	case "zig":
+		return &programs[712]
+	case "nim":
+		return &programs[713]
+	case "dart":
+		return &programs[714]
+	case "crystal":
+		return &programs[715]
+	case "v":
+		return &programs[716]
+	case "gleam":
+		return &programs[717]
+	case "mix":
+		return &programs[718]
+	case "rebar3":
+		return &programs[719]
+	case "stack":
+		return &programs[720]
+	case "cabal":
+		return &programs[721]
+	case "dune":
+		return &programs[722]
+	case "opam":
+		return &programs[723]
+	case "sbcl-make":
+		return &programs[724]
+	case "flutter":
+		return &programs[725]
+	case "fvm":
+		return &programs[726]
+	case "hugo":
+		return &programs[727]
+	case "jekyll":
+		return &programs[728]
+	case "mkdocs":
+		return &programs[729]
+	case "sphinx-build":
+		return &programs[730]
+	case "bazel":
+		return &programs[731]
+	case "bazelisk":
+		return &programs[732]
+	case "gprbuild":
+		return &programs[733]
+	case "alire":
+		return &programs[734]
+	case "zmodload":
+		return &programs[735]
 	}
 	return nil
 }
@@ -1115,54 +1515,57 @@ var programs = [...]Program{
 	{Name: "sleep", Options: options6, Safe: true},
 	{Name: "factor", Options: options6, Safe: true},
 	{Name: "aria2c", Operands: URLs, Options: options7, Here: true},
-	{Name: "autoload", Operands: Unread, Options: options8},
-	{Name: "autossh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options9, Ends: true, Special: "ssh"},
-	{Name: "awk", Style: POSIX, Operands: Script, Options: options10, Ends: true, Special: "awk"},
-	{Name: "gawk", Style: POSIX, Operands: Script, Options: options10, Ends: true, Special: "awk"},
-	{Name: "mawk", Style: POSIX, Operands: Script, Options: options10, Ends: true, Special: "awk"},
-	{Name: "nawk", Style: POSIX, Operands: Script, Options: options10, Ends: true, Special: "awk"},
-	{Name: "original-awk", Style: POSIX, Operands: Script, Options: options10, Ends: true, Special: "awk"},
-	{Name: "goawk", Style: POSIX, Operands: Script, Options: options10, Ends: true, Special: "awk"},
-	{Name: "b2sum", Operands: Reads, Options: options11, Safe: true},
-	{Name: "md5sum", Operands: Reads, Options: options11, Safe: true},
-	{Name: "sha1sum", Operands: Reads, Options: options11, Safe: true},
-	{Name: "sha224sum", Operands: Reads, Options: options11, Safe: true},
-	{Name: "sha256sum", Operands: Reads, Options: options11, Safe: true},
-	{Name: "sha384sum", Operands: Reads, Options: options11, Safe: true},
-	{Name: "sha512sum", Operands: Reads, Options: options11, Safe: true},
-	{Name: "shasum", Operands: Reads, Options: options11, Safe: true},
-	{Name: "md5", Operands: Reads, Options: options11, Safe: true},
-	{Name: "base64", Operands: Reads, Options: options12, Safe: true},
-	{Name: "base32", Operands: Reads, Options: options12, Safe: true},
-	{Name: "basenc", Operands: Reads, Options: options12, Safe: true},
-	{Name: "basename", Operands: Names, Options: options13, Safe: true},
-	{Name: "bash", Style: POSIX, Operands: Script, Options: options14, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "sh", Style: POSIX, Operands: Script, Options: options14, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "dash", Style: POSIX, Operands: Script, Options: options14, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "ash", Style: POSIX, Operands: Script, Options: options14, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "zsh", Style: POSIX, Operands: Script, Options: options14, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "ksh", Style: POSIX, Operands: Script, Options: options14, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "mksh", Style: POSIX, Operands: Script, Options: options14, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "ksh93", Style: POSIX, Operands: Script, Options: options14, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "rbash", Style: POSIX, Operands: Script, Options: options14, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "rzsh", Style: POSIX, Operands: Script, Options: options14, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "yash", Style: POSIX, Operands: Script, Options: options14, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "posh", Style: POSIX, Operands: Script, Options: options14, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "bat", Style: Exact, Operands: Reads, Options: options15},
-	{Name: "batcat", Style: Exact, Operands: Reads, Options: options15},
+	{Name: "asdf", Operands: Unread, Subs: subs8},
+	{Name: "autoload", Operands: Unread, Options: options9},
+	{Name: "autossh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options10, Ends: true, Special: "ssh"},
+	{Name: "awk", Style: POSIX, Operands: Script, Options: options11, Ends: true, Special: "awk"},
+	{Name: "gawk", Style: POSIX, Operands: Script, Options: options11, Ends: true, Special: "awk"},
+	{Name: "mawk", Style: POSIX, Operands: Script, Options: options11, Ends: true, Special: "awk"},
+	{Name: "nawk", Style: POSIX, Operands: Script, Options: options11, Ends: true, Special: "awk"},
+	{Name: "original-awk", Style: POSIX, Operands: Script, Options: options11, Ends: true, Special: "awk"},
+	{Name: "goawk", Style: POSIX, Operands: Script, Options: options11, Ends: true, Special: "awk"},
+	{Name: "b2sum", Operands: Reads, Options: options12, Safe: true},
+	{Name: "md5sum", Operands: Reads, Options: options12, Safe: true},
+	{Name: "sha1sum", Operands: Reads, Options: options12, Safe: true},
+	{Name: "sha224sum", Operands: Reads, Options: options12, Safe: true},
+	{Name: "sha256sum", Operands: Reads, Options: options12, Safe: true},
+	{Name: "sha384sum", Operands: Reads, Options: options12, Safe: true},
+	{Name: "sha512sum", Operands: Reads, Options: options12, Safe: true},
+	{Name: "shasum", Operands: Reads, Options: options12, Safe: true},
+	{Name: "md5", Operands: Reads, Options: options12, Safe: true},
+	{Name: "base64", Operands: Reads, Options: options13, Safe: true},
+	{Name: "base32", Operands: Reads, Options: options13, Safe: true},
+	{Name: "basenc", Operands: Reads, Options: options13, Safe: true},
+	{Name: "basename", Operands: Names, Options: options14, Safe: true},
+	{Name: "bash", Style: POSIX, Operands: Script, Options: options15, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "sh", Style: POSIX, Operands: Script, Options: options15, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "dash", Style: POSIX, Operands: Script, Options: options15, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "ash", Style: POSIX, Operands: Script, Options: options15, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "zsh", Style: POSIX, Operands: Script, Options: options15, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "ksh", Style: POSIX, Operands: Script, Options: options15, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "mksh", Style: POSIX, Operands: Script, Options: options15, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "ksh93", Style: POSIX, Operands: Script, Options: options15, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "rbash", Style: POSIX, Operands: Script, Options: options15, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "rzsh", Style: POSIX, Operands: Script, Options: options15, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "yash", Style: POSIX, Operands: Script, Options: options15, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "posh", Style: POSIX, Operands: Script, Options: options15, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "bat", Style: Exact, Operands: Reads, Options: options16},
+	{Name: "batcat", Style: Exact, Operands: Reads, Options: options16},
 	{Name: "bg", Safe: true},
 	{Name: "fg", Safe: true},
-	{Name: "bind", Style: POSIX, Operands: Unread, Options: options16},
+	{Name: "bind", Style: POSIX, Operands: Unread, Options: options17},
 	{Name: "break", Style: NoOpts, Safe: true},
 	{Name: "continue", Style: NoOpts, Safe: true},
 	{Name: "shift", Style: NoOpts, Safe: true},
 	{Name: "logout", Style: NoOpts, Safe: true},
+	{Name: "buf", Style: Exact, Options: options18, Inherit: true, Workdir: true},
 	{Name: "builtin", Style: POSIX, Operands: RunsArgs, Ends: true, Plain: true, Special: "command"},
 	{Name: "busybox", Style: POSIX, Operands: RunsArgs, Ends: true, Special: "busybox"},
 	{Name: "toybox", Style: POSIX, Operands: RunsArgs, Ends: true, Special: "busybox"},
-	{Name: "caffeinate", Operands: RunsArgs, Options: options17, Ends: true},
-	{Name: "capsh", Style: POSIX, Operands: ShellArgs, Options: options18, Stdin: true},
-	{Name: "cat", Operands: Reads, Options: options19, Safe: true},
+	{Name: "caffeinate", Operands: RunsArgs, Options: options19, Ends: true},
+	{Name: "capsh", Style: POSIX, Operands: ShellArgs, Options: options20, Stdin: true},
+	{Name: "cargo", Style: Exact, Operands: Unread, Options: options21, Subs: subs36, Inherit: true, Workdir: true},
+	{Name: "cat", Operands: Reads, Options: options37, Safe: true},
 	{Name: "catchsegv", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "fakeroot", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "eatmydata", Style: POSIX, Operands: RunsArgs, Ends: true},
@@ -1177,449 +1580,646 @@ var programs = [...]Program{
 	{Name: "tini", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "dumb-init", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "with-contenv", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "cd", Style: POSIX, Operands: Names, Options: options20, Safe: true, Special: "cd"},
-	{Name: "chdir", Style: POSIX, Operands: Names, Options: options20, Safe: true, Special: "cd"},
-	{Name: "chcon", Operands: ModeOutputs, Options: options21},
-	{Name: "chgrp", Operands: ModeOutputs, Options: options22},
-	{Name: "chmod", Operands: ModeWrites, Options: options23},
-	{Name: "chown", Operands: ModeOutputs, Options: options24},
-	{Name: "chpst", Style: POSIX, Operands: RunsArgs, Options: options25, Ends: true},
-	{Name: "chroot", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options26, Ends: true, Stdin: true},
-	{Name: "chrt", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options27, Ends: true},
-	{Name: "cksum", Operands: Reads, Options: options28, Safe: true},
-	{Name: "sum", Operands: Reads, Options: options28, Safe: true},
-	{Name: "cmp", Operands: Reads, Options: options29, Safe: true},
-	{Name: "colrm", Options: options30, Safe: true},
-	{Name: "column", Operands: Reads, Options: options31, Safe: true},
-	{Name: "comm", Operands: Reads, Options: options32, Safe: true},
-	{Name: "command", Style: POSIX, Operands: RunsArgs, Options: options33, Ends: true, Plain: true, Special: "command"},
-	{Name: "compgen", Style: POSIX, Operands: Unread, Options: options34, Special: "compgen"},
-	{Name: "complete", Style: POSIX, Operands: Unread, Options: options35, Special: "complete"},
-	{Name: "compopt", Style: POSIX, Options: options36},
-	{Name: "cp", Operands: Copy, Options: options37},
+	{Name: "cd", Style: POSIX, Operands: Names, Options: options38, Safe: true, Special: "cd"},
+	{Name: "chdir", Style: POSIX, Operands: Names, Options: options38, Safe: true, Special: "cd"},
+	{Name: "chcon", Operands: ModeOutputs, Options: options39},
+	{Name: "chgrp", Operands: ModeOutputs, Options: options40},
+	{Name: "chmod", Operands: ModeWrites, Options: options41},
+	{Name: "chown", Operands: ModeOutputs, Options: options42},
+	{Name: "chpst", Style: POSIX, Operands: RunsArgs, Options: options43, Ends: true},
+	{Name: "chroot", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options44, Ends: true, Stdin: true},
+	{Name: "chrt", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options45, Ends: true},
+	{Name: "cksum", Operands: Reads, Options: options46, Safe: true},
+	{Name: "sum", Operands: Reads, Options: options46, Safe: true},
+	{Name: "cmake", Style: Joined, Options: options47, Workdir: true},
+	{Name: "cmp", Operands: Reads, Options: options48, Safe: true},
+	{Name: "colrm", Options: options49, Safe: true},
+	{Name: "column", Operands: Reads, Options: options50, Safe: true},
+	{Name: "comm", Operands: Reads, Options: options51, Safe: true},
+	{Name: "command", Style: POSIX, Operands: RunsArgs, Options: options52, Ends: true, Plain: true, Special: "command"},
+	{Name: "compgen", Style: POSIX, Operands: Unread, Options: options53, Special: "compgen"},
+	{Name: "complete", Style: POSIX, Operands: Unread, Options: options54, Special: "complete"},
+	{Name: "compopt", Style: POSIX, Options: options55},
+	{Name: "cp", Operands: Copy, Options: options56},
+	{Name: "cpack", Style: Joined, Options: options57, Workdir: true},
 	{Name: "cross-env", Style: POSIX, Operands: RunsArgs, Ends: true, Assigns: true},
 	{Name: "cross-env-shell", Style: POSIX, Operands: RunsArgs, Ends: true, Assigns: true},
-	{Name: "csh", Style: POSIX, Operands: Script, Options: options38, Ends: true, Stdin: true},
-	{Name: "tcsh", Style: POSIX, Operands: Script, Options: options38, Ends: true, Stdin: true},
-	{Name: "csplit", Operands: Reads, Options: options39, Here: true},
-	{Name: "curl", Operands: URLs, Options: options40, Special: "curl"},
-	{Name: "cut", Operands: Reads, Options: options41, Safe: true},
-	{Name: "date", Options: options42},
-	{Name: "dd", Style: NoOpts, Options: options30, Special: "dd"},
-	{Name: "declare", Style: POSIX, Operands: Assigns, Options: options43, Special: "declare"},
-	{Name: "typeset", Style: POSIX, Operands: Assigns, Options: options43, Special: "declare"},
-	{Name: "local", Style: POSIX, Operands: Assigns, Options: options43, Special: "declare"},
-	{Name: "readonly", Style: POSIX, Operands: Assigns, Options: options43, Special: "declare"},
-	{Name: "integer", Style: POSIX, Operands: Assigns, Options: options43, Special: "declare"},
-	{Name: "float", Style: POSIX, Operands: Assigns, Options: options43, Special: "declare"},
-	{Name: "deno", Style: Exact, Operands: Script, Options: options44, Subs: subs54, Ends: true, Stdin: true},
-	{Name: "df", Operands: Names, Options: options55, Safe: true},
-	{Name: "diff", Operands: Reads, Options: options56, Safe: true},
-	{Name: "colordiff", Operands: Reads, Options: options56, Safe: true},
-	{Name: "gdiff", Operands: Reads, Options: options56, Safe: true},
-	{Name: "diff3", Operands: Reads, Options: options57},
-	{Name: "diffstat", Operands: Reads, Options: options58},
-	{Name: "dig", Options: options59},
-	{Name: "delv", Options: options59},
-	{Name: "dir", Operands: Names, Options: options60, Safe: true},
-	{Name: "vdir", Operands: Names, Options: options60, Safe: true},
-	{Name: "dircolors", Operands: Reads, Options: options61, Safe: true},
-	{Name: "direnv", Operands: Unread, Subs: subs63},
-	{Name: "dirname", Operands: Names, Options: options64, Safe: true},
-	{Name: "dirs", Style: POSIX, Options: options65, Safe: true},
-	{Name: "disown", Style: POSIX, Options: options66},
-	{Name: "doas", Style: POSIX, Operands: RunsArgs, Options: options67, Ends: true},
-	{Name: "dos2unix", Operands: Outputs, Options: options68},
-	{Name: "unix2dos", Operands: Outputs, Options: options68},
-	{Name: "mac2unix", Operands: Outputs, Options: options68},
-	{Name: "dotenv", Style: POSIX, Operands: RunsArgs, Options: options69, Ends: true},
-	{Name: "du", Operands: Names, Options: options70, Safe: true},
+	{Name: "csh", Style: POSIX, Operands: Script, Options: options58, Ends: true, Stdin: true},
+	{Name: "tcsh", Style: POSIX, Operands: Script, Options: options58, Ends: true, Stdin: true},
+	{Name: "csplit", Operands: Reads, Options: options59, Here: true},
+	{Name: "ctest", Style: Joined, Options: options60, Workdir: true},
+	{Name: "curl", Operands: URLs, Options: options61, Special: "curl"},
+	{Name: "cut", Operands: Reads, Options: options62, Safe: true},
+	{Name: "date", Options: options63},
+	{Name: "dd", Style: NoOpts, Options: options49, Special: "dd"},
+	{Name: "declare", Style: POSIX, Operands: Assigns, Options: options64, Special: "declare"},
+	{Name: "typeset", Style: POSIX, Operands: Assigns, Options: options64, Special: "declare"},
+	{Name: "local", Style: POSIX, Operands: Assigns, Options: options64, Special: "declare"},
+	{Name: "readonly", Style: POSIX, Operands: Assigns, Options: options64, Special: "declare"},
+	{Name: "integer", Style: POSIX, Operands: Assigns, Options: options64, Special: "declare"},
+	{Name: "float", Style: POSIX, Operands: Assigns, Options: options64, Special: "declare"},
+	{Name: "deno", Style: Exact, Operands: Script, Options: options65, Subs: subs75, Ends: true, Stdin: true},
+	{Name: "df", Operands: Names, Options: options76, Safe: true},
+	{Name: "diff", Operands: Reads, Options: options77, Safe: true},
+	{Name: "colordiff", Operands: Reads, Options: options77, Safe: true},
+	{Name: "gdiff", Operands: Reads, Options: options77, Safe: true},
+	{Name: "diff3", Operands: Reads, Options: options78},
+	{Name: "diffstat", Operands: Reads, Options: options79},
+	{Name: "dig", Options: options80},
+	{Name: "delv", Options: options80},
+	{Name: "dir", Operands: Names, Options: options81, Safe: true},
+	{Name: "vdir", Operands: Names, Options: options81, Safe: true},
+	{Name: "dircolors", Operands: Reads, Options: options82, Safe: true},
+	{Name: "direnv", Operands: Unread, Subs: subs84},
+	{Name: "dirname", Operands: Names, Options: options85, Safe: true},
+	{Name: "dirs", Style: POSIX, Options: options86, Safe: true},
+	{Name: "disown", Style: POSIX, Options: options87},
+	{Name: "dlv", Style: Exact, Operands: Unread, Options: options88, Stdin: true},
+	{Name: "doas", Style: POSIX, Operands: RunsArgs, Options: options89, Ends: true},
+	{Name: "dos2unix", Operands: Outputs, Options: options90},
+	{Name: "unix2dos", Operands: Outputs, Options: options90},
+	{Name: "mac2unix", Operands: Outputs, Options: options90},
+	{Name: "dotenv", Style: POSIX, Operands: RunsArgs, Options: options91, Ends: true},
+	{Name: "dotnet", Operands: Unread, Options: options92, Subs: subs96, Workdir: true},
+	{Name: "du", Operands: Names, Options: options97, Safe: true},
 	{Name: "echo", Style: NoOpts, Safe: true},
-	{Name: "emulate", Style: POSIX, Operands: Unread, Options: options71},
-	{Name: "enable", Style: POSIX, Operands: Unread, Options: options72, Special: "enable"},
-	{Name: "entr", Style: POSIX, Operands: RunsArgs, Options: options73, Ends: true},
-	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options74, Ends: true, Assigns: true, Special: "env"},
-	{Name: "envsubst", Options: options75, Safe: true},
+	{Name: "emulate", Style: POSIX, Operands: Unread, Options: options98},
+	{Name: "enable", Style: POSIX, Operands: Unread, Options: options99, Special: "enable"},
+	{Name: "entr", Style: POSIX, Operands: RunsArgs, Options: options100, Ends: true},
+	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options101, Ends: true, Assigns: true, Special: "env"},
+	{Name: "envsubst", Options: options102, Safe: true},
 	{Name: "eval", Style: NoOpts, Operands: RunsText, Ends: true, Special: "eval"},
-	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options76, Ends: true, Special: "exec"},
+	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options103, Ends: true, Special: "exec"},
 	{Name: "exit", Style: NoOpts, Safe: true, Special: "exit"},
 	{Name: "return", Style: NoOpts, Safe: true, Special: "exit"},
 	{Name: "bye", Style: NoOpts, Safe: true, Special: "exit"},
-	{Name: "expand", Operands: Reads, Options: options77, Safe: true},
-	{Name: "unexpand", Operands: Reads, Options: options77, Safe: true},
-	{Name: "expect", Style: POSIX, Operands: Script, Options: options78, Ends: true, Stdin: true},
-	{Name: "export", Style: POSIX, Operands: Assigns, Options: options79, Special: "declare"},
+	{Name: "expand", Operands: Reads, Options: options104, Safe: true},
+	{Name: "unexpand", Operands: Reads, Options: options104, Safe: true},
+	{Name: "expect", Style: POSIX, Operands: Script, Options: options105, Ends: true, Stdin: true},
+	{Name: "export", Style: POSIX, Operands: Assigns, Options: options106, Special: "declare"},
 	{Name: "expr", Style: NoOpts, Safe: true},
-	{Name: "faketime", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options80, Ends: true},
-	{Name: "fc", Style: POSIX, Operands: RunsText, Options: options81, Ends: true, Special: "fc"},
-	{Name: "r", Style: POSIX, Operands: RunsText, Options: options81, Ends: true, Special: "fc"},
-	{Name: "fd", Style: Exact, Options: options82},
-	{Name: "fdfind", Style: Exact, Options: options82},
-	{Name: "find", Style: Dash, Operands: Names, Options: options83, Special: "find"},
-	{Name: "gfind", Style: Dash, Operands: Names, Options: options83, Special: "find"},
+	{Name: "faketime", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options107, Ends: true},
+	{Name: "fc", Style: POSIX, Operands: RunsText, Options: options108, Ends: true, Special: "fc"},
+	{Name: "r", Style: POSIX, Operands: RunsText, Options: options108, Ends: true, Special: "fc"},
+	{Name: "fd", Style: Exact, Options: options109},
+	{Name: "fdfind", Style: Exact, Options: options109},
+	{Name: "find", Style: Dash, Operands: Names, Options: options110, Special: "find"},
+	{Name: "gfind", Style: Dash, Operands: Names, Options: options110, Special: "find"},
 	{Name: "firejail", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "fish", Style: POSIX, Operands: Script, Options: options84, Ends: true, Stdin: true},
-	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options85},
-	{Name: "fmt", Operands: Reads, Options: options86, Safe: true},
-	{Name: "fold", Operands: Reads, Options: options87, Safe: true},
-	{Name: "ftp", Style: POSIX, Options: options88, Stdin: true},
-	{Name: "lftp", Style: POSIX, Options: options88, Stdin: true},
-	{Name: "tnftp", Style: POSIX, Options: options88, Stdin: true},
-	{Name: "ncftp", Style: POSIX, Options: options88, Stdin: true},
-	{Name: "fzf", Options: options89},
-	{Name: "getconf", Options: options90, Safe: true},
+	{Name: "fish", Style: POSIX, Operands: Script, Options: options111, Ends: true, Stdin: true},
+	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options112},
+	{Name: "fmt", Operands: Reads, Options: options113, Safe: true},
+	{Name: "fold", Operands: Reads, Options: options114, Safe: true},
+	{Name: "ftp", Style: POSIX, Options: options115, Stdin: true},
+	{Name: "lftp", Style: POSIX, Options: options115, Stdin: true},
+	{Name: "tnftp", Style: POSIX, Options: options115, Stdin: true},
+	{Name: "ncftp", Style: POSIX, Options: options115, Stdin: true},
+	{Name: "fzf", Options: options116},
+	{Name: "gcc", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
+	{Name: "cc", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
+	{Name: "g++", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
+	{Name: "c++", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
+	{Name: "clang", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
+	{Name: "clang++", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
+	{Name: "gcc-10", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
+	{Name: "gcc-11", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
+	{Name: "gcc-12", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
+	{Name: "gcc-13", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
+	{Name: "gcc-14", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
+	{Name: "g++-10", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
+	{Name: "g++-11", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
+	{Name: "g++-12", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
+	{Name: "g++-13", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
+	{Name: "g++-14", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
+	{Name: "clang-14", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
+	{Name: "clang-15", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
+	{Name: "clang-16", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
+	{Name: "clang-17", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
+	{Name: "clang-18", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
+	{Name: "clang-19", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
+	{Name: "clang++-14", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
+	{Name: "clang++-15", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
+	{Name: "clang++-16", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
+	{Name: "clang++-17", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
+	{Name: "clang++-18", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
+	{Name: "cpp", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
+	{Name: "gfortran", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
+	{Name: "tcc", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
+	{Name: "icx", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
+	{Name: "icpx", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
+	{Name: "nvcc", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
+	{Name: "emcc", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
+	{Name: "em++", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
+	{Name: "x86_64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
+	{Name: "aarch64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
+	{Name: "musl-gcc", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
+	{Name: "getconf", Options: options118, Safe: true},
 	{Name: "getopts", Style: POSIX, Operands: Assigns, Special: "getopts"},
-	{Name: "git", Operands: Unread, Options: options91, Subs: subs205, Workdir: true, Special: "git"},
+	{Name: "git", Operands: Unread, Options: options119, Subs: subs233, Workdir: true, Special: "git"},
+	{Name: "go", Style: Dash, Operands: Unread, Options: options234, Subs: subs257, Workdir: true, Special: "go"},
+	{Name: "go1.21", Style: Dash, Operands: Unread, Options: options234, Subs: subs257, Workdir: true, Special: "go"},
+	{Name: "go1.22", Style: Dash, Operands: Unread, Options: options234, Subs: subs257, Workdir: true, Special: "go"},
+	{Name: "go1.23", Style: Dash, Operands: Unread, Options: options234, Subs: subs257, Workdir: true, Special: "go"},
+	{Name: "go1.24", Style: Dash, Operands: Unread, Options: options234, Subs: subs257, Workdir: true, Special: "go"},
+	{Name: "go1.25", Style: Dash, Operands: Unread, Options: options234, Subs: subs257, Workdir: true, Special: "go"},
+	{Name: "go1.26", Style: Dash, Operands: Unread, Options: options234, Subs: subs257, Workdir: true, Special: "go"},
+	{Name: "gotip", Style: Dash, Operands: Unread, Options: options234, Subs: subs257, Workdir: true, Special: "go"},
+	{Name: "gofmt", Style: Dash, Operands: Reads, Options: options258},
+	{Name: "goimports", Style: Dash, Operands: Reads, Options: options258},
+	{Name: "gofumpt", Style: Dash, Operands: Reads, Options: options258},
+	{Name: "gci", Style: Dash, Operands: Reads, Options: options258},
+	{Name: "golines", Style: Dash, Operands: Reads, Options: options258},
+	{Name: "golangci-lint", Style: Exact, Options: options259, Subs: subs263, Inherit: true, Workdir: true},
 	{Name: "gosu", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
 	{Name: "su-exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
 	{Name: "setuidgid", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
-	{Name: "grep", Operands: PatternReads, Options: options206, Safe: true},
-	{Name: "egrep", Operands: PatternReads, Options: options206, Safe: true},
-	{Name: "fgrep", Operands: PatternReads, Options: options206, Safe: true},
-	{Name: "rgrep", Operands: PatternReads, Options: options206, Safe: true},
-	{Name: "ggrep", Operands: PatternReads, Options: options206, Safe: true},
-	{Name: "zgrep", Operands: PatternReads, Options: options206, Safe: true},
-	{Name: "zegrep", Operands: PatternReads, Options: options206, Safe: true},
-	{Name: "zfgrep", Operands: PatternReads, Options: options206, Safe: true},
-	{Name: "bzgrep", Operands: PatternReads, Options: options206, Safe: true},
-	{Name: "xzgrep", Operands: PatternReads, Options: options206, Safe: true},
-	{Name: "pcregrep", Operands: PatternReads, Options: options206, Safe: true},
-	{Name: "pcre2grep", Operands: PatternReads, Options: options206, Safe: true},
-	{Name: "groovy", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
-	{Name: "scala", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
-	{Name: "kotlin", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
-	{Name: "kscript", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
-	{Name: "jshell", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
-	{Name: "julia", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
-	{Name: "elixir", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
-	{Name: "iex", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
-	{Name: "erl", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
-	{Name: "escript", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ghci", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
-	{Name: "runghc", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
-	{Name: "runhaskell", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
-	{Name: "clojure", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
-	{Name: "clj", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bb", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
-	{Name: "racket", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
-	{Name: "guile", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
-	{Name: "sbcl", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
-	{Name: "emacs", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
-	{Name: "emacsclient", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
-	{Name: "swipl", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
-	{Name: "octave", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
-	{Name: "matlab", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
-	{Name: "janet", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
-	{Name: "gjs", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
-	{Name: "qjs", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
-	{Name: "d8", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bun.exe", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ts-node", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
-	{Name: "tsx", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
-	{Name: "esno", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
-	{Name: "babel-node", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
-	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
-	{Name: "coffee", Style: POSIX, Operands: Script, Options: options207, Ends: true, Workdir: true, Stdin: true},
-	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Options: options208, Ends: true, Plain: true},
-	{Name: "hash", Style: POSIX, Operands: Names, Options: options209, Special: "hash"},
-	{Name: "head", Operands: Reads, Options: options210, Safe: true},
-	{Name: "help", Style: POSIX, Options: options211, Safe: true},
-	{Name: "hexdump", Operands: Reads, Options: options212, Safe: true},
-	{Name: "hd", Operands: Reads, Options: options212, Safe: true},
-	{Name: "history", Style: POSIX, Operands: Unread, Options: options213, Special: "history"},
-	{Name: "host", Options: options214},
-	{Name: "nslookup", Options: options214},
-	{Name: "drill", Options: options214},
-	{Name: "resolvectl", Options: options214},
-	{Name: "getent", Options: options214},
-	{Name: "hostid", Options: options30, Safe: true},
-	{Name: "hostname", Operands: Unread, Options: options215},
-	{Name: "http", Options: options216},
-	{Name: "https", Options: options216},
-	{Name: "xh", Options: options216},
-	{Name: "xhs", Options: options216},
-	{Name: "httpie", Options: options216},
-	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options217},
-	{Name: "iconv", Operands: Reads, Options: options218},
-	{Name: "id", Options: options219, Safe: true},
+	{Name: "gradle", Style: Exact, Options: options264, Workdir: true},
+	{Name: "gradlew", Style: Exact, Options: options264, Workdir: true},
+	{Name: "grep", Operands: PatternReads, Options: options265, Safe: true},
+	{Name: "egrep", Operands: PatternReads, Options: options265, Safe: true},
+	{Name: "fgrep", Operands: PatternReads, Options: options265, Safe: true},
+	{Name: "rgrep", Operands: PatternReads, Options: options265, Safe: true},
+	{Name: "ggrep", Operands: PatternReads, Options: options265, Safe: true},
+	{Name: "zgrep", Operands: PatternReads, Options: options265, Safe: true},
+	{Name: "zegrep", Operands: PatternReads, Options: options265, Safe: true},
+	{Name: "zfgrep", Operands: PatternReads, Options: options265, Safe: true},
+	{Name: "bzgrep", Operands: PatternReads, Options: options265, Safe: true},
+	{Name: "xzgrep", Operands: PatternReads, Options: options265, Safe: true},
+	{Name: "pcregrep", Operands: PatternReads, Options: options265, Safe: true},
+	{Name: "pcre2grep", Operands: PatternReads, Options: options265, Safe: true},
+	{Name: "groovy", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
+	{Name: "scala", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
+	{Name: "kotlin", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
+	{Name: "kscript", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
+	{Name: "jshell", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
+	{Name: "julia", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
+	{Name: "elixir", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
+	{Name: "iex", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
+	{Name: "erl", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
+	{Name: "escript", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ghci", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
+	{Name: "runghc", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
+	{Name: "runhaskell", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
+	{Name: "clojure", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
+	{Name: "clj", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bb", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
+	{Name: "racket", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
+	{Name: "guile", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
+	{Name: "sbcl", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
+	{Name: "emacs", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
+	{Name: "emacsclient", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
+	{Name: "swipl", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
+	{Name: "octave", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
+	{Name: "matlab", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
+	{Name: "janet", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
+	{Name: "gjs", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
+	{Name: "qjs", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
+	{Name: "d8", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bun.exe", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ts-node", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
+	{Name: "tsx", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
+	{Name: "esno", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
+	{Name: "babel-node", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
+	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
+	{Name: "coffee", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
+	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Options: options267, Ends: true, Plain: true},
+	{Name: "hash", Style: POSIX, Operands: Names, Options: options268, Special: "hash"},
+	{Name: "head", Operands: Reads, Options: options269, Safe: true},
+	{Name: "help", Style: POSIX, Options: options270, Safe: true},
+	{Name: "hexdump", Operands: Reads, Options: options271, Safe: true},
+	{Name: "hd", Operands: Reads, Options: options271, Safe: true},
+	{Name: "history", Style: POSIX, Operands: Unread, Options: options272, Special: "history"},
+	{Name: "host", Options: options273},
+	{Name: "nslookup", Options: options273},
+	{Name: "drill", Options: options273},
+	{Name: "resolvectl", Options: options273},
+	{Name: "getent", Options: options273},
+	{Name: "hostid", Options: options49, Safe: true},
+	{Name: "hostname", Operands: Unread, Options: options274},
+	{Name: "http", Options: options275},
+	{Name: "https", Options: options275},
+	{Name: "xh", Options: options275},
+	{Name: "xhs", Options: options275},
+	{Name: "httpie", Options: options275},
+	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options276},
+	{Name: "iconv", Operands: Reads, Options: options277},
+	{Name: "id", Options: options278, Safe: true},
 	{Name: "ifconfig", Operands: Unread},
 	{Name: "iwconfig", Operands: Unread},
 	{Name: "arp", Operands: Unread},
 	{Name: "route", Operands: Unread},
-	{Name: "install", Operands: Copy, Options: options220},
-	{Name: "ginstall", Operands: Copy, Options: options220},
-	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options221, Ends: true},
-	{Name: "ip", Style: POSIX, Operands: Unread, Options: options222, Subs: subs226},
-	{Name: "jobs", Style: POSIX, Options: options227, Special: "jobs"},
-	{Name: "join", Operands: Reads, Options: options228, Safe: true},
-	{Name: "jq", Operands: PatternReads, Options: options229, Special: "jq"},
-	{Name: "gojq", Operands: PatternReads, Options: options229, Special: "jq"},
-	{Name: "jaq", Operands: PatternReads, Options: options229, Special: "jq"},
-	{Name: "kill", Style: Dash, Options: options230, Safe: true, Special: "kill"},
-	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options231, Ends: true},
-	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options231, Ends: true},
-	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options231, Ends: true},
-	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options231, Ends: true},
-	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options231, Ends: true},
-	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options231, Ends: true},
-	{Name: "less", Operands: Reads, Options: options232},
-	{Name: "lessecho", Operands: Reads, Options: options232},
+	{Name: "install", Operands: Copy, Options: options279},
+	{Name: "ginstall", Operands: Copy, Options: options279},
+	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options280, Ends: true},
+	{Name: "ip", Style: POSIX, Operands: Unread, Options: options281, Subs: subs285},
+	{Name: "java", Style: Joined, Operands: Script, Options: options286, Ends: true},
+	{Name: "javac", Style: Joined, Operands: Reads, Options: options287, Here: true},
+	{Name: "jobs", Style: POSIX, Options: options288, Special: "jobs"},
+	{Name: "join", Operands: Reads, Options: options289, Safe: true},
+	{Name: "jq", Operands: PatternReads, Options: options290, Special: "jq"},
+	{Name: "gojq", Operands: PatternReads, Options: options290, Special: "jq"},
+	{Name: "jaq", Operands: PatternReads, Options: options290, Special: "jq"},
+	{Name: "just", Style: Exact, Options: options291, Workdir: true},
+	{Name: "kill", Style: Dash, Options: options292, Safe: true, Special: "kill"},
+	{Name: "ld", Style: Joined, Operands: Outputs, Options: options293},
+	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options293},
+	{Name: "lld", Style: Joined, Operands: Outputs, Options: options293},
+	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options293},
+	{Name: "mold", Style: Joined, Operands: Outputs, Options: options293},
+	{Name: "as", Style: Joined, Operands: Outputs, Options: options293},
+	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options293},
+	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options293},
+	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options293},
+	{Name: "strip", Style: Joined, Operands: Outputs, Options: options293},
+	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options293},
+	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options293},
+	{Name: "windres", Style: Joined, Operands: Outputs, Options: options293},
+	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options293},
+	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options293},
+	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options294, Ends: true},
+	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options294, Ends: true},
+	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options294, Ends: true},
+	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options294, Ends: true},
+	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options294, Ends: true},
+	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options294, Ends: true},
+	{Name: "less", Operands: Reads, Options: options295},
+	{Name: "lessecho", Operands: Reads, Options: options295},
 	{Name: "let", Style: NoOpts, Special: "let"},
-	{Name: "link", Operands: Copy, Options: options30},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Options: options233, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Options: options233, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Options: options233, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Options: options233, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Options: options233, Ends: true},
-	{Name: "ln", Operands: Copy, Options: options234},
-	{Name: "locate", Operands: Names, Options: options235, Safe: true},
-	{Name: "plocate", Operands: Names, Options: options235, Safe: true},
-	{Name: "mlocate", Operands: Names, Options: options235, Safe: true},
-	{Name: "look", Operands: PatternReads, Options: options236, Safe: true},
-	{Name: "ls", Operands: Names, Options: options237, Safe: true},
-	{Name: "gls", Operands: Names, Options: options237, Safe: true},
-	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options238, Ends: true},
-	{Name: "lua", Style: POSIX, Operands: Script, Options: options239, Ends: true, Stdin: true},
-	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options239, Ends: true, Stdin: true},
-	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options239, Ends: true, Stdin: true},
-	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options239, Ends: true, Stdin: true},
-	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options239, Ends: true, Stdin: true},
-	{Name: "luajit", Style: POSIX, Operands: Script, Options: options239, Ends: true, Stdin: true},
-	{Name: "texlua", Style: POSIX, Operands: Script, Options: options239, Ends: true, Stdin: true},
-	{Name: "man", Options: options240},
-	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options241, Special: "mapfile"},
-	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options241, Special: "mapfile"},
-	{Name: "mdfind", Style: Dash, Options: options242, Safe: true},
-	{Name: "mkdir", Operands: Writes, Options: options243},
-	{Name: "mkfifo", Operands: Outputs, Options: options244},
-	{Name: "mknod", Operands: Outputs, Options: options244},
-	{Name: "mktemp", Operands: Outputs, Options: options245},
-	{Name: "more", Operands: Reads, Options: options246},
-	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options247, Ends: true},
-	{Name: "mv", Operands: Move, Options: options248},
-	{Name: "nc", Options: options249},
-	{Name: "netcat", Options: options249},
-	{Name: "ncat", Options: options249},
-	{Name: "nc.openbsd", Options: options249},
-	{Name: "nc.traditional", Options: options249},
-	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options250, Ends: true, Plain: true},
-	{Name: "nl", Operands: Reads, Options: options251, Safe: true},
-	{Name: "nmap", Style: Joined, Options: options252},
-	{Name: "node", Style: Exact, Operands: Script, Options: options253, Ends: true, Workdir: true, Stdin: true},
-	{Name: "nodejs", Style: Exact, Operands: Script, Options: options253, Ends: true, Workdir: true, Stdin: true},
-	{Name: "node.exe", Style: Exact, Operands: Script, Options: options253, Ends: true, Workdir: true, Stdin: true},
-	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options30, Ends: true, Plain: true},
-	{Name: "nproc", Options: options254, Safe: true},
-	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options255, Ends: true, Stdin: true},
-	{Name: "nu", Style: POSIX, Operands: Unread, Options: options256, Stdin: true},
-	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options256, Stdin: true},
-	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options256, Stdin: true},
-	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options256, Stdin: true},
-	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options256, Stdin: true},
-	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options256, Stdin: true},
-	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options256, Stdin: true},
-	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options256, Stdin: true},
-	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options256, Stdin: true},
-	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options256, Stdin: true},
-	{Name: "oil", Style: POSIX, Operands: Unread, Options: options256, Stdin: true},
-	{Name: "osh", Style: POSIX, Operands: Unread, Options: options256, Stdin: true},
-	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options256, Stdin: true},
-	{Name: "rc", Style: POSIX, Operands: Unread, Options: options256, Stdin: true},
-	{Name: "es", Style: POSIX, Operands: Unread, Options: options256, Stdin: true},
-	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options257, Ends: true},
-	{Name: "numfmt", Options: options258, Safe: true},
-	{Name: "od", Operands: Reads, Options: options259, Safe: true},
-	{Name: "god", Operands: Reads, Options: options259, Safe: true},
-	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs264},
-	{Name: "osascript", Style: POSIX, Operands: Script, Options: options265, Ends: true, Stdin: true},
-	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options266, Ends: true, Stdin: true},
-	{Name: "paste", Operands: Reads, Options: options267, Safe: true},
-	{Name: "patch", Operands: InOut, Options: options268, Here: true},
-	{Name: "pathchk", Operands: Names, Options: options269, Safe: true},
-	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs275},
-	{Name: "perl", Style: POSIX, Operands: Script, Options: options276, Ends: true, Stdin: true},
-	{Name: "perl5", Style: POSIX, Operands: Script, Options: options276, Ends: true, Stdin: true},
-	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options276, Ends: true, Stdin: true},
-	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options276, Ends: true, Stdin: true},
-	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options276, Ends: true, Stdin: true},
-	{Name: "php", Style: POSIX, Operands: Script, Options: options277, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options277, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options277, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options277, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options277, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options277, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options277, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options277, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ping", Options: options278},
-	{Name: "ping6", Options: options278},
-	{Name: "arping", Options: options278},
-	{Name: "fping", Options: options278},
-	{Name: "pinky", Options: options279, Safe: true},
-	{Name: "finger", Options: options279, Safe: true},
-	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options280, Ends: true},
-	{Name: "popd", Style: POSIX, Operands: Names, Options: options281, Safe: true, Special: "popd"},
-	{Name: "pr", Operands: Reads, Options: options282, Safe: true},
-	{Name: "print", Style: POSIX, Options: options283},
-	{Name: "printenv", Options: options284, Safe: true},
-	{Name: "printf", Style: POSIX, Options: options285, Special: "printf"},
-	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options286, Ends: true},
+	{Name: "link", Operands: Copy, Options: options49},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Options: options296, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Options: options296, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Options: options296, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Options: options296, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Options: options296, Ends: true},
+	{Name: "ln", Operands: Copy, Options: options297},
+	{Name: "locate", Operands: Names, Options: options298, Safe: true},
+	{Name: "plocate", Operands: Names, Options: options298, Safe: true},
+	{Name: "mlocate", Operands: Names, Options: options298, Safe: true},
+	{Name: "look", Operands: PatternReads, Options: options299, Safe: true},
+	{Name: "ls", Operands: Names, Options: options300, Safe: true},
+	{Name: "gls", Operands: Names, Options: options300, Safe: true},
+	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options301, Ends: true},
+	{Name: "lua", Style: POSIX, Operands: Script, Options: options302, Ends: true, Stdin: true},
+	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options302, Ends: true, Stdin: true},
+	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options302, Ends: true, Stdin: true},
+	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options302, Ends: true, Stdin: true},
+	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options302, Ends: true, Stdin: true},
+	{Name: "luajit", Style: POSIX, Operands: Script, Options: options302, Ends: true, Stdin: true},
+	{Name: "texlua", Style: POSIX, Operands: Script, Options: options302, Ends: true, Stdin: true},
+	{Name: "make", Options: options303, Workdir: true, Special: "make"},
+	{Name: "gmake", Options: options303, Workdir: true, Special: "make"},
+	{Name: "remake", Options: options303, Workdir: true, Special: "make"},
+	{Name: "bmake", Options: options303, Workdir: true, Special: "make"},
+	{Name: "pmake", Options: options303, Workdir: true, Special: "make"},
+	{Name: "man", Options: options304},
+	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options305, Special: "mapfile"},
+	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options305, Special: "mapfile"},
+	{Name: "mdfind", Style: Dash, Options: options306, Safe: true},
+	{Name: "meson", Operands: Unread, Subs: subs311, Workdir: true},
+	{Name: "mise", Style: Exact, Options: options312, Subs: subs318, Inherit: true, Workdir: true},
+	{Name: "rtx", Style: Exact, Options: options312, Subs: subs318, Inherit: true, Workdir: true},
+	{Name: "mkdir", Operands: Writes, Options: options319},
+	{Name: "mkfifo", Operands: Outputs, Options: options320},
+	{Name: "mknod", Operands: Outputs, Options: options320},
+	{Name: "mktemp", Operands: Outputs, Options: options321},
+	{Name: "more", Operands: Reads, Options: options322},
+	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options323, Ends: true},
+	{Name: "mv", Operands: Move, Options: options324},
+	{Name: "mvn", Options: options325, Workdir: true},
+	{Name: "mvnw", Options: options325, Workdir: true},
+	{Name: "mvnd", Options: options325, Workdir: true},
+	{Name: "nc", Options: options326},
+	{Name: "netcat", Options: options326},
+	{Name: "ncat", Options: options326},
+	{Name: "nc.openbsd", Options: options326},
+	{Name: "nc.traditional", Options: options326},
+	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options327, Ends: true, Plain: true},
+	{Name: "ninja", Options: options328, Workdir: true},
+	{Name: "ninja-build", Options: options328, Workdir: true},
+	{Name: "samu", Options: options328, Workdir: true},
+	{Name: "nl", Operands: Reads, Options: options329, Safe: true},
+	{Name: "nm", Operands: Reads, Options: options330},
+	{Name: "objdump", Operands: Reads, Options: options330},
+	{Name: "readelf", Operands: Reads, Options: options330},
+	{Name: "size", Operands: Reads, Options: options330},
+	{Name: "ldd", Operands: Reads, Options: options330},
+	{Name: "c++filt", Operands: Reads, Options: options330},
+	{Name: "addr2line", Operands: Reads, Options: options330},
+	{Name: "elfedit", Operands: Reads, Options: options330},
+	{Name: "llvm-nm", Operands: Reads, Options: options330},
+	{Name: "llvm-objdump", Operands: Reads, Options: options330},
+	{Name: "llvm-readelf", Operands: Reads, Options: options330},
+	{Name: "otool", Operands: Reads, Options: options330},
+	{Name: "dwarfdump", Operands: Reads, Options: options330},
+	{Name: "file-x", Operands: Reads, Options: options330},
+	{Name: "nmap", Style: Joined, Options: options331},
+	{Name: "node", Style: Exact, Operands: Script, Options: options332, Ends: true, Workdir: true, Stdin: true},
+	{Name: "nodejs", Style: Exact, Operands: Script, Options: options332, Ends: true, Workdir: true, Stdin: true},
+	{Name: "node.exe", Style: Exact, Operands: Script, Options: options332, Ends: true, Workdir: true, Stdin: true},
+	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options49, Ends: true, Plain: true},
+	{Name: "nproc", Options: options333, Safe: true},
+	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options334, Ends: true, Stdin: true},
+	{Name: "nu", Style: POSIX, Operands: Unread, Options: options335, Stdin: true},
+	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options335, Stdin: true},
+	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options335, Stdin: true},
+	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options335, Stdin: true},
+	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options335, Stdin: true},
+	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options335, Stdin: true},
+	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options335, Stdin: true},
+	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options335, Stdin: true},
+	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options335, Stdin: true},
+	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options335, Stdin: true},
+	{Name: "oil", Style: POSIX, Operands: Unread, Options: options335, Stdin: true},
+	{Name: "osh", Style: POSIX, Operands: Unread, Options: options335, Stdin: true},
+	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options335, Stdin: true},
+	{Name: "rc", Style: POSIX, Operands: Unread, Options: options335, Stdin: true},
+	{Name: "es", Style: POSIX, Operands: Unread, Options: options335, Stdin: true},
+	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options336, Ends: true},
+	{Name: "numfmt", Options: options337, Safe: true},
+	{Name: "od", Operands: Reads, Options: options338, Safe: true},
+	{Name: "god", Operands: Reads, Options: options338, Safe: true},
+	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs343},
+	{Name: "osascript", Style: POSIX, Operands: Script, Options: options344, Ends: true, Stdin: true},
+	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options345, Ends: true, Stdin: true},
+	{Name: "paste", Operands: Reads, Options: options346, Safe: true},
+	{Name: "patch", Operands: InOut, Options: options347, Here: true},
+	{Name: "pathchk", Operands: Names, Options: options348, Safe: true},
+	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs354},
+	{Name: "perl", Style: POSIX, Operands: Script, Options: options355, Ends: true, Stdin: true},
+	{Name: "perl5", Style: POSIX, Operands: Script, Options: options355, Ends: true, Stdin: true},
+	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options355, Ends: true, Stdin: true},
+	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options355, Ends: true, Stdin: true},
+	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options355, Ends: true, Stdin: true},
+	{Name: "php", Style: POSIX, Operands: Script, Options: options356, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options356, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options356, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options356, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options356, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options356, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options356, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options356, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ping", Options: options357},
+	{Name: "ping6", Options: options357},
+	{Name: "arping", Options: options357},
+	{Name: "fping", Options: options357},
+	{Name: "pinky", Options: options358, Safe: true},
+	{Name: "finger", Options: options358, Safe: true},
+	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options359, Ends: true},
+	{Name: "popd", Style: POSIX, Operands: Names, Options: options360, Safe: true, Special: "popd"},
+	{Name: "pr", Operands: Reads, Options: options361, Safe: true},
+	{Name: "print", Style: POSIX, Options: options362},
+	{Name: "printenv", Options: options363, Safe: true},
+	{Name: "printf", Style: POSIX, Options: options364, Special: "printf"},
+	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options365, Ends: true},
 	{Name: "proot", Style: POSIX, Operands: Unread},
 	{Name: "bwrap", Style: POSIX, Operands: Unread},
-	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options287, Ends: true},
-	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options287, Ends: true},
-	{Name: "ptx", Operands: InOut, Options: options288},
-	{Name: "pushd", Style: POSIX, Operands: Names, Options: options281, Safe: true, Special: "pushd"},
-	{Name: "pwd", Style: POSIX, Options: options289, Safe: true},
-	{Name: "python", Style: POSIX, Operands: Script, Options: options290, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python2", Style: POSIX, Operands: Script, Options: options290, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options290, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3", Style: POSIX, Operands: Script, Options: options290, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options290, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options290, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options290, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options290, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options290, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options290, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options290, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options290, Ends: true, Workdir: true, Stdin: true},
-	{Name: "pypy", Style: POSIX, Operands: Script, Options: options290, Ends: true, Workdir: true, Stdin: true},
-	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options290, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options290, Ends: true, Workdir: true, Stdin: true},
-	{Name: "py", Style: POSIX, Operands: Script, Options: options290, Ends: true, Workdir: true, Stdin: true},
-	{Name: "rclone", Style: Exact, Operands: Unread, Options: options291},
-	{Name: "read", Style: POSIX, Operands: Assigns, Options: options292, Special: "read"},
-	{Name: "readlink", Operands: Names, Options: options293, Safe: true},
-	{Name: "realpath", Operands: Names, Options: options294, Safe: true},
-	{Name: "grealpath", Operands: Names, Options: options294, Safe: true},
-	{Name: "rev", Operands: Reads, Options: options295, Safe: true},
-	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options296},
-	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options296},
-	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options297, Ends: true},
-	{Name: "rm", Operands: Writes, Options: options298},
-	{Name: "grm", Operands: Writes, Options: options298},
-	{Name: "rmdir", Operands: Writes, Options: options299},
-	{Name: "rsync", Operands: Transfer, Options: options300},
-	{Name: "openrsync", Operands: Transfer, Options: options300},
-	{Name: "ruby", Style: POSIX, Operands: Script, Options: options301, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options301, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options301, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options301, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options301, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options301, Ends: true, Workdir: true, Stdin: true},
-	{Name: "jruby", Style: POSIX, Operands: Script, Options: options301, Ends: true, Workdir: true, Stdin: true},
-	{Name: "irb", Style: POSIX, Operands: Script, Options: options301, Ends: true, Workdir: true, Stdin: true},
-	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options302, Ends: true, Stdin: true},
-	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options303, Ends: true},
-	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options304, Stdin: true},
-	{Name: "scp", Operands: Transfer, Options: options305, Special: "ssh-option"},
-	{Name: "script", Operands: Outputs, Options: options306, Here: true},
-	{Name: "scriptreplay", Operands: Reads, Options: options307},
-	{Name: "sdiff", Operands: Reads, Options: options308},
-	{Name: "sed", Operands: PatternReads, Options: options309, Special: "sed"},
-	{Name: "gsed", Operands: PatternReads, Options: options309, Special: "sed"},
-	{Name: "seq", Options: options310, Safe: true},
-	{Name: "set", Style: POSIX, Options: options311, Special: "set"},
-	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Options: options233, Subs: subs312, Ends: true},
-	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options313},
-	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options313},
-	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options314, Ends: true},
-	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options315, Ends: true},
-	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options316, Stdin: true, Special: "ssh-option"},
-	{Name: "sg", Operands: RunsText, Skip: 1, Options: options317, Ends: true},
-	{Name: "shopt", Style: POSIX, Options: options318, Special: "shopt"},
-	{Name: "shred", Operands: Outputs, Options: options319},
-	{Name: "shuf", Operands: Reads, Options: options320},
-	{Name: "socat", Style: Dash, Operands: Code, Options: options321},
-	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options322, Ends: true},
-	{Name: "sort", Operands: Reads, Options: options323},
-	{Name: "gsort", Operands: Reads, Options: options323},
+	{Name: "protoc", Operands: Reads, Options: options366},
+	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options367, Ends: true},
+	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options367, Ends: true},
+	{Name: "ptx", Operands: InOut, Options: options368},
+	{Name: "pushd", Style: POSIX, Operands: Names, Options: options360, Safe: true, Special: "pushd"},
+	{Name: "pwd", Style: POSIX, Options: options369, Safe: true},
+	{Name: "python", Style: POSIX, Operands: Script, Options: options370, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python2", Style: POSIX, Operands: Script, Options: options370, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options370, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3", Style: POSIX, Operands: Script, Options: options370, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options370, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options370, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options370, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options370, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options370, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options370, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options370, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options370, Ends: true, Workdir: true, Stdin: true},
+	{Name: "pypy", Style: POSIX, Operands: Script, Options: options370, Ends: true, Workdir: true, Stdin: true},
+	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options370, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options370, Ends: true, Workdir: true, Stdin: true},
+	{Name: "py", Style: POSIX, Operands: Script, Options: options370, Ends: true, Workdir: true, Stdin: true},
+	{Name: "rclone", Style: Exact, Operands: Unread, Options: options371},
+	{Name: "read", Style: POSIX, Operands: Assigns, Options: options372, Special: "read"},
+	{Name: "readlink", Operands: Names, Options: options373, Safe: true},
+	{Name: "realpath", Operands: Names, Options: options374, Safe: true},
+	{Name: "grealpath", Operands: Names, Options: options374, Safe: true},
+	{Name: "rev", Operands: Reads, Options: options375, Safe: true},
+	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options376},
+	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options376},
+	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options377, Ends: true},
+	{Name: "rm", Operands: Writes, Options: options378},
+	{Name: "grm", Operands: Writes, Options: options378},
+	{Name: "rmdir", Operands: Writes, Options: options379},
+	{Name: "rsync", Operands: Transfer, Options: options380},
+	{Name: "openrsync", Operands: Transfer, Options: options380},
+	{Name: "ruby", Style: POSIX, Operands: Script, Options: options381, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options381, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options381, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options381, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options381, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options381, Ends: true, Workdir: true, Stdin: true},
+	{Name: "jruby", Style: POSIX, Operands: Script, Options: options381, Ends: true, Workdir: true, Stdin: true},
+	{Name: "irb", Style: POSIX, Operands: Script, Options: options381, Ends: true, Workdir: true, Stdin: true},
+	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options382, Ends: true, Stdin: true},
+	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options383, Ends: true},
+	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options384, Stdin: true},
+	{Name: "rustc", Style: Exact, Operands: Reads, Options: options385},
+	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options386},
+	{Name: "rustup", Style: Exact, Operands: Unread, Options: options387, Subs: subs391},
+	{Name: "scons", Options: options392, Workdir: true},
+	{Name: "waf", Options: options392, Workdir: true},
+	{Name: "tup", Options: options392, Workdir: true},
+	{Name: "redo", Options: options392, Workdir: true},
+	{Name: "buck", Options: options392, Workdir: true},
+	{Name: "buck2", Options: options392, Workdir: true},
+	{Name: "pants", Options: options392, Workdir: true},
+	{Name: "please", Options: options392, Workdir: true},
+	{Name: "rake", Options: options392, Workdir: true},
+	{Name: "drake", Options: options392, Workdir: true},
+	{Name: "thor", Options: options392, Workdir: true},
+	{Name: "invoke", Options: options392, Workdir: true},
+	{Name: "inv", Options: options392, Workdir: true},
+	{Name: "fab", Options: options392, Workdir: true},
+	{Name: "doit", Options: options392, Workdir: true},
+	{Name: "nox", Options: options392, Workdir: true},
+	{Name: "ant", Options: options392, Workdir: true},
+	{Name: "sbt", Options: options392, Workdir: true},
+	{Name: "lein", Options: options392, Workdir: true},
+	{Name: "boot", Options: options392, Workdir: true},
+	{Name: "mill", Options: options392, Workdir: true},
+	{Name: "bleep", Options: options392, Workdir: true},
+	{Name: "grunt", Options: options392, Workdir: true},
+	{Name: "gulp", Options: options392, Workdir: true},
+	{Name: "jake", Options: options392, Workdir: true},
+	{Name: "cake", Options: options392, Workdir: true},
+	{Name: "mage", Options: options392, Workdir: true},
+	{Name: "xmake", Options: options392, Workdir: true},
+	{Name: "premake5", Options: options392, Workdir: true},
+	{Name: "earthly", Options: options392, Workdir: true},
+	{Name: "dagger", Options: options392, Workdir: true},
+	{Name: "tilt", Options: options392, Workdir: true},
+	{Name: "skaffold", Options: options392, Workdir: true},
+	{Name: "garden", Options: options392, Workdir: true},
+	{Name: "bit", Options: options392, Workdir: true},
+	{Name: "scp", Operands: Transfer, Options: options393, Special: "ssh-option"},
+	{Name: "script", Operands: Outputs, Options: options394, Here: true},
+	{Name: "scriptreplay", Operands: Reads, Options: options395},
+	{Name: "sdiff", Operands: Reads, Options: options396},
+	{Name: "sed", Operands: PatternReads, Options: options397, Special: "sed"},
+	{Name: "gsed", Operands: PatternReads, Options: options397, Special: "sed"},
+	{Name: "seq", Options: options398, Safe: true},
+	{Name: "set", Style: POSIX, Options: options399, Special: "set"},
+	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Options: options296, Subs: subs400, Ends: true},
+	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options401},
+	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options401},
+	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options402, Ends: true},
+	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options403, Ends: true},
+	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options404, Stdin: true, Special: "ssh-option"},
+	{Name: "sg", Operands: RunsText, Skip: 1, Options: options405, Ends: true},
+	{Name: "shopt", Style: POSIX, Options: options406, Special: "shopt"},
+	{Name: "shred", Operands: Outputs, Options: options407},
+	{Name: "shuf", Operands: Reads, Options: options408},
+	{Name: "socat", Style: Dash, Operands: Code, Options: options409},
+	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options410, Ends: true},
+	{Name: "sort", Operands: Reads, Options: options411},
+	{Name: "gsort", Operands: Reads, Options: options411},
 	{Name: "source", Style: POSIX, Operands: Script, Ends: true, Special: "source"},
 	{Name: ".", Style: POSIX, Operands: Script, Ends: true, Special: "source"},
-	{Name: "split", Operands: InOut, Options: options324, Here: true},
-	{Name: "gsplit", Operands: InOut, Options: options324, Here: true},
-	{Name: "ss", Options: options325},
-	{Name: "netstat", Options: options325},
-	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options326, Ends: true, Special: "ssh"},
-	{Name: "ssh-add", Operands: Reads, Options: options327},
-	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options328, Ends: true},
-	{Name: "ssh-copy-id", Options: options329, Special: "ssh-option"},
-	{Name: "ssh-keygen", Style: POSIX, Options: options330},
-	{Name: "ssh-keyscan", Options: options331},
-	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options332, Ends: true},
-	{Name: "start-stop-daemon", Operands: Unread, Options: options333},
-	{Name: "stat", Operands: Names, Options: options334, Safe: true},
-	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options335, Ends: true, Plain: true},
-	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options336, Ends: true},
-	{Name: "strings", Operands: Reads, Options: options337, Safe: true},
-	{Name: "stty", Options: options338},
-	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options339, Stdin: true},
-	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options340, Ends: true, Assigns: true},
-	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options341},
-	{Name: "sync", Operands: Names, Options: options342, Safe: true},
-	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options343, Ends: true},
+	{Name: "split", Operands: InOut, Options: options412, Here: true},
+	{Name: "gsplit", Operands: InOut, Options: options412, Here: true},
+	{Name: "ss", Options: options413},
+	{Name: "netstat", Options: options413},
+	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options414, Ends: true, Special: "ssh"},
+	{Name: "ssh-add", Operands: Reads, Options: options415},
+	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options416, Ends: true},
+	{Name: "ssh-copy-id", Options: options417, Special: "ssh-option"},
+	{Name: "ssh-keygen", Style: POSIX, Options: options418},
+	{Name: "ssh-keyscan", Options: options419},
+	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options420, Ends: true},
+	{Name: "start-stop-daemon", Operands: Unread, Options: options421},
+	{Name: "stat", Operands: Names, Options: options422, Safe: true},
+	{Name: "staticcheck", Style: Dash, Operands: Unread, Workdir: true},
+	{Name: "revive", Style: Dash, Operands: Unread, Workdir: true},
+	{Name: "errcheck", Style: Dash, Operands: Unread, Workdir: true},
+	{Name: "ineffassign", Style: Dash, Operands: Unread, Workdir: true},
+	{Name: "govulncheck", Style: Dash, Operands: Unread, Workdir: true},
+	{Name: "gosec", Style: Dash, Operands: Unread, Workdir: true},
+	{Name: "misspell", Style: Dash, Operands: Unread, Workdir: true},
+	{Name: "shadow", Style: Dash, Operands: Unread, Workdir: true},
+	{Name: "deadcode", Style: Dash, Operands: Unread, Workdir: true},
+	{Name: "nilaway", Style: Dash, Operands: Unread, Workdir: true},
+	{Name: "gopls", Style: Dash, Operands: Unread, Workdir: true},
+	{Name: "benchstat", Style: Dash, Operands: Unread, Workdir: true},
+	{Name: "stringer", Style: Dash, Operands: Unread, Workdir: true},
+	{Name: "mockgen", Style: Dash, Operands: Unread, Workdir: true},
+	{Name: "wire", Style: Dash, Operands: Unread, Workdir: true},
+	{Name: "sqlc", Style: Dash, Operands: Unread, Workdir: true},
+	{Name: "templ", Style: Dash, Operands: Unread, Workdir: true},
+	{Name: "swag", Style: Dash, Operands: Unread, Workdir: true},
+	{Name: "air", Style: Dash, Operands: Unread, Workdir: true},
+	{Name: "gotestsum", Style: Dash, Operands: Unread, Workdir: true},
+	{Name: "ginkgo", Style: Dash, Operands: Unread, Workdir: true},
+	{Name: "ko", Style: Dash, Operands: Unread, Workdir: true},
+	{Name: "goreleaser", Style: Dash, Operands: Unread, Workdir: true},
+	{Name: "protoc-gen-go", Style: Dash, Operands: Unread, Workdir: true},
+	{Name: "gocyclo", Style: Dash, Operands: Unread, Workdir: true},
+	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options423, Ends: true, Plain: true},
+	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options424, Ends: true},
+	{Name: "strings", Operands: Reads, Options: options425, Safe: true},
+	{Name: "stty", Options: options426},
+	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options427, Stdin: true},
+	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options428, Ends: true, Assigns: true},
+	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options429},
+	{Name: "swift", Style: Exact, Operands: Script, Options: options430, Subs: subs432, Ends: true, Workdir: true, Stdin: true},
+	{Name: "sync", Operands: Names, Options: options433, Safe: true},
+	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options434, Ends: true},
 	{Name: "systemd-nspawn", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options344, Ends: true},
-	{Name: "tac", Operands: Reads, Options: options345, Safe: true},
-	{Name: "tail", Operands: Reads, Options: options346, Safe: true},
-	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options347, Ends: true},
+	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options435, Ends: true},
+	{Name: "tac", Operands: Reads, Options: options436, Safe: true},
+	{Name: "tail", Operands: Reads, Options: options437, Safe: true},
+	{Name: "task", Style: Exact, Options: options438, Workdir: true},
+	{Name: "go-task", Style: Exact, Options: options438, Workdir: true},
+	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options439, Ends: true},
 	{Name: "tclsh", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "wish", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "tclsh8.6", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "expectk", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
-	{Name: "tcpdump", Options: options348},
-	{Name: "tshark", Options: options348},
-	{Name: "tee", Operands: Outputs, Options: options349},
-	{Name: "sponge", Operands: Outputs, Options: options349},
-	{Name: "telnet", Style: POSIX, Options: options350},
+	{Name: "tcpdump", Options: options440},
+	{Name: "tshark", Options: options440},
+	{Name: "tee", Operands: Outputs, Options: options441},
+	{Name: "sponge", Operands: Outputs, Options: options441},
+	{Name: "telnet", Style: POSIX, Options: options442},
 	{Name: "test", Style: NoOpts, Operands: Names, Special: "test"},
 	{Name: "[", Style: NoOpts, Operands: Names, Special: "test"},
-	{Name: "time", Style: POSIX, Operands: RunsArgs, Options: options208, Ends: true, Plain: true},
-	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options351, Ends: true, Plain: true},
-	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options351, Ends: true, Plain: true},
-	{Name: "touch", Operands: Writes, Options: options352},
-	{Name: "tr", Options: options353, Safe: true},
-	{Name: "traceroute", Options: options354},
-	{Name: "tracepath", Options: options354},
-	{Name: "mtr", Options: options354},
-	{Name: "traceroute6", Options: options354},
-	{Name: "trap", Style: POSIX, Operands: Unread, Options: options355, Special: "trap"},
-	{Name: "tree", Style: Exact, Operands: Names, Options: options356},
-	{Name: "truncate", Operands: Outputs, Options: options357},
-	{Name: "tsort", Operands: Reads, Options: options30, Safe: true},
-	{Name: "tty", Options: options358, Safe: true},
-	{Name: "type", Style: POSIX, Operands: Names, Options: options359, Safe: true},
-	{Name: "whence", Style: POSIX, Operands: Names, Options: options359, Safe: true},
-	{Name: "where", Style: POSIX, Operands: Names, Options: options359, Safe: true},
-	{Name: "ulimit", Style: POSIX, Options: options360},
-	{Name: "umask", Style: POSIX, Options: options361},
-	{Name: "unalias", Style: POSIX, Options: options362},
-	{Name: "uname", Options: options363, Safe: true},
-	{Name: "uniq", Operands: InOut, Options: options364},
-	{Name: "guniq", Operands: InOut, Options: options364},
-	{Name: "unlink", Operands: Writes, Options: options30},
-	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options365, Special: "unset"},
-	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options366, Ends: true, Stdin: true},
-	{Name: "uptime", Options: options367, Safe: true},
-	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options368, Ends: true},
-	{Name: "w", Options: options369, Safe: true},
-	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options370, Special: "wait"},
-	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options371, Ends: true},
-	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options372, Ends: true},
-	{Name: "wc", Operands: Reads, Options: options373, Safe: true},
-	{Name: "gwc", Operands: Reads, Options: options373, Safe: true},
-	{Name: "wdiff", Operands: Reads, Options: options374, Safe: true},
-	{Name: "wget", Operands: URLs, Options: options375, Here: true},
-	{Name: "which", Operands: Names, Options: options376, Safe: true},
-	{Name: "whereis", Operands: Names, Options: options376, Safe: true},
-	{Name: "command-not-found", Operands: Names, Options: options376, Safe: true},
-	{Name: "who", Operands: Reads, Options: options377, Safe: true},
-	{Name: "whois", Options: options378},
-	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options379, Ends: true, Special: "xargs"},
-	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options380},
-	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options381, Ends: true},
-	{Name: "xxd", Style: Dash, Operands: InOut, Options: options382},
-	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options383, Special: "jq"},
-	{Name: "zmodload", Operands: Unread, Options: options384},
+	{Name: "time", Style: POSIX, Operands: RunsArgs, Options: options267, Ends: true, Plain: true},
+	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options443, Ends: true, Plain: true},
+	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options443, Ends: true, Plain: true},
+	{Name: "touch", Operands: Writes, Options: options444},
+	{Name: "tr", Options: options445, Safe: true},
+	{Name: "traceroute", Options: options446},
+	{Name: "tracepath", Options: options446},
+	{Name: "mtr", Options: options446},
+	{Name: "traceroute6", Options: options446},
+	{Name: "trap", Style: POSIX, Operands: Unread, Options: options447, Special: "trap"},
+	{Name: "tree", Style: Exact, Operands: Names, Options: options448},
+	{Name: "truncate", Operands: Outputs, Options: options449},
+	{Name: "tsort", Operands: Reads, Options: options49, Safe: true},
+	{Name: "tty", Options: options450, Safe: true},
+	{Name: "type", Style: POSIX, Operands: Names, Options: options451, Safe: true},
+	{Name: "whence", Style: POSIX, Operands: Names, Options: options451, Safe: true},
+	{Name: "where", Style: POSIX, Operands: Names, Options: options451, Safe: true},
+	{Name: "ulimit", Style: POSIX, Options: options452},
+	{Name: "umask", Style: POSIX, Options: options453},
+	{Name: "unalias", Style: POSIX, Options: options454},
+	{Name: "uname", Options: options455, Safe: true},
+	{Name: "uniq", Operands: InOut, Options: options456},
+	{Name: "guniq", Operands: InOut, Options: options456},
+	{Name: "unlink", Operands: Writes, Options: options49},
+	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options457, Special: "unset"},
+	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options458, Ends: true, Stdin: true},
+	{Name: "uptime", Options: options459, Safe: true},
+	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options460, Ends: true},
+	{Name: "w", Options: options461, Safe: true},
+	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options462, Special: "wait"},
+	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options463, Ends: true},
+	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options464, Ends: true},
+	{Name: "wc", Operands: Reads, Options: options465, Safe: true},
+	{Name: "gwc", Operands: Reads, Options: options465, Safe: true},
+	{Name: "wdiff", Operands: Reads, Options: options466, Safe: true},
+	{Name: "wget", Operands: URLs, Options: options467, Here: true},
+	{Name: "which", Operands: Names, Options: options468, Safe: true},
+	{Name: "whereis", Operands: Names, Options: options468, Safe: true},
+	{Name: "command-not-found", Operands: Names, Options: options468, Safe: true},
+	{Name: "who", Operands: Reads, Options: options469, Safe: true},
+	{Name: "whois", Options: options470},
+	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options471, Ends: true, Special: "xargs"},
+	{Name: "xcodebuild", Style: Dash, Options: options472, Workdir: true},
+	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options473, Ends: true},
+	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options474},
+	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options475, Ends: true},
+	{Name: "xxd", Style: Dash, Operands: InOut, Options: options476},
+	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options477, Special: "jq"},
+	{Name: "zig", Style: Exact, Options: options478, Workdir: true},
+	{Name: "nim", Style: Exact, Options: options478, Workdir: true},
+	{Name: "dart", Style: Exact, Options: options478, Workdir: true},
+	{Name: "crystal", Style: Exact, Options: options478, Workdir: true},
+	{Name: "v", Style: Exact, Options: options478, Workdir: true},
+	{Name: "gleam", Style: Exact, Options: options478, Workdir: true},
+	{Name: "mix", Style: Exact, Options: options478, Workdir: true},
+	{Name: "rebar3", Style: Exact, Options: options478, Workdir: true},
+	{Name: "stack", Style: Exact, Options: options478, Workdir: true},
+	{Name: "cabal", Style: Exact, Options: options478, Workdir: true},
+	{Name: "dune", Style: Exact, Options: options478, Workdir: true},
+	{Name: "opam", Style: Exact, Options: options478, Workdir: true},
+	{Name: "sbcl-make", Style: Exact, Options: options478, Workdir: true},
+	{Name: "flutter", Style: Exact, Options: options478, Workdir: true},
+	{Name: "fvm", Style: Exact, Options: options478, Workdir: true},
+	{Name: "hugo", Style: Exact, Options: options478, Workdir: true},
+	{Name: "jekyll", Style: Exact, Options: options478, Workdir: true},
+	{Name: "mkdocs", Style: Exact, Options: options478, Workdir: true},
+	{Name: "sphinx-build", Style: Exact, Options: options478, Workdir: true},
+	{Name: "bazel", Style: Exact, Options: options478, Workdir: true},
+	{Name: "bazelisk", Style: Exact, Options: options478, Workdir: true},
+	{Name: "gprbuild", Style: Exact, Options: options478, Workdir: true},
+	{Name: "alire", Style: Exact, Options: options478, Workdir: true},
+	{Name: "zmodload", Operands: Unread, Options: options479},
 }
 
 var options0 = []Option{
@@ -1887,7 +2487,30 @@ var options7 = []Option{
 	{Names: names{"-M", "--metalink-file"}, Value: Required, Effect: EffInput},
 }
 
-var options8 = []Option{
+var subs8 = []Program{
+	{Name: "current", Path: names{"current"}},
+	{Name: "env", Operands: RunsArgs, Skip: 1, Path: names{"env"}, Ends: true},
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Ends: true},
+	{Name: "global", Path: names{"install"}},
+	{Name: "help", Path: names{"current"}},
+	{Name: "info", Path: names{"current"}},
+	{Name: "install", Path: names{"install"}},
+	{Name: "latest", Path: names{"current"}},
+	{Name: "list", Path: names{"current"}},
+	{Name: "local", Path: names{"install"}},
+	{Name: "plugin", Path: names{"install"}},
+	{Name: "reshim", Path: names{"install"}},
+	{Name: "set", Path: names{"install"}},
+	{Name: "shell", Path: names{"install"}},
+	{Name: "shimversions", Path: names{"current"}},
+	{Name: "uninstall", Path: names{"install"}},
+	{Name: "update", Path: names{"install"}},
+	{Name: "version", Path: names{"current"}},
+	{Name: "where", Path: names{"current"}},
+	{Name: "which", Path: names{"current"}},
+}
+
+var options9 = []Option{
 	{Names: names{"-U"}},
 	{Names: names{"-z"}},
 	{Names: names{"-k"}, Effect: EffUnproven},
@@ -1895,7 +2518,7 @@ var options8 = []Option{
 	{Names: names{"+X"}, Effect: EffUnproven},
 }
 
-var options9 = []Option{
+var options10 = []Option{
 	{Names: names{"-M"}, Value: Required},
 	{Names: names{"-f"}},
 	{Names: names{"-V"}},
@@ -1919,7 +2542,7 @@ var options9 = []Option{
 	{Names: names{"-J"}, Value: Required, Effect: EffUnproven},
 }
 
-var options10 = []Option{
+var options11 = []Option{
 	{Names: names{"-W"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-k", "--csv"}},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
@@ -1954,7 +2577,7 @@ var options10 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options11 = []Option{
+var options12 = []Option{
 	{Names: names{"-a", "--algorithm"}, Value: Required},
 	{Names: names{"-l", "--length"}, Value: Required},
 	{Names: names{"-0", "--01"}},
@@ -1975,7 +2598,7 @@ var options11 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options12 = []Option{
+var options13 = []Option{
 	{Names: names{"-d", "-D", "--decode"}},
 	{Names: names{"--base64"}},
 	{Names: names{"--base64url"}},
@@ -1992,7 +2615,7 @@ var options12 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options13 = []Option{
+var options14 = []Option{
 	{Names: names{"-a", "--multiple"}},
 	{Names: names{"-s", "--suffix"}, Value: Required},
 	{Names: names{"-z", "--zero"}},
@@ -2000,7 +2623,7 @@ var options13 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options14 = []Option{
+var options15 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -2045,7 +2668,7 @@ var options14 = []Option{
 	{Names: names{"--pretty-print"}},
 }
 
-var options15 = []Option{
+var options16 = []Option{
 	{Names: names{"-A", "--show-all"}},
 	{Names: names{"--nonprintable-notation"}, Value: Required},
 	{Names: names{"-p", "--plain"}},
@@ -2097,7 +2720,7 @@ var options15 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options16 = []Option{
+var options17 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
@@ -2114,7 +2737,27 @@ var options16 = []Option{
 	{Names: names{"-x"}, Value: Required, Effect: EffRun},
 }
 
-var options17 = []Option{
+var options18 = []Option{
+	{Names: names{"--debug"}},
+	{Names: names{"--log-format"}, Value: Required},
+	{Names: names{"--timeout"}, Value: Required},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"--version"}},
+	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
+	{Names: names{"--template"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--path"}, Value: Required},
+	{Names: names{"--exclude-path"}, Value: Required},
+	{Names: names{"--error-format"}, Value: Required},
+	{Names: names{"-w", "--write"}},
+	{Names: names{"-d", "--diff"}},
+	{Names: names{"--exit-code"}},
+	{Names: names{"--against"}, Value: Required},
+	{Names: names{"--disable-symlinks"}},
+}
+
+var options19 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-i"}},
 	{Names: names{"-m"}},
@@ -2124,7 +2767,7 @@ var options17 = []Option{
 	{Names: names{"-w"}, Value: Required},
 }
 
-var options18 = []Option{
+var options20 = []Option{
 	{Names: names{"--print"}},
 	{Names: names{"--current"}},
 	{Names: names{"--chroot"}, Value: Required},
@@ -2168,7 +2811,614 @@ var options18 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options19 = []Option{
+var options21 = []Option{
+	{Names: names{"-V", "--version"}},
+	{Names: names{"--list"}},
+	{Names: names{"--explain"}, Value: Required},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--color"}, Value: Required},
+	{Names: names{"-C"}, Value: Required, Effect: EffDir},
+	{Names: names{"--locked"}},
+	{Names: names{"--offline"}},
+	{Names: names{"--frozen"}},
+	{Names: names{"--config"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"-Z"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"+"}},
+}
+
+var options22 = []Option{
+	{Names: names{"--dev"}},
+	{Names: names{"--build"}},
+	{Names: names{"--optional"}},
+	{Names: names{"--no-optional"}},
+	{Names: names{"--default-features"}},
+	{Names: names{"--rename"}, Value: Required},
+	{Names: names{"--path"}, Value: Required},
+	{Names: names{"--git"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--branch"}, Value: Required},
+	{Names: names{"--tag"}, Value: Required},
+	{Names: names{"--rev"}, Value: Required},
+	{Names: names{"--registry"}, Value: Required},
+	{Names: names{"--index"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--dry-run", "-n"}},
+	{Names: names{"--doc"}},
+	{Names: names{"--precise"}, Value: Required},
+	{Names: names{"-w", "--workspace"}},
+	{Names: names{"--aggressive", "--recursive"}},
+	{Names: names{"--allow-dirty"}},
+	{Names: names{"--no-verify"}},
+	{Names: names{"--no-metadata"}},
+	{Names: names{"--token"}, Value: Required},
+	{Names: names{"--sync"}, Value: Required, Effect: EffDir},
+	{Names: names{"--no-delete"}},
+	{Names: names{"--respect-source-config"}},
+	{Names: names{"--versioned-dirs"}},
+	{Names: names{"--breaking"}},
+	{Names: names{"-l", "--list"}},
+	{Names: names{"-a", "--add"}, Value: Required},
+	{Names: names{"--future-incompat-report"}},
+	{Names: names{"--message-format"}, Value: Required},
+	{Names: names{"-p", "--package"}, Value: Required},
+	{Names: names{"--exclude"}, Value: Required},
+	{Names: names{"--all"}},
+	{Names: names{"--lib"}},
+	{Names: names{"--bins"}},
+	{Names: names{"--bin"}, Value: Required},
+	{Names: names{"--examples"}},
+	{Names: names{"--example"}, Value: Required},
+	{Names: names{"--tests"}},
+	{Names: names{"--test"}, Value: Required},
+	{Names: names{"--benches"}},
+	{Names: names{"--bench"}, Value: Required},
+	{Names: names{"--all-targets"}},
+	{Names: names{"-F", "--features"}, Value: Required},
+	{Names: names{"--all-features"}},
+	{Names: names{"--no-default-features"}},
+	{Names: names{"-r", "--release"}},
+	{Names: names{"--profile"}, Value: Required},
+	{Names: names{"-j", "--jobs"}, Value: Required},
+	{Names: names{"--keep-going"}},
+	{Names: names{"--target"}, Value: Required},
+	{Names: names{"--target-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--unit-graph"}},
+	{Names: names{"--timings"}, Value: Optional},
+	{Names: names{"--manifest-path"}, Value: Required, Effect: EffDir},
+	{Names: names{"--ignore-rust-version"}},
+	{Names: names{"--lockfile-path"}, Value: Required, Effect: EffInput},
+	{Names: names{"--build-plan"}},
+}
+
+var options23 = []Option{
+	{Names: names{"--artifact-dir", "--out-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--open"}, Effect: EffUnproven},
+	{Names: names{"--no-deps"}},
+	{Names: names{"--document-private-items"}},
+	{Names: names{"--print"}, Value: Required},
+	{Names: names{"--crate-type"}, Value: Required},
+	{Names: names{"--future-incompat-report"}},
+	{Names: names{"--message-format"}, Value: Required},
+	{Names: names{"-p", "--package"}, Value: Required},
+	{Names: names{"--workspace"}},
+	{Names: names{"--exclude"}, Value: Required},
+	{Names: names{"--all"}},
+	{Names: names{"--lib"}},
+	{Names: names{"--bins"}},
+	{Names: names{"--bin"}, Value: Required},
+	{Names: names{"--examples"}},
+	{Names: names{"--example"}, Value: Required},
+	{Names: names{"--tests"}},
+	{Names: names{"--test"}, Value: Required},
+	{Names: names{"--benches"}},
+	{Names: names{"--bench"}, Value: Required},
+	{Names: names{"--all-targets"}},
+	{Names: names{"-F", "--features"}, Value: Required},
+	{Names: names{"--all-features"}},
+	{Names: names{"--no-default-features"}},
+	{Names: names{"-r", "--release"}},
+	{Names: names{"--profile"}, Value: Required},
+	{Names: names{"-j", "--jobs"}, Value: Required},
+	{Names: names{"--keep-going"}},
+	{Names: names{"--target"}, Value: Required},
+	{Names: names{"--target-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--unit-graph"}},
+	{Names: names{"--timings"}, Value: Optional},
+	{Names: names{"--manifest-path"}, Value: Required, Effect: EffDir},
+	{Names: names{"--ignore-rust-version"}},
+	{Names: names{"--lockfile-path"}, Value: Required, Effect: EffInput},
+	{Names: names{"--build-plan"}},
+}
+
+var options24 = []Option{
+	{Names: names{"--fix"}},
+	{Names: names{"--no-deps"}},
+	{Names: names{"--allow-dirty"}},
+	{Names: names{"--allow-staged"}},
+	{Names: names{"--allow-no-vcs"}},
+	{Names: names{"--explain"}, Value: Required},
+	{Names: names{"--future-incompat-report"}},
+	{Names: names{"--message-format"}, Value: Required},
+	{Names: names{"-p", "--package"}, Value: Required},
+	{Names: names{"--workspace"}},
+	{Names: names{"--exclude"}, Value: Required},
+	{Names: names{"--all"}},
+	{Names: names{"--lib"}},
+	{Names: names{"--bins"}},
+	{Names: names{"--bin"}, Value: Required},
+	{Names: names{"--examples"}},
+	{Names: names{"--example"}, Value: Required},
+	{Names: names{"--tests"}},
+	{Names: names{"--test"}, Value: Required},
+	{Names: names{"--benches"}},
+	{Names: names{"--bench"}, Value: Required},
+	{Names: names{"--all-targets"}},
+	{Names: names{"-F", "--features"}, Value: Required},
+	{Names: names{"--all-features"}},
+	{Names: names{"--no-default-features"}},
+	{Names: names{"-r", "--release"}},
+	{Names: names{"--profile"}, Value: Required},
+	{Names: names{"-j", "--jobs"}, Value: Required},
+	{Names: names{"--keep-going"}},
+	{Names: names{"--target"}, Value: Required},
+	{Names: names{"--target-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--unit-graph"}},
+	{Names: names{"--timings"}, Value: Optional},
+	{Names: names{"--manifest-path"}, Value: Required, Effect: EffDir},
+	{Names: names{"--ignore-rust-version"}},
+	{Names: names{"--lockfile-path"}, Value: Required, Effect: EffInput},
+	{Names: names{"--build-plan"}},
+}
+
+var options25 = []Option{
+	{Names: names{"--broken-code"}},
+	{Names: names{"--edition"}},
+	{Names: names{"--edition-idioms"}},
+	{Names: names{"--allow-dirty"}},
+	{Names: names{"--allow-staged"}},
+	{Names: names{"--allow-no-vcs"}},
+	{Names: names{"--future-incompat-report"}},
+	{Names: names{"--message-format"}, Value: Required},
+	{Names: names{"-p", "--package"}, Value: Required},
+	{Names: names{"--workspace"}},
+	{Names: names{"--exclude"}, Value: Required},
+	{Names: names{"--all"}},
+	{Names: names{"--lib"}},
+	{Names: names{"--bins"}},
+	{Names: names{"--bin"}, Value: Required},
+	{Names: names{"--examples"}},
+	{Names: names{"--example"}, Value: Required},
+	{Names: names{"--tests"}},
+	{Names: names{"--test"}, Value: Required},
+	{Names: names{"--benches"}},
+	{Names: names{"--bench"}, Value: Required},
+	{Names: names{"--all-targets"}},
+	{Names: names{"-F", "--features"}, Value: Required},
+	{Names: names{"--all-features"}},
+	{Names: names{"--no-default-features"}},
+	{Names: names{"-r", "--release"}},
+	{Names: names{"--profile"}, Value: Required},
+	{Names: names{"-j", "--jobs"}, Value: Required},
+	{Names: names{"--keep-going"}},
+	{Names: names{"--target"}, Value: Required},
+	{Names: names{"--target-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--unit-graph"}},
+	{Names: names{"--timings"}, Value: Optional},
+	{Names: names{"--manifest-path"}, Value: Required, Effect: EffDir},
+	{Names: names{"--ignore-rust-version"}},
+	{Names: names{"--lockfile-path"}, Value: Required, Effect: EffInput},
+	{Names: names{"--build-plan"}},
+}
+
+var options26 = []Option{
+	{Names: names{"--all"}},
+	{Names: names{"--check"}},
+	{Names: names{"-p", "--package"}, Value: Required},
+	{Names: names{"--manifest-path"}, Value: Required, Effect: EffDir},
+	{Names: names{"--message-format"}, Value: Required},
+}
+
+var options27 = []Option{
+	{Names: names{"--version", "--vers"}, Value: Required},
+	{Names: names{"--git"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--branch"}, Value: Required},
+	{Names: names{"--tag"}, Value: Required},
+	{Names: names{"--rev"}, Value: Required},
+	{Names: names{"--path"}, Value: Required, Effect: EffDir},
+	{Names: names{"--root"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--index"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--registry"}, Value: Required},
+	{Names: names{"-f", "--force"}},
+	{Names: names{"--no-track"}},
+	{Names: names{"--list"}},
+	{Names: names{"--debug"}},
+	{Names: names{"-n", "--dry-run"}},
+	{Names: names{"-y", "--no-confirm"}},
+	{Names: names{"--future-incompat-report"}},
+	{Names: names{"--message-format"}, Value: Required},
+	{Names: names{"-p", "--package"}, Value: Required},
+	{Names: names{"--workspace"}},
+	{Names: names{"--exclude"}, Value: Required},
+	{Names: names{"--all"}},
+	{Names: names{"--lib"}},
+	{Names: names{"--bins"}},
+	{Names: names{"--bin"}, Value: Required},
+	{Names: names{"--examples"}},
+	{Names: names{"--example"}, Value: Required},
+	{Names: names{"--tests"}},
+	{Names: names{"--test"}, Value: Required},
+	{Names: names{"--benches"}},
+	{Names: names{"--bench"}, Value: Required},
+	{Names: names{"--all-targets"}},
+	{Names: names{"-F", "--features"}, Value: Required},
+	{Names: names{"--all-features"}},
+	{Names: names{"--no-default-features"}},
+	{Names: names{"-r", "--release"}},
+	{Names: names{"--profile"}, Value: Required},
+	{Names: names{"-j", "--jobs"}, Value: Required},
+	{Names: names{"--keep-going"}},
+	{Names: names{"--target"}, Value: Required},
+	{Names: names{"--target-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--unit-graph"}},
+	{Names: names{"--timings"}, Value: Optional},
+	{Names: names{"--manifest-path"}, Value: Required, Effect: EffDir},
+	{Names: names{"--ignore-rust-version"}},
+	{Names: names{"--lockfile-path"}, Value: Required, Effect: EffInput},
+	{Names: names{"--build-plan"}},
+}
+
+var options28 = []Option{
+	{Names: names{"--makefile"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-t", "--task"}, Value: Required},
+	{Names: names{"-p", "--profile"}, Value: Required},
+	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
+	{Names: names{"--no-workspace"}},
+	{Names: names{"--no-on-error"}},
+	{Names: names{"--allow-private"}},
+	{Names: names{"--skip-init-end-tasks"}},
+	{Names: names{"--skip-tasks"}, Value: Required},
+	{Names: names{"--env-file"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-e", "--env"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-l", "--loglevel"}, Value: Required},
+	{Names: names{"--quiet"}},
+	{Names: names{"--no-color"}},
+	{Names: names{"--time-summary"}},
+	{Names: names{"--experimental"}},
+	{Names: names{"--disable-check-for-updates"}},
+	{Names: names{"--output-format"}, Value: Required},
+	{Names: names{"--output-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--hide-uninteresting"}},
+	{Names: names{"--print-steps"}},
+	{Names: names{"--diff-steps"}},
+	{Names: names{"--list-all-steps"}},
+	{Names: names{"--list-category-steps"}, Value: Required},
+}
+
+var options29 = []Option{
+	{Names: names{"--bin"}},
+	{Names: names{"--lib"}},
+	{Names: names{"--name"}, Value: Required},
+	{Names: names{"--edition"}, Value: Required},
+	{Names: names{"--vcs"}, Value: Required},
+	{Names: names{"--registry"}, Value: Required},
+	{Names: names{"--git"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--path"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-n"}, Value: Required},
+	{Names: names{"-b"}, Value: Required},
+}
+
+var options30 = []Option{
+	{Names: names{"--no-run"}},
+	{Names: names{"--no-fail-fast"}},
+	{Names: names{"--fail-fast"}},
+	{Names: names{"-E", "--filter-expr", "--filterset"}, Value: Required},
+	{Names: names{"-j", "--test-threads", "--jobs"}, Value: Required},
+	{Names: names{"--retries"}, Value: Required},
+	{Names: names{"-P", "--profile"}, Value: Required},
+	{Names: names{"--cargo-profile"}, Value: Required},
+	{Names: names{"--config-file"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--tool-config-file"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--run-ignored"}, Value: Required},
+	{Names: names{"--partition"}, Value: Required},
+	{Names: names{"--no-capture", "--nocapture"}},
+	{Names: names{"--failure-output"}, Value: Required},
+	{Names: names{"--success-output"}, Value: Required},
+	{Names: names{"--status-level"}, Value: Required},
+	{Names: names{"--final-status-level"}, Value: Required},
+	{Names: names{"--archive-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--extract-to"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--workspace-remap"}, Value: Required},
+	{Names: names{"--message-format"}, Value: Required},
+	{Names: names{"--no-tests"}, Value: Required},
+	{Names: names{"--hide-progress-bar"}},
+	{Names: names{"--show-progress"}, Value: Required},
+	{Names: names{"--max-fail"}, Value: Required},
+	{Names: names{"--debugger"}, Value: Required, Effect: EffRun},
+	{Names: names{"--future-incompat-report"}},
+	{Names: names{"-p", "--package"}, Value: Required},
+	{Names: names{"--workspace"}},
+	{Names: names{"--exclude"}, Value: Required},
+	{Names: names{"--all"}},
+	{Names: names{"--lib"}},
+	{Names: names{"--bins"}},
+	{Names: names{"--bin"}, Value: Required},
+	{Names: names{"--examples"}},
+	{Names: names{"--example"}, Value: Required},
+	{Names: names{"--tests"}},
+	{Names: names{"--test"}, Value: Required},
+	{Names: names{"--benches"}},
+	{Names: names{"--bench"}, Value: Required},
+	{Names: names{"--all-targets"}},
+	{Names: names{"-F", "--features"}, Value: Required},
+	{Names: names{"--all-features"}},
+	{Names: names{"--no-default-features"}},
+	{Names: names{"-r", "--release"}},
+	{Names: names{"--keep-going"}},
+	{Names: names{"--target"}, Value: Required},
+	{Names: names{"--target-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--unit-graph"}},
+	{Names: names{"--timings"}, Value: Optional},
+	{Names: names{"--manifest-path"}, Value: Required, Effect: EffDir},
+	{Names: names{"--ignore-rust-version"}},
+	{Names: names{"--lockfile-path"}, Value: Required, Effect: EffInput},
+	{Names: names{"--build-plan"}},
+}
+
+var subs31 = []Program{
+	{Name: "archive", Style: Exact, Path: names{"nextest", "run"}, Options: options30, Workdir: true},
+	{Name: "l", Style: Exact, Path: names{"nextest", "run"}, Options: options30, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"nextest", "run"}, Options: options30, Workdir: true},
+	{Name: "r", Style: Exact, Path: names{"nextest", "run"}, Options: options30, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"nextest", "run"}, Options: options30, Workdir: true},
+	{Name: "self", Style: Exact, Path: names{"nextest", "run"}, Options: options30, Workdir: true},
+	{Name: "show-config", Style: Exact, Path: names{"nextest", "run"}, Options: options30, Workdir: true},
+}
+
+var options32 = []Option{
+	{Names: names{"--future-incompat-report"}},
+	{Names: names{"--message-format"}, Value: Required},
+	{Names: names{"-p", "--package"}, Value: Required},
+	{Names: names{"--workspace"}},
+	{Names: names{"--exclude"}, Value: Required},
+	{Names: names{"--all"}},
+	{Names: names{"--lib"}},
+	{Names: names{"--bins"}},
+	{Names: names{"--bin"}, Value: Required},
+	{Names: names{"--examples"}},
+	{Names: names{"--example"}, Value: Required},
+	{Names: names{"--tests"}},
+	{Names: names{"--test"}, Value: Required},
+	{Names: names{"--benches"}},
+	{Names: names{"--bench"}, Value: Required},
+	{Names: names{"--all-targets"}},
+	{Names: names{"-F", "--features"}, Value: Required},
+	{Names: names{"--all-features"}},
+	{Names: names{"--no-default-features"}},
+	{Names: names{"-r", "--release"}},
+	{Names: names{"--profile"}, Value: Required},
+	{Names: names{"-j", "--jobs"}, Value: Required},
+	{Names: names{"--keep-going"}},
+	{Names: names{"--target"}, Value: Required},
+	{Names: names{"--target-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--unit-graph"}},
+	{Names: names{"--timings"}, Value: Optional},
+	{Names: names{"--manifest-path"}, Value: Required, Effect: EffDir},
+	{Names: names{"--ignore-rust-version"}},
+	{Names: names{"--lockfile-path"}, Value: Required, Effect: EffInput},
+	{Names: names{"--build-plan"}},
+}
+
+var options33 = []Option{
+	{Names: names{"--no-run"}},
+	{Names: names{"--no-fail-fast"}},
+	{Names: names{"--doc"}},
+	{Names: names{"--future-incompat-report"}},
+	{Names: names{"--message-format"}, Value: Required},
+	{Names: names{"-p", "--package"}, Value: Required},
+	{Names: names{"--workspace"}},
+	{Names: names{"--exclude"}, Value: Required},
+	{Names: names{"--all"}},
+	{Names: names{"--lib"}},
+	{Names: names{"--bins"}},
+	{Names: names{"--bin"}, Value: Required},
+	{Names: names{"--examples"}},
+	{Names: names{"--example"}, Value: Required},
+	{Names: names{"--tests"}},
+	{Names: names{"--test"}, Value: Required},
+	{Names: names{"--benches"}},
+	{Names: names{"--bench"}, Value: Required},
+	{Names: names{"--all-targets"}},
+	{Names: names{"-F", "--features"}, Value: Required},
+	{Names: names{"--all-features"}},
+	{Names: names{"--no-default-features"}},
+	{Names: names{"-r", "--release"}},
+	{Names: names{"--profile"}, Value: Required},
+	{Names: names{"-j", "--jobs"}, Value: Required},
+	{Names: names{"--keep-going"}},
+	{Names: names{"--target"}, Value: Required},
+	{Names: names{"--target-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--unit-graph"}},
+	{Names: names{"--timings"}, Value: Optional},
+	{Names: names{"--manifest-path"}, Value: Required, Effect: EffDir},
+	{Names: names{"--ignore-rust-version"}},
+	{Names: names{"--lockfile-path"}, Value: Required, Effect: EffInput},
+	{Names: names{"--build-plan"}},
+}
+
+var options34 = []Option{
+	{Names: names{"-e", "--edges"}, Value: Required},
+	{Names: names{"-i", "--invert"}, Value: Required},
+	{Names: names{"--prune"}, Value: Required},
+	{Names: names{"--depth"}, Value: Required},
+	{Names: names{"--prefix"}, Value: Required},
+	{Names: names{"--no-dedupe"}},
+	{Names: names{"-d", "--duplicates"}},
+	{Names: names{"--charset"}, Value: Required},
+	{Names: names{"-f", "--format"}, Value: Required},
+	{Names: names{"--no-deps"}},
+	{Names: names{"--format-version"}, Value: Required},
+	{Names: names{"--filter-platform"}, Value: Required},
+	{Names: names{"--limit"}, Value: Required},
+	{Names: names{"--registry"}, Value: Required},
+	{Names: names{"--index"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--output-path", "--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--html"}},
+	{Names: names{"--lcov"}},
+	{Names: names{"--json"}},
+	{Names: names{"--open"}, Effect: EffUnproven},
+	{Names: names{"-o"}, Effect: EffWrite},
+	{Names: names{"--future-incompat-report"}},
+	{Names: names{"--message-format"}, Value: Required},
+	{Names: names{"-p", "--package"}, Value: Required},
+	{Names: names{"--workspace"}},
+	{Names: names{"--exclude"}, Value: Required},
+	{Names: names{"--all"}},
+	{Names: names{"--lib"}},
+	{Names: names{"--bins"}},
+	{Names: names{"--bin"}, Value: Required},
+	{Names: names{"--examples"}},
+	{Names: names{"--example"}, Value: Required},
+	{Names: names{"--tests"}},
+	{Names: names{"--test"}, Value: Required},
+	{Names: names{"--benches"}},
+	{Names: names{"--bench"}, Value: Required},
+	{Names: names{"--all-targets"}},
+	{Names: names{"-F", "--features"}, Value: Required},
+	{Names: names{"--all-features"}},
+	{Names: names{"--no-default-features"}},
+	{Names: names{"-r", "--release"}},
+	{Names: names{"--profile"}, Value: Required},
+	{Names: names{"-j", "--jobs"}, Value: Required},
+	{Names: names{"--keep-going"}},
+	{Names: names{"--target"}, Value: Required},
+	{Names: names{"--target-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--unit-graph"}},
+	{Names: names{"--timings"}, Value: Optional},
+	{Names: names{"--manifest-path"}, Value: Required, Effect: EffDir},
+	{Names: names{"--ignore-rust-version"}},
+	{Names: names{"--lockfile-path"}, Value: Required, Effect: EffInput},
+	{Names: names{"--build-plan"}},
+}
+
+var options35 = []Option{
+	{Names: names{"-x", "--exec"}, Value: Required},
+	{Names: names{"-s", "--shell"}, Value: Required, Effect: EffRun},
+	{Names: names{"-w", "--watch"}, Value: Required},
+	{Names: names{"-c", "--clear"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-d", "--delay"}, Value: Required},
+	{Names: names{"-i", "--ignore"}, Value: Required},
+	{Names: names{"--why"}},
+	{Names: names{"--no-vcs-ignores"}},
+	{Names: names{"--no-ignore"}},
+	{Names: names{"--ignore-nothing"}},
+	{Names: names{"--poll"}},
+	{Names: names{"--notify"}},
+	{Names: names{"-B"}, Value: Required},
+	{Names: names{"-C", "--workdir"}, Value: Required, Effect: EffDir},
+	{Names: names{"-L"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-E", "--env"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--use-shell"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--features"}, Value: Required},
+	{Names: names{"--postpone"}},
+}
+
+var subs36 = []Program{
+	{Name: "about", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "add", Style: Exact, Path: names{"add"}, Options: options22, Workdir: true},
+	{Name: "asm", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "audit", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "b", Style: Exact, Path: names{"build"}, Options: options23, Workdir: true},
+	{Name: "bench", Style: Exact, Path: names{"test"}, Options: options33, Workdir: true},
+	{Name: "binstall", Style: Exact, Path: names{"install"}, Options: options27, Workdir: true},
+	{Name: "binutils", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "bloat", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options23, Workdir: true},
+	{Name: "c", Style: Exact, Path: names{"build"}, Options: options23, Workdir: true},
+	{Name: "cache", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "careful", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "check", Style: Exact, Path: names{"build"}, Options: options23, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"add"}, Options: options22, Workdir: true},
+	{Name: "clippy", Style: Exact, Path: names{"clippy"}, Options: options24, Workdir: true},
+	{Name: "criterion", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "d", Style: Exact, Path: names{"build"}, Options: options23, Workdir: true},
+	{Name: "deny", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "depgraph", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "doc", Style: Exact, Path: names{"build"}, Options: options23, Workdir: true},
+	{Name: "edit", Style: Exact, Path: names{"add"}, Options: options22, Workdir: true},
+	{Name: "expand", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "fetch", Style: Exact, Path: names{"add"}, Options: options22, Workdir: true},
+	{Name: "fix", Style: Exact, Path: names{"fix"}, Options: options25, Workdir: true},
+	{Name: "flamegraph", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options26, Workdir: true},
+	{Name: "geiger", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "generate", Style: Exact, Operands: Places, Path: names{"new"}, Options: options29, Workdir: true},
+	{Name: "generate-lockfile", Style: Exact, Path: names{"add"}, Options: options22, Workdir: true},
+	{Name: "hack", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "hakari", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "init", Style: Exact, Operands: Places, Path: names{"new"}, Options: options29, Workdir: true},
+	{Name: "insta", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options27, Workdir: true},
+	{Name: "install-update", Style: Exact, Path: names{"add"}, Options: options22, Workdir: true},
+	{Name: "llvm-cov", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "locate-project", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "login", Style: Exact, Path: names{"add"}, Options: options22, Workdir: true},
+	{Name: "logout", Style: Exact, Path: names{"add"}, Options: options22, Workdir: true},
+	{Name: "machete", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "make", Style: Exact, Path: names{"make"}, Options: options28, Workdir: true},
+	{Name: "metadata", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "miri", Style: Exact, Operands: Unread, Path: names{"miri"}, Workdir: true},
+	{Name: "modules", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "msrv", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "mutants", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "new", Style: Exact, Operands: Places, Path: names{"new"}, Options: options29, Workdir: true},
+	{Name: "nextest", Style: Exact, Operands: Unread, Path: names{"nextest"}, Subs: subs31, Workdir: true},
+	{Name: "nm", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "objcopy", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "objdump", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "owner", Style: Exact, Path: names{"add"}, Options: options22, Workdir: true},
+	{Name: "package", Style: Exact, Path: names{"add"}, Options: options22, Workdir: true},
+	{Name: "pkgid", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "publish", Style: Exact, Path: names{"add"}, Options: options22, Workdir: true},
+	{Name: "r", Style: Exact, Operands: Script, Path: names{"run"}, Options: options32, Ends: true, Workdir: true},
+	{Name: "read-manifest", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "readobj", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options22, Workdir: true},
+	{Name: "report", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "rm", Style: Exact, Path: names{"add"}, Options: options22, Workdir: true},
+	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Options: options32, Ends: true, Workdir: true},
+	{Name: "rustc", Style: Exact, Path: names{"build"}, Options: options23, Workdir: true},
+	{Name: "rustdoc", Style: Exact, Path: names{"build"}, Options: options23, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "semver-checks", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "set-version", Style: Exact, Path: names{"add"}, Options: options22, Workdir: true},
+	{Name: "show-asm", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "size", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "sort", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "spellcheck", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "strip", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "sweep", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "t", Style: Exact, Path: names{"test"}, Options: options33, Workdir: true},
+	{Name: "tarpaulin", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options33, Workdir: true},
+	{Name: "tree", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "udeps", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options27, Workdir: true},
+	{Name: "update", Style: Exact, Path: names{"add"}, Options: options22, Workdir: true},
+	{Name: "upgrade", Style: Exact, Path: names{"add"}, Options: options22, Workdir: true},
+	{Name: "vendor", Style: Exact, Path: names{"add"}, Options: options22, Workdir: true},
+	{Name: "verify-project", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "vet", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+	{Name: "watch", Style: Exact, Operands: Unread, Path: names{"watch"}, Options: options35, Workdir: true},
+	{Name: "xtask", Style: Exact, Path: names{"xtask"}, Ends: true, Workdir: true},
+	{Name: "yank", Style: Exact, Path: names{"add"}, Options: options22, Workdir: true},
+}
+
+var options37 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-A", "--show-all"}},
 	{Names: names{"-b", "--number-nonblank"}},
@@ -2184,14 +3434,14 @@ var options19 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options20 = []Option{
+var options38 = []Option{
 	{Names: names{"-L"}},
 	{Names: names{"-P"}},
 	{Names: names{"-e"}},
 	{Names: names{"-@"}},
 }
 
-var options21 = []Option{
+var options39 = []Option{
 	{Names: names{"--dereference"}},
 	{Names: names{"-h", "--no-dereference"}},
 	{Names: names{"-u", "--user"}, Value: Required, Effect: EffPattern},
@@ -2210,7 +3460,7 @@ var options21 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options22 = []Option{
+var options40 = []Option{
 	{Names: names{"-c", "--changes"}},
 	{Names: names{"-f", "--silent", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
@@ -2227,7 +3477,7 @@ var options22 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options23 = []Option{
+var options41 = []Option{
 	{Names: names{"-r"}, Effect: EffPattern},
 	{Names: names{"-w"}, Effect: EffPattern},
 	{Names: names{"-x"}, Effect: EffPattern},
@@ -2249,7 +3499,7 @@ var options23 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options24 = []Option{
+var options42 = []Option{
 	{Names: names{"-c", "--changes"}},
 	{Names: names{"-f", "--silent", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
@@ -2267,7 +3517,7 @@ var options24 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options25 = []Option{
+var options43 = []Option{
 	{Names: names{"-u"}, Value: Required},
 	{Names: names{"-U"}, Value: Required},
 	{Names: names{"-b"}, Value: Required},
@@ -2291,7 +3541,7 @@ var options25 = []Option{
 	{Names: names{"-2"}},
 }
 
-var options26 = []Option{
+var options44 = []Option{
 	{Names: names{"--groups"}, Value: Required},
 	{Names: names{"--userspec"}, Value: Required},
 	{Names: names{"--skip-chdir"}},
@@ -2299,7 +3549,7 @@ var options26 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options27 = []Option{
+var options45 = []Option{
 	{Names: names{"-o", "--other"}},
 	{Names: names{"-f", "--fifo"}},
 	{Names: names{"-r", "--rr"}},
@@ -2318,7 +3568,7 @@ var options27 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options28 = []Option{
+var options46 = []Option{
 	{Names: names{"-r"}},
 	{Names: names{"-s", "--sysv"}},
 	{Names: names{"-a", "--algorithm"}, Value: Required},
@@ -2337,7 +3587,74 @@ var options28 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options29 = []Option{
+var options47 = []Option{
+	{Names: names{"-S"}, Value: Required, Effect: EffDir},
+	{Names: names{"-B"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-C"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-U"}, Value: Required},
+	{Names: names{"-G"}, Value: Required},
+	{Names: names{"-T"}, Value: Required},
+	{Names: names{"-A"}, Value: Required},
+	{Names: names{"--toolchain"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--install-prefix", "--prefix"}, Value: Required},
+	{Names: names{"-Wno-dev"}},
+	{Names: names{"-Wdev"}},
+	{Names: names{"-Wdeprecated"}},
+	{Names: names{"-Wno-deprecated"}},
+	{Names: names{"-Werror"}, Value: Optional},
+	{Names: names{"-Wno-error"}, Value: Optional},
+	{Names: names{"--fresh"}},
+	{Names: names{"-L"}},
+	{Names: names{"-LA"}},
+	{Names: names{"-LH"}},
+	{Names: names{"-LAH"}},
+	{Names: names{"-N"}},
+	{Names: names{"--graphviz"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--system-information"}, Value: Optional, Effect: EffWrite},
+	{Names: names{"--log-level", "--loglevel"}, Value: Required},
+	{Names: names{"--log-context"}},
+	{Names: names{"--debug-trycompile"}},
+	{Names: names{"--debug-output"}},
+	{Names: names{"--debug-find"}},
+	{Names: names{"--debug-find-pkg"}, Value: Required},
+	{Names: names{"--debug-find-var"}, Value: Required},
+	{Names: names{"--trace"}},
+	{Names: names{"--trace-expand"}},
+	{Names: names{"--trace-format"}, Value: Required},
+	{Names: names{"--trace-source"}, Value: Required},
+	{Names: names{"--trace-redirect"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--warn-uninitialized"}},
+	{Names: names{"--warn-unused-vars"}},
+	{Names: names{"--no-warn-unused-cli"}},
+	{Names: names{"--check-system-vars"}},
+	{Names: names{"--compile-no-warning-as-error"}},
+	{Names: names{"--profiling-output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--profiling-format"}, Value: Required},
+	{Names: names{"--preset"}, Value: Required},
+	{Names: names{"--list-presets"}, Value: Optional},
+	{Names: names{"--build"}, Value: Required},
+	{Names: names{"-j", "--parallel"}, Value: Required},
+	{Names: names{"-t", "--target"}, Value: Required},
+	{Names: names{"--config"}, Value: Required},
+	{Names: names{"--clean-first"}},
+	{Names: names{"--resolve-package-references"}, Value: Required},
+	{Names: names{"--use-stderr"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--install"}, Value: Required},
+	{Names: names{"--component"}, Value: Required},
+	{Names: names{"--default-directory-permissions"}, Value: Required},
+	{Names: names{"--strip"}},
+	{Names: names{"-P"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-E"}, Effect: EffOpaque},
+	{Names: names{"--workflow"}},
+	{Names: names{"--open"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-version", "--version"}},
+	{Names: names{"-h", "-H", "-help", "--help"}},
+	{Names: names{"--find-package"}},
+}
+
+var options48 = []Option{
 	{Names: names{"-b", "--print-bytes"}},
 	{Names: names{"-i", "--ignore-initial"}, Value: Required},
 	{Names: names{"-l", "--verbose"}},
@@ -2348,12 +3665,12 @@ var options29 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options30 = []Option{
+var options49 = []Option{
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options31 = []Option{
+var options50 = []Option{
 	{Names: names{"-J", "--json"}},
 	{Names: names{"-c", "--output-width"}, Value: Required},
 	{Names: names{"-d", "--table-noheadings"}},
@@ -2381,7 +3698,7 @@ var options31 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options32 = []Option{
+var options51 = []Option{
 	{Names: names{"-1"}},
 	{Names: names{"-2"}},
 	{Names: names{"-3"}},
@@ -2394,13 +3711,13 @@ var options32 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options33 = []Option{
+var options52 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-v"}},
 	{Names: names{"-V"}},
 }
 
-var options34 = []Option{
+var options53 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -2425,7 +3742,7 @@ var options34 = []Option{
 	{Names: names{"-S"}, Value: Required},
 }
 
-var options35 = []Option{
+var options54 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-r"}},
 	{Names: names{"-D"}},
@@ -2455,7 +3772,7 @@ var options35 = []Option{
 	{Names: names{"-S"}, Value: Required},
 }
 
-var options36 = []Option{
+var options55 = []Option{
 	{Names: names{"-o"}, Value: Required},
 	{Names: names{"-D"}},
 	{Names: names{"-E"}},
@@ -2463,7 +3780,7 @@ var options36 = []Option{
 	{Names: names{"+o"}, Value: Required},
 }
 
-var options37 = []Option{
+var options56 = []Option{
 	{Names: names{"-u"}},
 	{Names: names{"--update"}, Value: Optional},
 	{Names: names{"--debug"}},
@@ -2504,7 +3821,24 @@ var options37 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options38 = []Option{
+var options57 = []Option{
+	{Names: names{"-G"}, Value: Required},
+	{Names: names{"-C"}, Value: Required},
+	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-V", "--verbose"}},
+	{Names: names{"--debug"}},
+	{Names: names{"-P"}, Value: Required},
+	{Names: names{"-R"}, Value: Required},
+	{Names: names{"-B"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--vendor"}, Value: Required},
+	{Names: names{"--preset"}, Value: Required},
+	{Names: names{"--list-presets"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options58 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-d"}},
@@ -2523,7 +3857,7 @@ var options38 = []Option{
 	{Names: names{"-X"}},
 }
 
-var options39 = []Option{
+var options59 = []Option{
 	{Names: names{"--suppress-matched"}},
 	{Names: names{"-b", "--suffix-format"}, Value: Required},
 	{Names: names{"-f", "--prefix"}, Value: Required, Effect: EffWrite},
@@ -2535,7 +3869,68 @@ var options39 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options40 = []Option{
+var options60 = []Option{
+	{Names: names{"--preset"}, Value: Required},
+	{Names: names{"--list-presets"}},
+	{Names: names{"-C", "--build-config"}, Value: Required},
+	{Names: names{"--progress"}},
+	{Names: names{"-V", "--verbose"}},
+	{Names: names{"-VV", "--extra-verbose"}},
+	{Names: names{"--debug"}},
+	{Names: names{"--output-on-failure"}},
+	{Names: names{"--stop-on-failure"}},
+	{Names: names{"-F"}},
+	{Names: names{"-j", "--parallel"}, Value: Required},
+	{Names: names{"--resource-spec-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--test-load"}, Value: Required},
+	{Names: names{"-Q", "--quiet"}},
+	{Names: names{"-O", "--output-log"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--output-junit"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-N", "--show-only"}, Value: Optional},
+	{Names: names{"-L", "--label-regex"}, Value: Required},
+	{Names: names{"-R", "--tests-regex"}, Value: Required},
+	{Names: names{"-E", "--exclude-regex"}, Value: Required},
+	{Names: names{"-LE", "--label-exclude"}, Value: Required},
+	{Names: names{"-FA", "--fixture-exclude-any"}, Value: Required},
+	{Names: names{"-FS", "--fixture-exclude-setup"}, Value: Required},
+	{Names: names{"-FC", "--fixture-exclude-cleanup"}, Value: Required},
+	{Names: names{"-I", "--tests-information"}, Value: Required},
+	{Names: names{"-U", "--union"}},
+	{Names: names{"--rerun-failed"}},
+	{Names: names{"--repeat"}, Value: Required},
+	{Names: names{"--repeat-until-fail"}, Value: Required},
+	{Names: names{"--max-width"}, Value: Required},
+	{Names: names{"--interactive-debug-mode"}, Value: Required},
+	{Names: names{"--no-label-summary"}},
+	{Names: names{"--no-subproject-summary"}},
+	{Names: names{"--test-dir"}, Value: Required, Effect: EffDir},
+	{Names: names{"--test-output-size-passed"}, Value: Required},
+	{Names: names{"--test-output-size-failed"}, Value: Required},
+	{Names: names{"--test-output-truncation"}, Value: Required},
+	{Names: names{"--overwrite"}, Value: Required},
+	{Names: names{"--force-new-ctest-process"}},
+	{Names: names{"--schedule-random"}},
+	{Names: names{"--timeout"}, Value: Required},
+	{Names: names{"--stop-time"}, Value: Required},
+	{Names: names{"--print-labels"}},
+	{Names: names{"--no-tests"}, Value: Required},
+	{Names: names{"--version"}},
+	{Names: names{"-h", "-H", "-help", "--help"}},
+	{Names: names{"--build-and-test"}, Effect: EffOpaque},
+	{Names: names{"-D", "--dashboard"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-M", "--test-model"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-T", "--test-action"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-S", "--script"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-SP", "--script-new-process"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--group"}, Value: Required},
+	{Names: names{"-A", "--add-notes"}, Value: Required, Effect: EffSend},
+	{Names: names{"--tomorrow-tag"}},
+	{Names: names{"--extra-submit"}, Value: Required, Effect: EffSend},
+	{Names: names{"--http1.0"}},
+	{Names: names{"--no-compress-output"}},
+}
+
+var options61 = []Option{
 	{Names: names{"-d", "--data", "--data-ascii"}, Value: Required},
 	{Names: names{"--data-binary"}, Value: Required},
 	{Names: names{"--data-urlencode"}, Value: Required},
@@ -2821,7 +4216,7 @@ var options40 = []Option{
 	{Names: names{"--xattr"}},
 }
 
-var options41 = []Option{
+var options62 = []Option{
 	{Names: names{"-b", "--bytes"}, Value: Required},
 	{Names: names{"-c", "--characters"}, Value: Required},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -2835,7 +4230,7 @@ var options41 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options42 = []Option{
+var options63 = []Option{
 	{Names: names{"-j"}},
 	{Names: names{"-v"}, Value: Required},
 	{Names: names{"-n"}},
@@ -2853,7 +4248,7 @@ var options42 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options43 = []Option{
+var options64 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-f"}},
@@ -2871,7 +4266,7 @@ var options43 = []Option{
 	{Names: names{"+"}},
 }
 
-var options44 = []Option{
+var options65 = []Option{
 	{Names: names{"-A", "--allow-all"}},
 	{Names: names{"-R", "--allow-read"}, Value: Optional},
 	{Names: names{"-W", "--allow-write"}, Value: Optional},
@@ -2931,7 +4326,7 @@ var options44 = []Option{
 	{Names: names{"--coverage"}, Value: Optional},
 }
 
-var options45 = []Option{
+var options66 = []Option{
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"--json"}},
 	{Names: names{"--no-run"}},
@@ -2994,7 +4389,7 @@ var options45 = []Option{
 	{Names: names{"--coverage"}, Value: Optional},
 }
 
-var options46 = []Option{
+var options67 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--doc"}},
 	{Names: names{"--doc-only"}},
@@ -3064,7 +4459,7 @@ var options46 = []Option{
 	{Names: names{"--coverage"}, Value: Optional},
 }
 
-var options47 = []Option{
+var options68 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--target"}, Value: Required},
 	{Names: names{"--include"}, Value: Required},
@@ -3129,7 +4524,7 @@ var options47 = []Option{
 	{Names: names{"--coverage"}, Value: Optional},
 }
 
-var options48 = []Option{
+var options69 = []Option{
 	{Names: names{"-p", "--print"}},
 	{Names: names{"--ext"}, Value: Required},
 	{Names: names{"-A", "--allow-all"}},
@@ -3190,7 +4585,7 @@ var options48 = []Option{
 	{Names: names{"--coverage"}, Value: Optional},
 }
 
-var options49 = []Option{
+var options70 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config"}},
@@ -3206,7 +4601,7 @@ var options49 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options50 = []Option{
+var options71 = []Option{
 	{Names: names{"--fix"}, Effect: EffInPlace},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config"}},
@@ -3222,7 +4617,7 @@ var options50 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options51 = []Option{
+var options72 = []Option{
 	{Names: names{"--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"--eval-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-A", "--allow-all"}},
@@ -3284,7 +4679,7 @@ var options51 = []Option{
 	{Names: names{"--coverage"}, Value: Optional},
 }
 
-var options52 = []Option{
+var options73 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"-r", "--recursive"}},
 	{Names: names{"-f", "--filter"}, Value: Required},
@@ -3348,7 +4743,7 @@ var options52 = []Option{
 	{Names: names{"--coverage"}, Value: Optional},
 }
 
-var options53 = []Option{
+var options74 = []Option{
 	{Names: names{"--coverage"}, Value: Optional, Effect: EffWrite},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"--junit-path"}, Value: Required, Effect: EffWrite},
@@ -3419,44 +4814,44 @@ var options53 = []Option{
 	{Names: names{"--unstable"}},
 }
 
-var subs54 = []Program{
-	{Name: "add", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options44},
-	{Name: "approve-scripts", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options44},
-	{Name: "bench", Style: Exact, Path: names{"bench"}, Options: options45},
-	{Name: "bundle", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options47, Ends: true},
-	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options44},
-	{Name: "check", Style: Exact, Path: names{"check"}, Options: options46},
-	{Name: "clean", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options44},
-	{Name: "compile", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options47, Ends: true},
-	{Name: "completions", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options44},
-	{Name: "coverage", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options44},
-	{Name: "create", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options44},
-	{Name: "doc", Style: Exact, Path: names{"check"}, Options: options46},
-	{Name: "eval", Style: Exact, Operands: Code, Path: names{"eval"}, Options: options48},
-	{Name: "fmt", Style: Exact, Operands: Outputs, Path: names{"fmt"}, Options: options49},
-	{Name: "info", Style: Exact, Path: names{"check"}, Options: options46},
-	{Name: "init", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options44},
-	{Name: "install", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options44},
-	{Name: "jupyter", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options44},
-	{Name: "lint", Style: Exact, Operands: Reads, Path: names{"lint"}, Options: options50},
-	{Name: "lsp", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options44},
-	{Name: "outdated", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options44},
-	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options44},
-	{Name: "remove", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options44},
-	{Name: "repl", Style: Exact, Path: names{"repl"}, Options: options51, Stdin: true},
-	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Options: options44, Ends: true},
-	{Name: "serve", Style: Exact, Operands: Script, Path: names{"serve"}, Options: options44, Ends: true},
-	{Name: "task", Style: Exact, Path: names{"task"}, Options: options52, Ends: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options53},
-	{Name: "types", Style: Exact, Path: names{"check"}, Options: options46},
-	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options44},
-	{Name: "update", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options44},
-	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options44},
-	{Name: "vendor", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options44},
-	{Name: "x", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options44},
+var subs75 = []Program{
+	{Name: "add", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options65},
+	{Name: "approve-scripts", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options65},
+	{Name: "bench", Style: Exact, Path: names{"bench"}, Options: options66},
+	{Name: "bundle", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options68, Ends: true},
+	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options65},
+	{Name: "check", Style: Exact, Path: names{"check"}, Options: options67},
+	{Name: "clean", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options65},
+	{Name: "compile", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options68, Ends: true},
+	{Name: "completions", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options65},
+	{Name: "coverage", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options65},
+	{Name: "create", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options65},
+	{Name: "doc", Style: Exact, Path: names{"check"}, Options: options67},
+	{Name: "eval", Style: Exact, Operands: Code, Path: names{"eval"}, Options: options69},
+	{Name: "fmt", Style: Exact, Operands: Outputs, Path: names{"fmt"}, Options: options70},
+	{Name: "info", Style: Exact, Path: names{"check"}, Options: options67},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options65},
+	{Name: "install", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options65},
+	{Name: "jupyter", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options65},
+	{Name: "lint", Style: Exact, Operands: Reads, Path: names{"lint"}, Options: options71},
+	{Name: "lsp", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options65},
+	{Name: "outdated", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options65},
+	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options65},
+	{Name: "remove", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options65},
+	{Name: "repl", Style: Exact, Path: names{"repl"}, Options: options72, Stdin: true},
+	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Options: options65, Ends: true},
+	{Name: "serve", Style: Exact, Operands: Script, Path: names{"serve"}, Options: options65, Ends: true},
+	{Name: "task", Style: Exact, Path: names{"task"}, Options: options73, Ends: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options74},
+	{Name: "types", Style: Exact, Path: names{"check"}, Options: options67},
+	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options65},
+	{Name: "update", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options65},
+	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options65},
+	{Name: "vendor", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options65},
+	{Name: "x", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options65},
 }
 
-var options55 = []Option{
+var options76 = []Option{
 	{Names: names{"--sync"}},
 	{Names: names{"-g"}},
 	{Names: names{"-I"}},
@@ -3479,7 +4874,7 @@ var options55 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options56 = []Option{
+var options77 = []Option{
 	{Names: names{"--normal"}},
 	{Names: names{"-q", "--brief"}},
 	{Names: names{"-s", "--report-identical-files"}},
@@ -3543,7 +4938,7 @@ var options56 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options57 = []Option{
+var options78 = []Option{
 	{Names: names{"-X"}},
 	{Names: names{"-A", "--show-all"}},
 	{Names: names{"-e", "--ed"}},
@@ -3562,7 +4957,7 @@ var options57 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options58 = []Option{
+var options79 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
 	{Names: names{"-C"}},
@@ -3594,7 +4989,7 @@ var options58 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options59 = []Option{
+var options80 = []Option{
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-f"}, Value: Required, Effect: EffRead},
@@ -3615,7 +5010,7 @@ var options59 = []Option{
 	{Names: names{"+"}},
 }
 
-var options60 = []Option{
+var options81 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-A", "--almost-all"}},
 	{Names: names{"--author"}},
@@ -3676,7 +5071,7 @@ var options60 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options61 = []Option{
+var options82 = []Option{
 	{Names: names{"-b", "--sh", "--bourne-shell"}},
 	{Names: names{"-c", "--csh", "--c-shell"}},
 	{Names: names{"-p", "--print-database"}},
@@ -3685,11 +5080,11 @@ var options61 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options62 = []Option{
+var options83 = []Option{
 	{Names: names{"--json"}},
 }
 
-var subs63 = []Program{
+var subs84 = []Program{
 	{Name: "allow", Operands: Unread, Path: names{"allow"}},
 	{Name: "block", Operands: Unread, Path: names{"allow"}},
 	{Name: "deny", Operands: Unread, Path: names{"allow"}},
@@ -3704,17 +5099,17 @@ var subs63 = []Program{
 	{Name: "prune", Operands: Unread, Path: names{"allow"}},
 	{Name: "reload", Operands: Unread, Path: names{"allow"}},
 	{Name: "revoke", Operands: Unread, Path: names{"allow"}},
-	{Name: "status", Path: names{"status"}, Options: options62},
+	{Name: "status", Path: names{"status"}, Options: options83},
 	{Name: "version", Path: names{"export"}},
 }
 
-var options64 = []Option{
+var options85 = []Option{
 	{Names: names{"-z", "--zero"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options65 = []Option{
+var options86 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
@@ -3723,13 +5118,30 @@ var options65 = []Option{
 	{Names: names{"+"}},
 }
 
-var options66 = []Option{
+var options87 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-h"}},
 	{Names: names{"-r"}},
 }
 
-var options67 = []Option{
+var options88 = []Option{
+	{Names: names{"--init"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--headless"}},
+	{Names: names{"-l", "--listen"}, Value: Required},
+	{Names: names{"--api-version"}, Value: Required},
+	{Names: names{"--log"}},
+	{Names: names{"--log-output"}, Value: Required},
+	{Names: names{"--wd"}, Value: Required, Effect: EffDir},
+	{Names: names{"--build-flags"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--backend"}, Value: Required},
+	{Names: names{"--accept-multiclient"}},
+	{Names: names{"--allow-non-terminal-interactive"}},
+	{Names: names{"--check-go-version"}},
+	{Names: names{"-r", "--redirect"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--only-same-user"}},
+}
+
+var options89 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-L"}},
 	{Names: names{"-n"}},
@@ -3738,7 +5150,7 @@ var options67 = []Option{
 	{Names: names{"-a"}, Value: Required},
 }
 
-var options68 = []Option{
+var options90 = []Option{
 	{Names: names{"-n", "--newfile"}},
 	{Names: names{"-o", "--oldfile"}},
 	{Names: names{"-k", "--keepdate"}},
@@ -3759,7 +5171,7 @@ var options68 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options69 = []Option{
+var options91 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}},
@@ -3770,7 +5182,111 @@ var options69 = []Option{
 	{Names: names{"-q"}, Value: Required},
 }
 
-var options70 = []Option{
+var options92 = []Option{
+	{Names: names{"--info"}},
+	{Names: names{"--version"}},
+	{Names: names{"--list-sdks"}},
+	{Names: names{"--list-runtimes"}},
+	{Names: names{"-d", "--diagnostics"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"--additionalprobingpath"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--depsfile"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--runtimeconfig"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--fx-version"}, Value: Required},
+	{Names: names{"--roll-forward"}, Value: Required},
+}
+
+var options93 = []Option{
+	{Names: names{"-c", "--configuration"}, Value: Required},
+	{Names: names{"-f", "--framework"}, Value: Required},
+	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-r", "--runtime"}, Value: Required},
+	{Names: names{"-v", "--verbosity"}, Value: Required},
+	{Names: names{"-p", "-property"}, Value: Required},
+	{Names: names{"--no-restore"}},
+	{Names: names{"--no-incremental"}},
+	{Names: names{"--no-build"}},
+	{Names: names{"--self-contained"}, Value: Optional},
+	{Names: names{"-s", "--source"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--packages"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--nologo"}},
+	{Names: names{"-bl"}, Effect: EffWriteHere},
+	{Names: names{"--configfile"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-l", "-logger"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-t", "-target"}, Value: Required},
+	{Names: names{"-m"}},
+	{Names: names{"--version-suffix"}, Value: Required},
+}
+
+var options94 = []Option{
+	{Names: names{"-c", "--configuration"}, Value: Required},
+	{Names: names{"-f", "--framework"}, Value: Required},
+	{Names: names{"--project"}, Value: Required},
+	{Names: names{"-p", "--property"}, Value: Required},
+	{Names: names{"--launch-profile"}, Value: Required},
+	{Names: names{"--no-build"}},
+	{Names: names{"--no-restore"}},
+	{Names: names{"--no-launch-profile"}},
+	{Names: names{"-v", "--verbosity"}, Value: Required},
+	{Names: names{"-e", "--environment"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-r", "--runtime"}, Value: Required},
+}
+
+var options95 = []Option{
+	{Names: names{"-c", "--configuration"}, Value: Required},
+	{Names: names{"-f", "--framework"}, Value: Required},
+	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--filter"}, Value: Required},
+	{Names: names{"-l", "--logger"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"--no-build"}},
+	{Names: names{"--no-restore"}},
+	{Names: names{"-r", "--results-directory"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-s", "--settings"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-a", "--test-adapter-path"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-d", "--diag"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--collect"}, Value: Required},
+	{Names: names{"--blame"}},
+	{Names: names{"-v", "--verbosity"}, Value: Required},
+	{Names: names{"-t", "--list-tests"}},
+	{Names: names{"-e", "--environment"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--nologo"}},
+	{Names: names{"-p"}, Value: Required},
+}
+
+var subs96 = []Program{
+	{Name: "add", Operands: Unread, Path: names{"tool"}, Workdir: true},
+	{Name: "build", Path: names{"build"}, Options: options93, Workdir: true},
+	{Name: "clean", Path: names{"build"}, Options: options93, Workdir: true},
+	{Name: "dev-certs", Operands: Unread, Path: names{"tool"}, Workdir: true},
+	{Name: "ef", Operands: Unread, Path: names{"tool"}, Workdir: true},
+	{Name: "exec", Operands: Script, Path: names{"exec"}, Ends: true, Workdir: true},
+	{Name: "format", Operands: Unread, Path: names{"tool"}, Workdir: true},
+	{Name: "fsi", Operands: Unread, Path: names{"tool"}, Workdir: true},
+	{Name: "help", Operands: Unread, Path: names{"tool"}, Workdir: true},
+	{Name: "list", Operands: Unread, Path: names{"tool"}, Workdir: true},
+	{Name: "msbuild", Path: names{"build"}, Options: options93, Workdir: true},
+	{Name: "new", Operands: Unread, Path: names{"tool"}, Workdir: true},
+	{Name: "nuget", Operands: Unread, Path: names{"tool"}, Workdir: true},
+	{Name: "pack", Path: names{"build"}, Options: options93, Workdir: true},
+	{Name: "package", Operands: Unread, Path: names{"tool"}, Workdir: true},
+	{Name: "publish", Path: names{"build"}, Options: options93, Workdir: true},
+	{Name: "reference", Operands: Unread, Path: names{"tool"}, Workdir: true},
+	{Name: "remove", Operands: Unread, Path: names{"tool"}, Workdir: true},
+	{Name: "restore", Path: names{"build"}, Options: options93, Workdir: true},
+	{Name: "run", Operands: Script, Path: names{"run"}, Options: options94, Ends: true, Workdir: true},
+	{Name: "sdk", Operands: Unread, Path: names{"tool"}, Workdir: true},
+	{Name: "sln", Operands: Unread, Path: names{"tool"}, Workdir: true},
+	{Name: "solution", Operands: Unread, Path: names{"tool"}, Workdir: true},
+	{Name: "store", Operands: Unread, Path: names{"tool"}, Workdir: true},
+	{Name: "test", Path: names{"test"}, Options: options95, Workdir: true},
+	{Name: "tool", Operands: Unread, Path: names{"tool"}, Workdir: true},
+	{Name: "user-secrets", Operands: Unread, Path: names{"tool"}, Workdir: true},
+	{Name: "vstest", Operands: Unread, Path: names{"tool"}, Workdir: true},
+	{Name: "watch", Operands: Unread, Path: names{"tool"}, Workdir: true},
+	{Name: "workload", Operands: Unread, Path: names{"tool"}, Workdir: true},
+}
+
+var options97 = []Option{
 	{Names: names{"--time"}, Value: Optional},
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--all"}},
@@ -3801,14 +5317,14 @@ var options70 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options71 = []Option{
+var options98 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-L"}},
 	{Names: names{"-R"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
 }
 
-var options72 = []Option{
+var options99 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-d"}},
 	{Names: names{"-n"}},
@@ -3817,7 +5333,7 @@ var options72 = []Option{
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 }
 
-var options73 = []Option{
+var options100 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-c"}},
 	{Names: names{"-d"}},
@@ -3829,7 +5345,7 @@ var options73 = []Option{
 	{Names: names{"-s"}, Value: Required, Effect: EffRun},
 }
 
-var options74 = []Option{
+var options101 = []Option{
 	{Names: names{"-i", "--ignore-environment"}},
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-u", "--unset"}, Value: Required},
@@ -3847,7 +5363,7 @@ var options74 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options75 = []Option{
+var options102 = []Option{
 	{Names: names{"-v", "--variables"}},
 	{Names: names{"-h"}},
 	{Names: names{"-V"}},
@@ -3855,13 +5371,13 @@ var options75 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options76 = []Option{
+var options103 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-l"}},
 	{Names: names{"-a"}, Value: Required},
 }
 
-var options77 = []Option{
+var options104 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-i", "--initial"}},
 	{Names: names{"-t", "--tabs"}, Value: Required},
@@ -3871,7 +5387,7 @@ var options77 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options78 = []Option{
+var options105 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffCode},
 	{Names: names{"-d"}},
@@ -3883,13 +5399,13 @@ var options78 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options79 = []Option{
+var options106 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}},
 }
 
-var options80 = []Option{
+var options107 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-f"}},
 	{Names: names{"--exclude-monotonic"}},
@@ -3897,7 +5413,7 @@ var options80 = []Option{
 	{Names: names{"--date-prog"}, Value: Required, Effect: EffProgram},
 }
 
-var options81 = []Option{
+var options108 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffRun},
 	{Names: names{"-l"}},
 	{Names: names{"-n"}},
@@ -3906,7 +5422,7 @@ var options81 = []Option{
 	{Names: names{"-#"}},
 }
 
-var options82 = []Option{
+var options109 = []Option{
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffExec},
 	{Names: names{"-X", "--exec-batch"}, Value: Required, Effect: EffExec},
 	{Names: names{"-o", "--owner"}, Value: Required},
@@ -3967,7 +5483,7 @@ var options82 = []Option{
 	{Names: names{"--batch-size"}, Value: Required},
 }
 
-var options83 = []Option{
+var options110 = []Option{
 	{Names: names{"-H"}},
 	{Names: names{"-L"}},
 	{Names: names{"-P"}},
@@ -4078,7 +5594,7 @@ var options83 = []Option{
 	{Names: names{"-xattrname"}, Value: Required},
 }
 
-var options84 = []Option{
+var options111 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffOpaque, Pattern: true},
 	{Names: names{"-C", "--init-command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-d", "--debug"}, Value: Required},
@@ -4097,7 +5613,7 @@ var options84 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options85 = []Option{
+var options112 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-E", "--conflict-exit-code"}, Value: Required},
 	{Names: names{"-F", "--no-fork"}},
@@ -4112,7 +5628,7 @@ var options85 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options86 = []Option{
+var options113 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-c", "--crown-margin"}},
 	{Names: names{"-p", "--prefix"}, Value: Required},
@@ -4125,7 +5641,7 @@ var options86 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options87 = []Option{
+var options114 = []Option{
 	{Names: names{"-c", "--characters"}},
 	{Names: names{"-#"}},
 	{Names: names{"-b", "--bytes"}},
@@ -4135,7 +5651,7 @@ var options87 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options88 = []Option{
+var options115 = []Option{
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-e"}, Value: Required, Effect: EffOpaque},
@@ -4151,7 +5667,7 @@ var options88 = []Option{
 	{Names: names{"--rcfile"}, Value: Required, Effect: EffProgram},
 }
 
-var options89 = []Option{
+var options116 = []Option{
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"-e", "--exact"}},
 	{Names: names{"-i"}},
@@ -4205,14 +5721,137 @@ var options89 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options90 = []Option{
+var options117 = []Option{
+	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-c"}},
+	{Names: names{"-S"}},
+	{Names: names{"-E"}},
+	{Names: names{"-x"}, Value: Required},
+	{Names: names{"-v"}},
+	{Names: names{"-###"}},
+	{Names: names{"-D"}, Value: Required},
+	{Names: names{"-U"}, Value: Required},
+	{Names: names{"-I"}, Value: Required, Effect: EffInput},
+	{Names: names{"-L"}, Value: Required},
+	{Names: names{"-l"}, Value: Required},
+	{Names: names{"-isystem"}, Value: Required},
+	{Names: names{"-iquote"}, Value: Required},
+	{Names: names{"-idirafter"}, Value: Required},
+	{Names: names{"-iprefix"}, Value: Required},
+	{Names: names{"-iwithprefix"}, Value: Required},
+	{Names: names{"-include"}, Value: Required, Effect: EffInput},
+	{Names: names{"-imacros"}, Value: Required, Effect: EffInput},
+	{Names: names{"-isysroot"}, Value: Required},
+	{Names: names{"--sysroot"}, Value: Required},
+	{Names: names{"-std"}, Value: Required},
+	{Names: names{"-O"}, Value: Optional},
+	{Names: names{"-g"}, Value: Optional},
+	{Names: names{"-W"}, Value: Optional},
+	{Names: names{"-w"}},
+	{Names: names{"-f"}, Value: Optional},
+	{Names: names{"-m"}, Value: Optional},
+	{Names: names{"-p"}, Value: Optional},
+	{Names: names{"-pthread"}},
+	{Names: names{"-pipe"}},
+	{Names: names{"-pedantic"}, Value: Optional},
+	{Names: names{"-static"}, Value: Optional},
+	{Names: names{"-shared"}, Value: Optional},
+	{Names: names{"-s"}},
+	{Names: names{"-rdynamic"}},
+	{Names: names{"-nostdlib"}, Value: Optional},
+	{Names: names{"-nostdinc"}, Value: Optional},
+	{Names: names{"-nodefaultlibs"}},
+	{Names: names{"-nostartfiles"}},
+	{Names: names{"-no-pie"}},
+	{Names: names{"-pie"}},
+	{Names: names{"-ansi"}},
+	{Names: names{"-trigraphs"}},
+	{Names: names{"-C"}},
+	{Names: names{"-CC"}},
+	{Names: names{"-P"}},
+	{Names: names{"-H"}},
+	{Names: names{"-M"}},
+	{Names: names{"-MM"}},
+	{Names: names{"-MG"}},
+	{Names: names{"-MP"}},
+	{Names: names{"-MD"}},
+	{Names: names{"-MMD"}},
+	{Names: names{"-MF"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-MT"}, Value: Required},
+	{Names: names{"-MQ"}, Value: Required},
+	{Names: names{"-MJ"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-d"}, Value: Optional},
+	{Names: names{"-u"}, Value: Required},
+	{Names: names{"-z"}, Value: Required},
+	{Names: names{"-T"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-e"}, Value: Required},
+	{Names: names{"-Q"}},
+	{Names: names{"-B"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-specs", "--specs"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-fplugin"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-fplugin-arg"}, Value: Optional, Effect: EffUnproven},
+	{Names: names{"-fpass-plugin"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-load"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-wrapper"}, Value: Required, Effect: EffRun},
+	{Names: names{"-Wl,"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-Wa,"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-Wp,"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-Xlinker"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-Xassembler"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-Xpreprocessor"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-Xclang"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-mllvm"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-fuse-ld"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-ld-path", "--ld-path"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-dumpdir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-dumpbase"}, Value: Required},
+	{Names: names{"-dumpbase-ext"}, Value: Required},
+	{Names: names{"-save-temps"}, Value: Optional, Effect: EffWriteHere},
+	{Names: names{"--param"}, Value: Required},
+	{Names: names{"--target"}, Value: Required},
+	{Names: names{"-target"}, Value: Required},
+	{Names: names{"-arch"}, Value: Required},
+	{Names: names{"-framework"}, Value: Required},
+	{Names: names{"-ffile-prefix-map"}, Value: Required},
+	{Names: names{"-fprofile-use"}, Value: Optional, Effect: EffInput},
+	{Names: names{"-fprofile-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-fdump"}, Value: Optional, Effect: EffWriteHere},
+	{Names: names{"-ftime-trace"}, Value: Optional, Effect: EffWriteHere},
+	{Names: names{"-fmodules-cache-path"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-serialize-diagnostics"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-print-search-dirs"}},
+	{Names: names{"-print-file-name"}, Value: Required},
+	{Names: names{"-print-prog-name"}, Value: Required},
+	{Names: names{"-print-libgcc-file-name"}},
+	{Names: names{"-dumpmachine"}},
+	{Names: names{"-dumpversion"}},
+	{Names: names{"-dumpfullversion"}},
+	{Names: names{"--version"}},
+	{Names: names{"--help"}, Value: Optional},
+	{Names: names{"-aux-info"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-gsplit-dwarf"}},
+	{Names: names{"-fdiagnostics-color"}, Value: Optional},
+	{Names: names{"-fsanitize"}, Value: Required},
+	{Names: names{"-fmax-errors"}, Value: Required},
+	{Names: names{"-fno"}, Value: Optional},
+	{Names: names{"-Wno"}, Value: Optional},
+	{Names: names{"-Werror"}, Value: Optional},
+	{Names: names{"-emit-llvm"}},
+	{Names: names{"--analyze"}},
+	{Names: names{"-ccbin"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-config", "--config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--gcc-toolchain"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-no-canonical-prefixes"}},
+}
+
+var options118 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-v"}, Value: Required},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options91 = []Option{
+var options119 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--config-env"}, Value: Required, Effect: EffOpaque},
@@ -4241,7 +5880,7 @@ var options91 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options92 = []Option{
+var options120 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-f", "--force"}},
@@ -4263,7 +5902,7 @@ var options92 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options93 = []Option{
+var options121 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"-C"}, Value: Required},
 	{Names: names{"-p"}, Value: Required},
@@ -4304,7 +5943,7 @@ var options93 = []Option{
 	{Names: names{"--allow-empty"}},
 }
 
-var options94 = []Option{
+var options122 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"--root"}},
 	{Names: names{"--show-stats"}},
@@ -4331,7 +5970,7 @@ var options94 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options95 = []Option{
+var options123 = []Option{
 	{Names: names{"--stat"}},
 	{Names: names{"--numstat"}},
 	{Names: names{"--summary"}},
@@ -4363,7 +6002,7 @@ var options95 = []Option{
 	{Names: names{"--allow-empty"}},
 }
 
-var options96 = []Option{
+var options124 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-v", "--verbose"}},
@@ -4376,14 +6015,14 @@ var options96 = []Option{
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
 }
 
-var options97 = []Option{
+var options125 = []Option{
 	{Names: names{"--term-new", "--term-bad"}, Value: Required},
 	{Names: names{"--term-old", "--term-good"}, Value: Required},
 	{Names: names{"--no-checkout"}},
 	{Names: names{"--first-parent"}},
 }
 
-var subs98 = []Program{
+var subs126 = []Program{
 	{Name: "bad", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "good", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "help", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
@@ -4395,13 +6034,13 @@ var subs98 = []Program{
 	{Name: "reset", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "run", Style: POSIX, Operands: RunsArgs, Path: names{"bisect", "run"}, Ends: true, Workdir: true, Special: "git"},
 	{Name: "skip", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
-	{Name: "start", Path: names{"bisect", "start"}, Options: options97, Workdir: true, Special: "git"},
+	{Name: "start", Path: names{"bisect", "start"}, Options: options125, Workdir: true, Special: "git"},
 	{Name: "terms", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "view", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "visualize", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 }
 
-var options99 = []Option{
+var options127 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"--root"}},
 	{Names: names{"--show-stats"}},
@@ -4436,7 +6075,7 @@ var options99 = []Option{
 	{Names: names{"--abbrev"}, Value: Required},
 }
 
-var options100 = []Option{
+var options128 = []Option{
 	{Names: names{"-v", "-vv", "--verbose"}},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--sort"}, Value: Required},
@@ -4474,13 +6113,13 @@ var options100 = []Option{
 	{Names: names{"--edit-description"}},
 }
 
-var options101 = []Option{
+var options129 = []Option{
 	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-s", "--suffix"}, Value: Required},
 	{Names: names{"--no-diagnose", "--diagnose"}, Value: Optional},
 }
 
-var options102 = []Option{
+var options130 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--progress"}},
 	{Names: names{"--version"}, Value: Required},
@@ -4488,19 +6127,19 @@ var options102 = []Option{
 	{Names: names{"--all"}},
 }
 
-var options103 = []Option{
+var options131 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--progress"}},
 }
 
-var subs104 = []Program{
-	{Name: "create", Operands: Outputs, Path: names{"bundle", "create"}, Options: options102, Workdir: true, Special: "git"},
-	{Name: "list-heads", Operands: Reads, Path: names{"bundle", "verify"}, Options: options103, Workdir: true, Special: "git"},
-	{Name: "unbundle", Operands: Reads, Path: names{"bundle", "verify"}, Options: options103, Workdir: true, Special: "git"},
-	{Name: "verify", Operands: Reads, Path: names{"bundle", "verify"}, Options: options103, Workdir: true, Special: "git"},
+var subs132 = []Program{
+	{Name: "create", Operands: Outputs, Path: names{"bundle", "create"}, Options: options130, Workdir: true, Special: "git"},
+	{Name: "list-heads", Operands: Reads, Path: names{"bundle", "verify"}, Options: options131, Workdir: true, Special: "git"},
+	{Name: "unbundle", Operands: Reads, Path: names{"bundle", "verify"}, Options: options131, Workdir: true, Special: "git"},
+	{Name: "verify", Operands: Reads, Path: names{"bundle", "verify"}, Options: options131, Workdir: true, Special: "git"},
 }
 
-var options105 = []Option{
+var options133 = []Option{
 	{Names: names{"--textconv"}, Effect: EffOpaque},
 	{Names: names{"-t"}},
 	{Names: names{"-s"}},
@@ -4521,14 +6160,14 @@ var options105 = []Option{
 	{Names: names{"-z"}},
 }
 
-var options106 = []Option{
+var options134 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--cached"}},
 	{Names: names{"--stdin"}},
 	{Names: names{"-z"}},
 }
 
-var options107 = []Option{
+var options135 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--stdin"}},
@@ -4537,7 +6176,7 @@ var options107 = []Option{
 	{Names: names{"--no-index"}},
 }
 
-var options108 = []Option{
+var options136 = []Option{
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-B"}, Value: Required},
 	{Names: names{"--orphan"}, Value: Required},
@@ -4562,7 +6201,7 @@ var options108 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options109 = []Option{
+var options137 = []Option{
 	{Names: names{"-u", "--index"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-f", "--force"}},
@@ -4576,11 +6215,11 @@ var options109 = []Option{
 	{Names: names{"-z"}},
 }
 
-var options110 = []Option{
+var options138 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options111 = []Option{
+var options139 = []Option{
 	{Names: names{"-e", "--edit"}},
 	{Names: names{"--cleanup"}, Value: Required},
 	{Names: names{"-x"}},
@@ -4602,7 +6241,7 @@ var options111 = []Option{
 	{Names: names{"--abort"}},
 }
 
-var options112 = []Option{
+var options140 = []Option{
 	{Names: names{"-e", "--exclude"}, Value: Required},
 	{Names: names{"-d"}},
 	{Names: names{"-f", "--force"}},
@@ -4613,7 +6252,7 @@ var options112 = []Option{
 	{Names: names{"-X"}},
 }
 
-var options113 = []Option{
+var options141 = []Option{
 	{Names: names{"-u", "--upload-pack"}, Value: Required, Effect: EffRun},
 	{Names: names{"-o", "--origin"}, Value: Required},
 	{Names: names{"-b", "--branch"}, Value: Required},
@@ -4658,7 +6297,7 @@ var options113 = []Option{
 	{Names: names{"--no-remote-submodules"}},
 }
 
-var options114 = []Option{
+var options142 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"--no-gpg-sign"}},
 	{Names: names{"-t", "--template"}, Value: Required, Effect: EffInput},
@@ -4701,7 +6340,7 @@ var options114 = []Option{
 	{Names: names{"--no-status"}},
 }
 
-var options115 = []Option{
+var options143 = []Option{
 	{Names: names{"--object-dir"}, Value: Required},
 	{Names: names{"--shallow"}},
 	{Names: names{"--progress"}},
@@ -4718,7 +6357,7 @@ var options115 = []Option{
 	{Names: names{"--expire-time"}, Value: Required},
 }
 
-var options116 = []Option{
+var options144 = []Option{
 	{Names: names{"-S"}, Value: Optional},
 	{Names: names{"-F"}, Value: Required, Effect: EffInput},
 	{Names: names{"-m"}, Value: Required},
@@ -4726,7 +6365,7 @@ var options116 = []Option{
 	{Names: names{"--gpg-sign", "--no-gpg-sign"}, Value: Optional},
 }
 
-var options117 = []Option{
+var options145 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--blob"}, Value: Required},
 	{Names: names{"-z", "--null"}},
@@ -4765,7 +6404,7 @@ var options117 = []Option{
 	{Names: names{"--ignore-submodules"}, Value: Required},
 }
 
-var options118 = []Option{
+var options146 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -4773,7 +6412,7 @@ var options118 = []Option{
 	{Names: names{"--worktree"}},
 }
 
-var options119 = []Option{
+var options147 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -4788,7 +6427,7 @@ var options119 = []Option{
 	{Names: names{"--no-includes"}},
 }
 
-var options120 = []Option{
+var options148 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -4802,24 +6441,24 @@ var options120 = []Option{
 	{Names: names{"--append"}},
 }
 
-var subs121 = []Program{
-	{Name: "edit", Path: names{"config", "edit"}, Options: options118, Workdir: true, Special: "git"},
-	{Name: "get", Path: names{"config", "list"}, Options: options119, Workdir: true, Special: "git"},
-	{Name: "get-color", Path: names{"config", "list"}, Options: options119, Workdir: true, Special: "git"},
-	{Name: "get-colorbool", Path: names{"config", "list"}, Options: options119, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"config", "list"}, Options: options119, Workdir: true, Special: "git"},
-	{Name: "remove-section", Path: names{"config", "set"}, Options: options120, Workdir: true, Special: "git"},
-	{Name: "rename-section", Path: names{"config", "set"}, Options: options120, Workdir: true, Special: "git"},
-	{Name: "set", Path: names{"config", "set"}, Options: options120, Workdir: true, Special: "git"},
-	{Name: "unset", Path: names{"config", "set"}, Options: options120, Workdir: true, Special: "git"},
+var subs149 = []Program{
+	{Name: "edit", Path: names{"config", "edit"}, Options: options146, Workdir: true, Special: "git"},
+	{Name: "get", Path: names{"config", "list"}, Options: options147, Workdir: true, Special: "git"},
+	{Name: "get-color", Path: names{"config", "list"}, Options: options147, Workdir: true, Special: "git"},
+	{Name: "get-colorbool", Path: names{"config", "list"}, Options: options147, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"config", "list"}, Options: options147, Workdir: true, Special: "git"},
+	{Name: "remove-section", Path: names{"config", "set"}, Options: options148, Workdir: true, Special: "git"},
+	{Name: "rename-section", Path: names{"config", "set"}, Options: options148, Workdir: true, Special: "git"},
+	{Name: "set", Path: names{"config", "set"}, Options: options148, Workdir: true, Special: "git"},
+	{Name: "unset", Path: names{"config", "set"}, Options: options148, Workdir: true, Special: "git"},
 }
 
-var options122 = []Option{
+var options150 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-H", "--human-readable"}},
 }
 
-var options123 = []Option{
+var options151 = []Option{
 	{Names: names{"--candidates"}, Value: Required},
 	{Names: names{"--abbrev"}, Value: Optional},
 	{Names: names{"--match"}, Value: Required},
@@ -4836,7 +6475,7 @@ var options123 = []Option{
 	{Names: names{"--first-parent"}},
 }
 
-var options124 = []Option{
+var options152 = []Option{
 	{Names: names{"--no-index"}, Effect: EffUnproven},
 	{Names: names{"--cached"}},
 	{Names: names{"--staged"}},
@@ -4945,7 +6584,7 @@ var options124 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options125 = []Option{
+var options153 = []Option{
 	{Names: names{"--no-index"}, Effect: EffUnproven},
 	{Names: names{"-q"}},
 	{Names: names{"--cached"}},
@@ -5064,7 +6703,7 @@ var options125 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options126 = []Option{
+var options154 = []Option{
 	{Names: names{"-x", "--extcmd"}, Value: Required, Effect: EffRun},
 	{Names: names{"-t", "--tool"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-d", "--dir-diff"}},
@@ -5179,7 +6818,7 @@ var options126 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options127 = []Option{
+var options155 = []Option{
 	{Names: names{"--progress"}, Value: Required},
 	{Names: names{"--signed-tags"}, Value: Required},
 	{Names: names{"--tag-of-filtered-object"}, Value: Required},
@@ -5199,7 +6838,7 @@ var options127 = []Option{
 	{Names: names{"--refspec"}},
 }
 
-var options128 = []Option{
+var options156 = []Option{
 	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRun},
 	{Names: names{"-u", "--update-head-ok"}},
 	{Names: names{"-o", "--server-option"}, Value: Required},
@@ -5247,7 +6886,7 @@ var options128 = []Option{
 	{Names: names{"--stdin"}},
 }
 
-var options129 = []Option{
+var options157 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--stdin"}},
 	{Names: names{"-q", "--quiet"}},
@@ -5266,7 +6905,7 @@ var options129 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options130 = []Option{
+var options158 = []Option{
 	{Names: names{"--setup"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--subdirectory-filter"}, Value: Required},
 	{Names: names{"--env-filter"}, Value: Required, Effect: EffOpaque},
@@ -5283,7 +6922,7 @@ var options130 = []Option{
 	{Names: names{"--state-branch"}, Value: Required},
 }
 
-var options131 = []Option{
+var options159 = []Option{
 	{Names: names{"--path"}, Value: Required},
 	{Names: names{"--path-glob"}, Value: Required},
 	{Names: names{"--path-regex"}, Value: Required},
@@ -5320,7 +6959,7 @@ var options131 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options132 = []Option{
+var options160 = []Option{
 	{Names: names{"--log"}, Value: Optional},
 	{Names: names{"--no-log"}},
 	{Names: names{"--summary"}},
@@ -5330,7 +6969,7 @@ var options132 = []Option{
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
 }
 
-var options133 = []Option{
+var options161 = []Option{
 	{Names: names{"--perl"}},
 	{Names: names{"--python"}},
 	{Names: names{"--shell"}},
@@ -5349,12 +6988,12 @@ var options133 = []Option{
 	{Names: names{"--ignore-case"}},
 }
 
-var options134 = []Option{
+var options162 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--keep-going"}},
 }
 
-var options135 = []Option{
+var options163 = []Option{
 	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffOutput},
 	{Names: names{"--stdout"}, Effect: EffReadOnly},
 	{Names: names{"-n", "--numbered"}},
@@ -5612,7 +7251,7 @@ var options135 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options136 = []Option{
+var options164 = []Option{
 	{Names: names{"--unreachable"}},
 	{Names: names{"--dangling"}},
 	{Names: names{"--no-dangling"}},
@@ -5630,7 +7269,7 @@ var options136 = []Option{
 	{Names: names{"--no-progress"}},
 }
 
-var options137 = []Option{
+var options165 = []Option{
 	{Names: names{"--aggressive"}},
 	{Names: names{"--auto"}},
 	{Names: names{"--cruft"}},
@@ -5641,7 +7280,7 @@ var options137 = []Option{
 	{Names: names{"--keep-largest-pack"}},
 }
 
-var options138 = []Option{
+var options166 = []Option{
 	{Names: names{"-O", "--open-files-in-pager"}, Value: Optional, Effect: EffRun},
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
@@ -5691,7 +7330,7 @@ var options138 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options139 = []Option{
+var options167 = []Option{
 	{Names: names{"-w"}},
 	{Names: names{"-t"}, Value: Required},
 	{Names: names{"--stdin"}},
@@ -5701,7 +7340,7 @@ var options139 = []Option{
 	{Names: names{"--literally"}},
 }
 
-var options140 = []Option{
+var options168 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-c", "--config"}},
 	{Names: names{"-g", "--guides"}},
@@ -5715,7 +7354,7 @@ var options140 = []Option{
 	{Names: names{"--developer-interfaces"}},
 }
 
-var options141 = []Option{
+var options169 = []Option{
 	{Names: names{"-v"}},
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--rev-index"}},
@@ -5734,7 +7373,7 @@ var options141 = []Option{
 	{Names: names{"--promisor"}, Value: Optional},
 }
 
-var options142 = []Option{
+var options170 = []Option{
 	{Names: names{"-b", "--initial-branch"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--bare"}},
@@ -5745,7 +7384,7 @@ var options142 = []Option{
 	{Names: names{"--shared"}, Value: Optional},
 }
 
-var options143 = []Option{
+var options171 = []Option{
 	{Names: names{"--in-place"}, Effect: EffInPlace},
 	{Names: names{"--trim-empty"}},
 	{Names: names{"--trailer"}, Value: Required},
@@ -5759,7 +7398,7 @@ var options143 = []Option{
 	{Names: names{"--no-divider"}},
 }
 
-var options144 = []Option{
+var options172 = []Option{
 	{Names: names{"-p", "-u", "--patch"}},
 	{Names: names{"--date"}, Value: Required},
 	{Names: names{"--grep"}, Value: Required},
@@ -5977,7 +7616,7 @@ var options144 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options145 = []Option{
+var options173 = []Option{
 	{Names: names{"-c", "--cached"}},
 	{Names: names{"-d", "--deleted"}},
 	{Names: names{"-m", "--modified"}},
@@ -6008,7 +7647,7 @@ var options145 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options146 = []Option{
+var options174 = []Option{
 	{Names: names{"-o", "--server-option"}, Value: Required},
 	{Names: names{"--sort"}, Value: Required},
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
@@ -6021,7 +7660,7 @@ var options146 = []Option{
 	{Names: names{"--symref"}},
 }
 
-var options147 = []Option{
+var options175 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-r"}},
 	{Names: names{"-t"}},
@@ -6035,7 +7674,7 @@ var options147 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options148 = []Option{
+var options176 = []Option{
 	{Names: names{"--auto"}},
 	{Names: names{"--schedule"}, Value: Optional},
 	{Names: names{"--quiet"}},
@@ -6043,7 +7682,7 @@ var options148 = []Option{
 	{Names: names{"--scheduler"}, Value: Required},
 }
 
-var options149 = []Option{
+var options177 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"-s", "--strategy"}, Value: Required},
 	{Names: names{"-X", "--strategy-option"}, Value: Required},
@@ -6076,7 +7715,7 @@ var options149 = []Option{
 	{Names: names{"--continue"}},
 }
 
-var options150 = []Option{
+var options178 = []Option{
 	{Names: names{"--octopus"}},
 	{Names: names{"--independent"}},
 	{Names: names{"--is-ancestor"}},
@@ -6084,7 +7723,7 @@ var options150 = []Option{
 	{Names: names{"-a", "--all"}},
 }
 
-var options151 = []Option{
+var options179 = []Option{
 	{Names: names{"-z"}},
 	{Names: names{"--name-only"}},
 	{Names: names{"--messages"}},
@@ -6092,7 +7731,7 @@ var options151 = []Option{
 	{Names: names{"--allow-unrelated-histories"}},
 }
 
-var options152 = []Option{
+var options180 = []Option{
 	{Names: names{"-t", "--tool"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--tool-help"}},
 	{Names: names{"-y", "--no-prompt"}},
@@ -6102,14 +7741,14 @@ var options152 = []Option{
 	{Names: names{"-O"}, Value: Required, Effect: EffInput},
 }
 
-var options153 = []Option{
+var options181 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-k"}},
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options154 = []Option{
+var options182 = []Option{
 	{Names: names{"--tags"}},
 	{Names: names{"--refs"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -6121,7 +7760,7 @@ var options154 = []Option{
 	{Names: names{"--always"}},
 }
 
-var options155 = []Option{
+var options183 = []Option{
 	{Names: names{"--ref"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
@@ -6145,7 +7784,7 @@ var options155 = []Option{
 	{Names: names{"-e"}},
 }
 
-var options156 = []Option{
+var options184 = []Option{
 	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRun},
 	{Names: names{"-r", "--rebase"}, Value: Optional},
 	{Names: names{"--no-rebase"}},
@@ -6201,7 +7840,7 @@ var options156 = []Option{
 	{Names: names{"-6", "--ipv6"}},
 }
 
-var options157 = []Option{
+var options185 = []Option{
 	{Names: names{"--receive-pack", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"-o", "--push-option"}, Value: Required},
 	{Names: names{"--force-with-lease"}, Value: Optional},
@@ -6235,7 +7874,7 @@ var options157 = []Option{
 	{Names: names{"-6", "--ipv6"}},
 }
 
-var options158 = []Option{
+var options186 = []Option{
 	{Names: names{"--no-dual-color"}},
 	{Names: names{"--creation-factor"}, Value: Required},
 	{Names: names{"--left-only"}},
@@ -6342,7 +7981,7 @@ var options158 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options159 = []Option{
+var options187 = []Option{
 	{Names: names{"--index-output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-m"}},
 	{Names: names{"--reset"}},
@@ -6360,7 +7999,7 @@ var options159 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options160 = []Option{
+var options188 = []Option{
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"-s", "--strategy"}, Value: Required},
 	{Names: names{"-X", "--strategy-option"}, Value: Required},
@@ -6407,7 +8046,7 @@ var options160 = []Option{
 	{Names: names{"--update-refs", "--no-update-refs"}},
 }
 
-var options161 = []Option{
+var options189 = []Option{
 	{Names: names{"-n", "--max-count"}, Value: Required},
 	{Names: names{"-#"}},
 	{Names: names{"--since", "--after"}, Value: Required},
@@ -6625,7 +8264,7 @@ var options161 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options162 = []Option{
+var options190 = []Option{
 	{Names: names{"--expire"}, Value: Required},
 	{Names: names{"--expire-unreachable"}, Value: Required},
 	{Names: names{"--updateref"}},
@@ -6637,19 +8276,19 @@ var options162 = []Option{
 	{Names: names{"--single-worktree"}},
 }
 
-var subs163 = []Program{
-	{Name: "delete", Path: names{"reflog", "expire"}, Options: options162, Workdir: true, Special: "git"},
-	{Name: "exists", Path: names{"reflog", "show"}, Options: options161, Workdir: true, Special: "git"},
-	{Name: "expire", Path: names{"reflog", "expire"}, Options: options162, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"reflog", "show"}, Options: options161, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"reflog", "show"}, Options: options161, Workdir: true, Special: "git"},
+var subs191 = []Program{
+	{Name: "delete", Path: names{"reflog", "expire"}, Options: options190, Workdir: true, Special: "git"},
+	{Name: "exists", Path: names{"reflog", "show"}, Options: options189, Workdir: true, Special: "git"},
+	{Name: "expire", Path: names{"reflog", "expire"}, Options: options190, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"reflog", "show"}, Options: options189, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"reflog", "show"}, Options: options189, Workdir: true, Special: "git"},
 }
 
-var options164 = []Option{
+var options192 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options165 = []Option{
+var options193 = []Option{
 	{Names: names{"-t"}, Value: Required},
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"-f"}},
@@ -6658,7 +8297,7 @@ var options165 = []Option{
 	{Names: names{"--mirror"}, Value: Optional},
 }
 
-var options166 = []Option{
+var options194 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"--push"}},
 	{Names: names{"--all"}},
@@ -6671,21 +8310,21 @@ var options166 = []Option{
 	{Names: names{"--no-progress"}},
 }
 
-var subs167 = []Program{
-	{Name: "add", Path: names{"remote", "add"}, Options: options165, Workdir: true, Special: "git"},
-	{Name: "get-url", Path: names{"remote", "show"}, Options: options166, Workdir: true, Special: "git"},
-	{Name: "prune", Path: names{"remote", "show"}, Options: options166, Workdir: true, Special: "git"},
-	{Name: "remove", Path: names{"remote", "show"}, Options: options166, Workdir: true, Special: "git"},
-	{Name: "rename", Path: names{"remote", "show"}, Options: options166, Workdir: true, Special: "git"},
-	{Name: "rm", Path: names{"remote", "show"}, Options: options166, Workdir: true, Special: "git"},
-	{Name: "set-branches", Path: names{"remote", "show"}, Options: options166, Workdir: true, Special: "git"},
-	{Name: "set-head", Path: names{"remote", "show"}, Options: options166, Workdir: true, Special: "git"},
-	{Name: "set-url", Path: names{"remote", "show"}, Options: options166, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"remote", "show"}, Options: options166, Workdir: true, Special: "git"},
-	{Name: "update", Path: names{"remote", "show"}, Options: options166, Workdir: true, Special: "git"},
+var subs195 = []Program{
+	{Name: "add", Path: names{"remote", "add"}, Options: options193, Workdir: true, Special: "git"},
+	{Name: "get-url", Path: names{"remote", "show"}, Options: options194, Workdir: true, Special: "git"},
+	{Name: "prune", Path: names{"remote", "show"}, Options: options194, Workdir: true, Special: "git"},
+	{Name: "remove", Path: names{"remote", "show"}, Options: options194, Workdir: true, Special: "git"},
+	{Name: "rename", Path: names{"remote", "show"}, Options: options194, Workdir: true, Special: "git"},
+	{Name: "rm", Path: names{"remote", "show"}, Options: options194, Workdir: true, Special: "git"},
+	{Name: "set-branches", Path: names{"remote", "show"}, Options: options194, Workdir: true, Special: "git"},
+	{Name: "set-head", Path: names{"remote", "show"}, Options: options194, Workdir: true, Special: "git"},
+	{Name: "set-url", Path: names{"remote", "show"}, Options: options194, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"remote", "show"}, Options: options194, Workdir: true, Special: "git"},
+	{Name: "update", Path: names{"remote", "show"}, Options: options194, Workdir: true, Special: "git"},
 }
 
-var options168 = []Option{
+var options196 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-e", "--edit"}},
@@ -6696,7 +8335,7 @@ var options168 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options169 = []Option{
+var options197 = []Option{
 	{Names: names{"--soft"}},
 	{Names: names{"--mixed"}},
 	{Names: names{"--hard"}},
@@ -6710,7 +8349,7 @@ var options169 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options170 = []Option{
+var options198 = []Option{
 	{Names: names{"-s", "--source"}, Value: Required},
 	{Names: names{"--conflict"}, Value: Required},
 	{Names: names{"-p", "--patch"}},
@@ -6727,7 +8366,7 @@ var options170 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options171 = []Option{
+var options199 = []Option{
 	{Names: names{"--count"}},
 	{Names: names{"--objects"}},
 	{Names: names{"--use-bitmap-index"}},
@@ -6947,7 +8586,7 @@ var options171 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options172 = []Option{
+var options200 = []Option{
 	{Names: names{"--short"}, Value: Optional},
 	{Names: names{"--abbrev-ref"}, Value: Optional},
 	{Names: names{"--default"}, Value: Required},
@@ -7002,7 +8641,7 @@ var options172 = []Option{
 	{Names: names{"-C"}, Value: Optional},
 }
 
-var options173 = []Option{
+var options201 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-r"}},
@@ -7014,7 +8653,7 @@ var options173 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options174 = []Option{
+var options202 = []Option{
 	{Names: names{"--smtp-server"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--sendmail-cmd"}, Value: Required, Effect: EffRun},
 	{Names: names{"--to-cmd"}, Value: Required, Effect: EffRun},
@@ -7039,7 +8678,7 @@ var options174 = []Option{
 	{Names: names{"--identity"}, Value: Required},
 }
 
-var options175 = []Option{
+var options203 = []Option{
 	{Names: names{"--receive-pack", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"--all"}},
 	{Names: names{"--stdin"}},
@@ -7053,7 +8692,7 @@ var options175 = []Option{
 	{Names: names{"--push-option"}, Value: Required},
 }
 
-var options176 = []Option{
+var options204 = []Option{
 	{Names: names{"-n", "--numbered"}},
 	{Names: names{"-s", "--summary"}},
 	{Names: names{"-e", "--email"}},
@@ -7274,7 +8913,7 @@ var options176 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options177 = []Option{
+var options205 = []Option{
 	{Names: names{"-p", "-u", "--patch"}},
 	{Names: names{"-n", "--max-count"}, Value: Required},
 	{Names: names{"-#"}},
@@ -7492,7 +9131,7 @@ var options177 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options178 = []Option{
+var options206 = []Option{
 	{Names: names{"-r", "--remotes"}},
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--current"}},
@@ -7511,7 +9150,7 @@ var options178 = []Option{
 	{Names: names{"--no-color"}},
 }
 
-var options179 = []Option{
+var options207 = []Option{
 	{Names: names{"--head"}},
 	{Names: names{"--heads", "--tags"}},
 	{Names: names{"-d", "--dereference"}},
@@ -7522,7 +9161,7 @@ var options179 = []Option{
 	{Names: names{"--exclude-existing"}, Value: Optional},
 }
 
-var options180 = []Option{
+var options208 = []Option{
 	{Names: names{"--cone"}},
 	{Names: names{"--no-cone"}},
 	{Names: names{"--sparse-index"}},
@@ -7534,7 +9173,7 @@ var options180 = []Option{
 	{Names: names{"--rules-file"}, Value: Required, Effect: EffInput},
 }
 
-var options181 = []Option{
+var options209 = []Option{
 	{Names: names{"-p", "--patch"}},
 	{Names: names{"-S", "--staged"}},
 	{Names: names{"-k", "--keep-index"}},
@@ -7547,7 +9186,7 @@ var options181 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options182 = []Option{
+var options210 = []Option{
 	{Names: names{"-u", "--include-untracked"}},
 	{Names: names{"--only-untracked"}},
 	{Names: names{"-n", "--max-count"}, Value: Required},
@@ -7767,28 +9406,28 @@ var options182 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options183 = []Option{
+var options211 = []Option{
 	{Names: names{"--index"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var subs184 = []Program{
-	{Name: "apply", Path: names{"stash", "pop"}, Options: options183, Workdir: true, Special: "git"},
-	{Name: "branch", Path: names{"stash", "pop"}, Options: options183, Workdir: true, Special: "git"},
-	{Name: "clear", Path: names{"stash", "pop"}, Options: options183, Workdir: true, Special: "git"},
-	{Name: "create", Path: names{"stash", "push"}, Options: options181, Workdir: true, Special: "git"},
-	{Name: "drop", Path: names{"stash", "pop"}, Options: options183, Workdir: true, Special: "git"},
-	{Name: "export", Path: names{"stash", "pop"}, Options: options183, Workdir: true, Special: "git"},
-	{Name: "import", Path: names{"stash", "pop"}, Options: options183, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"stash", "list"}, Options: options182, Workdir: true, Special: "git"},
-	{Name: "pop", Path: names{"stash", "pop"}, Options: options183, Workdir: true, Special: "git"},
-	{Name: "push", Path: names{"stash", "push"}, Options: options181, Workdir: true, Special: "git"},
-	{Name: "save", Path: names{"stash", "push"}, Options: options181, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"stash", "list"}, Options: options182, Workdir: true, Special: "git"},
-	{Name: "store", Path: names{"stash", "push"}, Options: options181, Workdir: true, Special: "git"},
+var subs212 = []Program{
+	{Name: "apply", Path: names{"stash", "pop"}, Options: options211, Workdir: true, Special: "git"},
+	{Name: "branch", Path: names{"stash", "pop"}, Options: options211, Workdir: true, Special: "git"},
+	{Name: "clear", Path: names{"stash", "pop"}, Options: options211, Workdir: true, Special: "git"},
+	{Name: "create", Path: names{"stash", "push"}, Options: options209, Workdir: true, Special: "git"},
+	{Name: "drop", Path: names{"stash", "pop"}, Options: options211, Workdir: true, Special: "git"},
+	{Name: "export", Path: names{"stash", "pop"}, Options: options211, Workdir: true, Special: "git"},
+	{Name: "import", Path: names{"stash", "pop"}, Options: options211, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"stash", "list"}, Options: options210, Workdir: true, Special: "git"},
+	{Name: "pop", Path: names{"stash", "pop"}, Options: options211, Workdir: true, Special: "git"},
+	{Name: "push", Path: names{"stash", "push"}, Options: options209, Workdir: true, Special: "git"},
+	{Name: "save", Path: names{"stash", "push"}, Options: options209, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"stash", "list"}, Options: options210, Workdir: true, Special: "git"},
+	{Name: "store", Path: names{"stash", "push"}, Options: options209, Workdir: true, Special: "git"},
 }
 
-var options185 = []Option{
+var options213 = []Option{
 	{Names: names{"-u", "--untracked-files"}, Value: Optional},
 	{Names: names{"--porcelain"}, Value: Optional},
 	{Names: names{"--column"}, Value: Optional},
@@ -7808,12 +9447,12 @@ var options185 = []Option{
 	{Names: names{"--renames"}},
 }
 
-var options186 = []Option{
+var options214 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--cached"}},
 }
 
-var options187 = []Option{
+var options215 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--name"}, Value: Required},
@@ -7824,12 +9463,12 @@ var options187 = []Option{
 	{Names: names{"--progress"}},
 }
 
-var options188 = []Option{
+var options216 = []Option{
 	{Names: names{"--recursive"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options189 = []Option{
+var options217 = []Option{
 	{Names: names{"--init"}},
 	{Names: names{"--remote"}},
 	{Names: names{"-N", "--no-fetch"}},
@@ -7857,21 +9496,21 @@ var options189 = []Option{
 	{Names: names{"--progress"}},
 }
 
-var subs190 = []Program{
-	{Name: "absorbgitdirs", Path: names{"submodule", "update"}, Options: options189, Workdir: true, Special: "git"},
-	{Name: "add", Path: names{"submodule", "add"}, Options: options187, Workdir: true, Special: "git"},
-	{Name: "deinit", Path: names{"submodule", "update"}, Options: options189, Workdir: true, Special: "git"},
-	{Name: "foreach", Style: POSIX, Operands: RunsText, Path: names{"submodule", "foreach"}, Options: options188, Ends: true, Workdir: true, Special: "git"},
-	{Name: "init", Path: names{"submodule", "update"}, Options: options189, Workdir: true, Special: "git"},
-	{Name: "set-branch", Path: names{"submodule", "update"}, Options: options189, Workdir: true, Special: "git"},
-	{Name: "set-url", Path: names{"submodule", "update"}, Options: options189, Workdir: true, Special: "git"},
-	{Name: "status", Path: names{"submodule", "update"}, Options: options189, Workdir: true, Special: "git"},
-	{Name: "summary", Path: names{"submodule", "update"}, Options: options189, Workdir: true, Special: "git"},
-	{Name: "sync", Path: names{"submodule", "update"}, Options: options189, Workdir: true, Special: "git"},
-	{Name: "update", Path: names{"submodule", "update"}, Options: options189, Workdir: true, Special: "git"},
+var subs218 = []Program{
+	{Name: "absorbgitdirs", Path: names{"submodule", "update"}, Options: options217, Workdir: true, Special: "git"},
+	{Name: "add", Path: names{"submodule", "add"}, Options: options215, Workdir: true, Special: "git"},
+	{Name: "deinit", Path: names{"submodule", "update"}, Options: options217, Workdir: true, Special: "git"},
+	{Name: "foreach", Style: POSIX, Operands: RunsText, Path: names{"submodule", "foreach"}, Options: options216, Ends: true, Workdir: true, Special: "git"},
+	{Name: "init", Path: names{"submodule", "update"}, Options: options217, Workdir: true, Special: "git"},
+	{Name: "set-branch", Path: names{"submodule", "update"}, Options: options217, Workdir: true, Special: "git"},
+	{Name: "set-url", Path: names{"submodule", "update"}, Options: options217, Workdir: true, Special: "git"},
+	{Name: "status", Path: names{"submodule", "update"}, Options: options217, Workdir: true, Special: "git"},
+	{Name: "summary", Path: names{"submodule", "update"}, Options: options217, Workdir: true, Special: "git"},
+	{Name: "sync", Path: names{"submodule", "update"}, Options: options217, Workdir: true, Special: "git"},
+	{Name: "update", Path: names{"submodule", "update"}, Options: options217, Workdir: true, Special: "git"},
 }
 
-var options191 = []Option{
+var options219 = []Option{
 	{Names: names{"-c", "--create"}, Value: Required},
 	{Names: names{"-C", "--force-create"}, Value: Required},
 	{Names: names{"--orphan"}, Value: Required},
@@ -7888,7 +9527,7 @@ var options191 = []Option{
 	{Names: names{"--recurse-submodules", "--no-recurse-submodules"}},
 }
 
-var options192 = []Option{
+var options220 = []Option{
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-q", "--quiet"}},
@@ -7896,7 +9535,7 @@ var options192 = []Option{
 	{Names: names{"--recurse", "--no-recurse"}},
 }
 
-var options193 = []Option{
+var options221 = []Option{
 	{Names: names{"-n"}, Value: Optional},
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
@@ -7925,7 +9564,7 @@ var options193 = []Option{
 	{Names: names{"--create-reflog"}},
 }
 
-var options194 = []Option{
+var options222 = []Option{
 	{Names: names{"--cacheinfo"}, Value: Required},
 	{Names: names{"--chmod"}, Value: Required},
 	{Names: names{"--add"}},
@@ -7961,24 +9600,24 @@ var options194 = []Option{
 	{Names: names{"--fsmonitor", "--no-fsmonitor"}},
 }
 
-var options195 = []Option{
+var options223 = []Option{
 	{Names: names{"-m"}, Value: Required},
 }
 
-var options196 = []Option{
+var options224 = []Option{
 	{Names: names{"-l"}},
 }
 
-var options197 = []Option{
+var options225 = []Option{
 	{Names: names{"--raw"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options198 = []Option{
+var options226 = []Option{
 	{Names: names{"--build-options"}},
 }
 
-var options199 = []Option{
+var options227 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-B"}, Value: Required},
@@ -7997,76 +9636,76 @@ var options199 = []Option{
 	{Names: names{"--no-relative-paths"}},
 }
 
-var options200 = []Option{
+var options228 = []Option{
 	{Names: names{"--porcelain"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-z"}},
 	{Names: names{"--expire"}, Value: Required},
 }
 
-var options201 = []Option{
+var options229 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--expire"}, Value: Required},
 	{Names: names{"--reason"}, Value: Required},
 }
 
-var options202 = []Option{
+var options230 = []Option{
 	{Names: names{"-f", "--force"}},
 }
 
-var subs203 = []Program{
-	{Name: "add", Operands: Places, Path: names{"worktree", "add"}, Options: options199, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"worktree", "list"}, Options: options200, Safe: true, Workdir: true, Special: "git"},
-	{Name: "lock", Path: names{"worktree", "prune"}, Options: options201, Workdir: true, Special: "git"},
-	{Name: "move", Operands: Places, Path: names{"worktree", "remove"}, Options: options202, Workdir: true, Special: "git"},
-	{Name: "prune", Path: names{"worktree", "prune"}, Options: options201, Workdir: true, Special: "git"},
-	{Name: "remove", Operands: Places, Path: names{"worktree", "remove"}, Options: options202, Workdir: true, Special: "git"},
-	{Name: "repair", Path: names{"worktree", "prune"}, Options: options201, Workdir: true, Special: "git"},
-	{Name: "unlock", Path: names{"worktree", "prune"}, Options: options201, Workdir: true, Special: "git"},
+var subs231 = []Program{
+	{Name: "add", Operands: Places, Path: names{"worktree", "add"}, Options: options227, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"worktree", "list"}, Options: options228, Safe: true, Workdir: true, Special: "git"},
+	{Name: "lock", Path: names{"worktree", "prune"}, Options: options229, Workdir: true, Special: "git"},
+	{Name: "move", Operands: Places, Path: names{"worktree", "remove"}, Options: options230, Workdir: true, Special: "git"},
+	{Name: "prune", Path: names{"worktree", "prune"}, Options: options229, Workdir: true, Special: "git"},
+	{Name: "remove", Operands: Places, Path: names{"worktree", "remove"}, Options: options230, Workdir: true, Special: "git"},
+	{Name: "repair", Path: names{"worktree", "prune"}, Options: options229, Workdir: true, Special: "git"},
+	{Name: "unlock", Path: names{"worktree", "prune"}, Options: options229, Workdir: true, Special: "git"},
 }
 
-var options204 = []Option{
+var options232 = []Option{
 	{Names: names{"--missing-ok"}},
 	{Names: names{"--prefix"}, Value: Required},
 }
 
-var subs205 = []Program{
+var subs233 = []Program{
 	{Name: "absorb", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "add", Path: names{"add"}, Options: options92, Safe: true, Workdir: true, Special: "git"},
-	{Name: "am", Path: names{"am"}, Options: options93, Workdir: true, Special: "git"},
+	{Name: "add", Path: names{"add"}, Options: options120, Safe: true, Workdir: true, Special: "git"},
+	{Name: "am", Path: names{"am"}, Options: options121, Workdir: true, Special: "git"},
 	{Name: "annex", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "annotate", Path: names{"annotate"}, Options: options94, Workdir: true, Special: "git"},
-	{Name: "apply", Path: names{"apply"}, Options: options95, Workdir: true, Special: "git"},
+	{Name: "annotate", Path: names{"annotate"}, Options: options122, Workdir: true, Special: "git"},
+	{Name: "apply", Path: names{"apply"}, Options: options123, Workdir: true, Special: "git"},
 	{Name: "archimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "archive", Path: names{"archive"}, Options: options96, Workdir: true, Special: "git"},
+	{Name: "archive", Path: names{"archive"}, Options: options124, Workdir: true, Special: "git"},
 	{Name: "backfill", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "bisect", Operands: Unread, Path: names{"bisect"}, Subs: subs98, Workdir: true, Special: "git"},
+	{Name: "bisect", Operands: Unread, Path: names{"bisect"}, Subs: subs126, Workdir: true, Special: "git"},
 	{Name: "bisect--helper", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "blame", Path: names{"blame"}, Options: options99, Workdir: true, Special: "git"},
-	{Name: "branch", Path: names{"branch"}, Options: options100, Safe: true, Workdir: true, Special: "git"},
-	{Name: "bugreport", Path: names{"bugreport"}, Options: options101, Workdir: true, Here: true, Special: "git"},
-	{Name: "bundle", Operands: Unread, Path: names{"bundle"}, Subs: subs104, Workdir: true, Special: "git"},
-	{Name: "cat-file", Path: names{"cat-file"}, Options: options105, Workdir: true, Special: "git"},
-	{Name: "check-attr", Path: names{"check-attr"}, Options: options106, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-ignore", Path: names{"check-ignore"}, Options: options107, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-mailmap", Path: names{"check-attr"}, Options: options106, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-ref-format", Path: names{"check-attr"}, Options: options106, Safe: true, Workdir: true, Special: "git"},
-	{Name: "checkout", Path: names{"checkout"}, Options: options108, Safe: true, Workdir: true, Special: "git"},
-	{Name: "checkout-index", Path: names{"checkout-index"}, Options: options109, Workdir: true, Special: "git"},
-	{Name: "cherry", Path: names{"cherry"}, Options: options110, Safe: true, Workdir: true, Special: "git"},
-	{Name: "cherry-pick", Path: names{"cherry-pick"}, Options: options111, Workdir: true, Special: "git"},
+	{Name: "blame", Path: names{"blame"}, Options: options127, Workdir: true, Special: "git"},
+	{Name: "branch", Path: names{"branch"}, Options: options128, Safe: true, Workdir: true, Special: "git"},
+	{Name: "bugreport", Path: names{"bugreport"}, Options: options129, Workdir: true, Here: true, Special: "git"},
+	{Name: "bundle", Operands: Unread, Path: names{"bundle"}, Subs: subs132, Workdir: true, Special: "git"},
+	{Name: "cat-file", Path: names{"cat-file"}, Options: options133, Workdir: true, Special: "git"},
+	{Name: "check-attr", Path: names{"check-attr"}, Options: options134, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-ignore", Path: names{"check-ignore"}, Options: options135, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-mailmap", Path: names{"check-attr"}, Options: options134, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-ref-format", Path: names{"check-attr"}, Options: options134, Safe: true, Workdir: true, Special: "git"},
+	{Name: "checkout", Path: names{"checkout"}, Options: options136, Safe: true, Workdir: true, Special: "git"},
+	{Name: "checkout-index", Path: names{"checkout-index"}, Options: options137, Workdir: true, Special: "git"},
+	{Name: "cherry", Path: names{"cherry"}, Options: options138, Safe: true, Workdir: true, Special: "git"},
+	{Name: "cherry-pick", Path: names{"cherry-pick"}, Options: options139, Workdir: true, Special: "git"},
 	{Name: "citool", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "clean", Path: names{"clean"}, Options: options112, Workdir: true, Special: "git"},
+	{Name: "clean", Path: names{"clean"}, Options: options140, Workdir: true, Special: "git"},
 	{Name: "cliff", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "clone", Operands: Places, Skip: 1, Path: names{"clone"}, Options: options113, Workdir: true, Special: "git"},
-	{Name: "clone-pack", Path: names{"fetch-pack"}, Options: options129, Workdir: true, Special: "git"},
-	{Name: "column", Path: names{"check-attr"}, Options: options106, Safe: true, Workdir: true, Special: "git"},
-	{Name: "commit", Path: names{"commit"}, Options: options114, Workdir: true, Special: "git"},
-	{Name: "commit-graph", Path: names{"commit-graph"}, Options: options115, Workdir: true, Special: "git"},
-	{Name: "commit-tree", Path: names{"commit-tree"}, Options: options116, Workdir: true, Special: "git"},
-	{Name: "config", Path: names{"config"}, Options: options117, Subs: subs121, Workdir: true, Special: "git"},
-	{Name: "count-objects", Path: names{"count-objects"}, Options: options122, Safe: true, Workdir: true, Special: "git"},
+	{Name: "clone", Operands: Places, Skip: 1, Path: names{"clone"}, Options: options141, Workdir: true, Special: "git"},
+	{Name: "clone-pack", Path: names{"fetch-pack"}, Options: options157, Workdir: true, Special: "git"},
+	{Name: "column", Path: names{"check-attr"}, Options: options134, Safe: true, Workdir: true, Special: "git"},
+	{Name: "commit", Path: names{"commit"}, Options: options142, Workdir: true, Special: "git"},
+	{Name: "commit-graph", Path: names{"commit-graph"}, Options: options143, Workdir: true, Special: "git"},
+	{Name: "commit-tree", Path: names{"commit-tree"}, Options: options144, Workdir: true, Special: "git"},
+	{Name: "config", Path: names{"config"}, Options: options145, Subs: subs149, Workdir: true, Special: "git"},
+	{Name: "count-objects", Path: names{"count-objects"}, Options: options150, Safe: true, Workdir: true, Special: "git"},
 	{Name: "credential", Operands: Unread, Path: names{"credential"}, Workdir: true, Special: "git"},
 	{Name: "credential-cache", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "credential-manager", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
@@ -8076,66 +9715,66 @@ var subs205 = []Program{
 	{Name: "cvsimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "cvsserver", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "daemon", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "describe", Path: names{"describe"}, Options: options123, Safe: true, Workdir: true, Special: "git"},
+	{Name: "describe", Path: names{"describe"}, Options: options151, Safe: true, Workdir: true, Special: "git"},
 	{Name: "diagnose", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "diff", Path: names{"diff"}, Options: options124, Workdir: true, Special: "git"},
-	{Name: "diff-files", Path: names{"diff-files"}, Options: options125, Workdir: true, Special: "git"},
-	{Name: "diff-index", Path: names{"diff-files"}, Options: options125, Workdir: true, Special: "git"},
-	{Name: "diff-tree", Path: names{"diff-files"}, Options: options125, Workdir: true, Special: "git"},
-	{Name: "difftool", Path: names{"difftool"}, Options: options126, Workdir: true, Special: "git"},
+	{Name: "diff", Path: names{"diff"}, Options: options152, Workdir: true, Special: "git"},
+	{Name: "diff-files", Path: names{"diff-files"}, Options: options153, Workdir: true, Special: "git"},
+	{Name: "diff-index", Path: names{"diff-files"}, Options: options153, Workdir: true, Special: "git"},
+	{Name: "diff-tree", Path: names{"diff-files"}, Options: options153, Workdir: true, Special: "git"},
+	{Name: "difftool", Path: names{"difftool"}, Options: options154, Workdir: true, Special: "git"},
 	{Name: "extras", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "fast-export", Path: names{"fast-export"}, Options: options127, Workdir: true, Special: "git"},
+	{Name: "fast-export", Path: names{"fast-export"}, Options: options155, Workdir: true, Special: "git"},
 	{Name: "fast-import", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "fetch", Path: names{"fetch"}, Options: options128, Workdir: true, Special: "git"},
-	{Name: "fetch-pack", Path: names{"fetch-pack"}, Options: options129, Workdir: true, Special: "git"},
-	{Name: "filter-branch", Path: names{"filter-branch"}, Options: options130, Workdir: true, Special: "git"},
-	{Name: "filter-repo", Path: names{"filter-repo"}, Options: options131, Workdir: true, Special: "git"},
+	{Name: "fetch", Path: names{"fetch"}, Options: options156, Workdir: true, Special: "git"},
+	{Name: "fetch-pack", Path: names{"fetch-pack"}, Options: options157, Workdir: true, Special: "git"},
+	{Name: "filter-branch", Path: names{"filter-branch"}, Options: options158, Workdir: true, Special: "git"},
+	{Name: "filter-repo", Path: names{"filter-repo"}, Options: options159, Workdir: true, Special: "git"},
 	{Name: "flow", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "fmt-merge-msg", Path: names{"fmt-merge-msg"}, Options: options132, Workdir: true, Special: "git"},
-	{Name: "for-each-ref", Path: names{"for-each-ref"}, Options: options133, Safe: true, Workdir: true, Special: "git"},
-	{Name: "for-each-repo", Operands: Unread, Path: names{"for-each-repo"}, Options: options134, Workdir: true, Special: "git"},
-	{Name: "format-patch", Path: names{"format-patch"}, Options: options135, Workdir: true, Here: true, Special: "git"},
-	{Name: "fsck", Path: names{"fsck"}, Options: options136, Workdir: true, Special: "git"},
+	{Name: "fmt-merge-msg", Path: names{"fmt-merge-msg"}, Options: options160, Workdir: true, Special: "git"},
+	{Name: "for-each-ref", Path: names{"for-each-ref"}, Options: options161, Safe: true, Workdir: true, Special: "git"},
+	{Name: "for-each-repo", Operands: Unread, Path: names{"for-each-repo"}, Options: options162, Workdir: true, Special: "git"},
+	{Name: "format-patch", Path: names{"format-patch"}, Options: options163, Workdir: true, Here: true, Special: "git"},
+	{Name: "fsck", Path: names{"fsck"}, Options: options164, Workdir: true, Special: "git"},
 	{Name: "fsmonitor--daemon", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "gc", Path: names{"gc"}, Options: options137, Workdir: true, Special: "git"},
-	{Name: "get-tar-commit-id", Path: names{"check-attr"}, Options: options106, Safe: true, Workdir: true, Special: "git"},
+	{Name: "gc", Path: names{"gc"}, Options: options165, Workdir: true, Special: "git"},
+	{Name: "get-tar-commit-id", Path: names{"check-attr"}, Options: options134, Safe: true, Workdir: true, Special: "git"},
 	{Name: "gitk", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "grep", Path: names{"grep"}, Options: options138, Workdir: true, Special: "git"},
+	{Name: "grep", Path: names{"grep"}, Options: options166, Workdir: true, Special: "git"},
 	{Name: "gui", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "hash-object", Operands: Reads, Path: names{"hash-object"}, Options: options139, Workdir: true, Special: "git"},
-	{Name: "help", Path: names{"help"}, Options: options140, Workdir: true, Special: "git"},
+	{Name: "hash-object", Operands: Reads, Path: names{"hash-object"}, Options: options167, Workdir: true, Special: "git"},
+	{Name: "help", Path: names{"help"}, Options: options168, Workdir: true, Special: "git"},
 	{Name: "hook", Operands: Unread, Path: names{"hook"}, Workdir: true, Special: "git"},
 	{Name: "http-backend", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "http-fetch", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "http-push", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "imap-send", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "index-pack", Path: names{"index-pack"}, Options: options141, Workdir: true, Special: "git"},
-	{Name: "init", Operands: Places, Path: names{"init"}, Options: options142, Workdir: true, Special: "git"},
-	{Name: "init-db", Operands: Places, Path: names{"init"}, Options: options142, Workdir: true, Special: "git"},
+	{Name: "index-pack", Path: names{"index-pack"}, Options: options169, Workdir: true, Special: "git"},
+	{Name: "init", Operands: Places, Path: names{"init"}, Options: options170, Workdir: true, Special: "git"},
+	{Name: "init-db", Operands: Places, Path: names{"init"}, Options: options170, Workdir: true, Special: "git"},
 	{Name: "instaweb", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "interpret-trailers", Operands: Reads, Path: names{"interpret-trailers"}, Options: options143, Workdir: true, Special: "git"},
+	{Name: "interpret-trailers", Operands: Reads, Path: names{"interpret-trailers"}, Options: options171, Workdir: true, Special: "git"},
 	{Name: "last-modified", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "lfs", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "log", Path: names{"log"}, Options: options144, Workdir: true, Special: "git"},
-	{Name: "ls-files", Path: names{"ls-files"}, Options: options145, Safe: true, Workdir: true, Special: "git"},
-	{Name: "ls-remote", Path: names{"ls-remote"}, Options: options146, Workdir: true, Special: "git"},
-	{Name: "ls-tree", Path: names{"ls-tree"}, Options: options147, Safe: true, Workdir: true, Special: "git"},
+	{Name: "log", Path: names{"log"}, Options: options172, Workdir: true, Special: "git"},
+	{Name: "ls-files", Path: names{"ls-files"}, Options: options173, Safe: true, Workdir: true, Special: "git"},
+	{Name: "ls-remote", Path: names{"ls-remote"}, Options: options174, Workdir: true, Special: "git"},
+	{Name: "ls-tree", Path: names{"ls-tree"}, Options: options175, Safe: true, Workdir: true, Special: "git"},
 	{Name: "mailinfo", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "mailsplit", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "maintenance", Path: names{"maintenance"}, Options: options148, Workdir: true, Special: "git"},
-	{Name: "merge", Path: names{"merge"}, Options: options149, Workdir: true, Special: "git"},
-	{Name: "merge-base", Path: names{"merge-base"}, Options: options150, Safe: true, Workdir: true, Special: "git"},
+	{Name: "maintenance", Path: names{"maintenance"}, Options: options176, Workdir: true, Special: "git"},
+	{Name: "merge", Path: names{"merge"}, Options: options177, Workdir: true, Special: "git"},
+	{Name: "merge-base", Path: names{"merge-base"}, Options: options178, Safe: true, Workdir: true, Special: "git"},
 	{Name: "merge-file", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "merge-index", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "merge-one-file", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "merge-tree", Path: names{"merge-tree"}, Options: options151, Safe: true, Workdir: true, Special: "git"},
-	{Name: "mergetool", Path: names{"mergetool"}, Options: options152, Workdir: true, Special: "git"},
+	{Name: "merge-tree", Path: names{"merge-tree"}, Options: options179, Safe: true, Workdir: true, Special: "git"},
+	{Name: "mergetool", Path: names{"mergetool"}, Options: options180, Workdir: true, Special: "git"},
 	{Name: "mktag", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "mktree", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "multi-pack-index", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "mv", Path: names{"mv"}, Options: options153, Safe: true, Workdir: true, Special: "git"},
-	{Name: "name-rev", Path: names{"name-rev"}, Options: options154, Safe: true, Workdir: true, Special: "git"},
-	{Name: "notes", Path: names{"notes"}, Options: options155, Workdir: true, Special: "git"},
+	{Name: "mv", Path: names{"mv"}, Options: options181, Safe: true, Workdir: true, Special: "git"},
+	{Name: "name-rev", Path: names{"name-rev"}, Options: options182, Safe: true, Workdir: true, Special: "git"},
+	{Name: "notes", Path: names{"notes"}, Options: options183, Workdir: true, Special: "git"},
 	{Name: "open", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "p4", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "pack-objects", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
@@ -8144,72 +9783,869 @@ var subs205 = []Program{
 	{Name: "patch-id", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "prune", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "prune-packed", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "pull", Path: names{"pull"}, Options: options156, Workdir: true, Special: "git"},
-	{Name: "push", Path: names{"push"}, Options: options157, Workdir: true, Special: "git"},
+	{Name: "pull", Path: names{"pull"}, Options: options184, Workdir: true, Special: "git"},
+	{Name: "push", Path: names{"push"}, Options: options185, Workdir: true, Special: "git"},
 	{Name: "quiltimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "range-diff", Path: names{"range-diff"}, Options: options158, Workdir: true, Special: "git"},
-	{Name: "read-tree", Path: names{"read-tree"}, Options: options159, Workdir: true, Special: "git"},
-	{Name: "rebase", Path: names{"rebase"}, Options: options160, Workdir: true, Special: "git"},
-	{Name: "reflog", Path: names{"reflog"}, Options: options161, Subs: subs163, Workdir: true, Special: "git"},
+	{Name: "range-diff", Path: names{"range-diff"}, Options: options186, Workdir: true, Special: "git"},
+	{Name: "read-tree", Path: names{"read-tree"}, Options: options187, Workdir: true, Special: "git"},
+	{Name: "rebase", Path: names{"rebase"}, Options: options188, Workdir: true, Special: "git"},
+	{Name: "reflog", Path: names{"reflog"}, Options: options189, Subs: subs191, Workdir: true, Special: "git"},
 	{Name: "refs", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "remote", Path: names{"remote"}, Options: options164, Subs: subs167, Workdir: true, Special: "git"},
+	{Name: "remote", Path: names{"remote"}, Options: options192, Subs: subs195, Workdir: true, Special: "git"},
 	{Name: "remote-ext", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "remote-fd", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "remote-helpers", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "repack", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "replace", Path: names{"replace"}, Options: options168, Workdir: true, Special: "git"},
+	{Name: "replace", Path: names{"replace"}, Options: options196, Workdir: true, Special: "git"},
 	{Name: "replay", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "repo", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "request-pull", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "rerere", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "reset", Path: names{"reset"}, Options: options169, Safe: true, Workdir: true, Special: "git"},
-	{Name: "restore", Path: names{"restore"}, Options: options170, Safe: true, Workdir: true, Special: "git"},
-	{Name: "rev-list", Path: names{"rev-list"}, Options: options171, Workdir: true, Special: "git"},
-	{Name: "rev-parse", Path: names{"rev-parse"}, Options: options172, Safe: true, Workdir: true, Special: "git"},
-	{Name: "revert", Path: names{"cherry-pick"}, Options: options111, Workdir: true, Special: "git"},
-	{Name: "rm", Path: names{"rm"}, Options: options173, Safe: true, Workdir: true, Special: "git"},
+	{Name: "reset", Path: names{"reset"}, Options: options197, Safe: true, Workdir: true, Special: "git"},
+	{Name: "restore", Path: names{"restore"}, Options: options198, Safe: true, Workdir: true, Special: "git"},
+	{Name: "rev-list", Path: names{"rev-list"}, Options: options199, Workdir: true, Special: "git"},
+	{Name: "rev-parse", Path: names{"rev-parse"}, Options: options200, Safe: true, Workdir: true, Special: "git"},
+	{Name: "revert", Path: names{"cherry-pick"}, Options: options139, Workdir: true, Special: "git"},
+	{Name: "rm", Path: names{"rm"}, Options: options201, Safe: true, Workdir: true, Special: "git"},
 	{Name: "secret", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "send-email", Operands: Unread, Path: names{"send-email"}, Options: options174, Workdir: true, Special: "git"},
-	{Name: "send-pack", Path: names{"send-pack"}, Options: options175, Workdir: true, Special: "git"},
+	{Name: "send-email", Operands: Unread, Path: names{"send-email"}, Options: options202, Workdir: true, Special: "git"},
+	{Name: "send-pack", Path: names{"send-pack"}, Options: options203, Workdir: true, Special: "git"},
 	{Name: "sh-setup", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "shell", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "shortlog", Path: names{"shortlog"}, Options: options176, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"show"}, Options: options177, Workdir: true, Special: "git"},
-	{Name: "show-branch", Path: names{"show-branch"}, Options: options178, Safe: true, Workdir: true, Special: "git"},
+	{Name: "shortlog", Path: names{"shortlog"}, Options: options204, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"show"}, Options: options205, Workdir: true, Special: "git"},
+	{Name: "show-branch", Path: names{"show-branch"}, Options: options206, Safe: true, Workdir: true, Special: "git"},
 	{Name: "show-index", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "show-ref", Path: names{"show-ref"}, Options: options179, Safe: true, Workdir: true, Special: "git"},
-	{Name: "sparse-checkout", Path: names{"sparse-checkout"}, Options: options180, Workdir: true, Special: "git"},
-	{Name: "stage", Path: names{"add"}, Options: options92, Safe: true, Workdir: true, Special: "git"},
+	{Name: "show-ref", Path: names{"show-ref"}, Options: options207, Safe: true, Workdir: true, Special: "git"},
+	{Name: "sparse-checkout", Path: names{"sparse-checkout"}, Options: options208, Workdir: true, Special: "git"},
+	{Name: "stage", Path: names{"add"}, Options: options120, Safe: true, Workdir: true, Special: "git"},
 	{Name: "standup", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "stash", Path: names{"stash"}, Options: options181, Subs: subs184, Workdir: true, Special: "git"},
-	{Name: "status", Path: names{"status"}, Options: options185, Safe: true, Workdir: true, Special: "git"},
-	{Name: "stripspace", Path: names{"check-attr"}, Options: options106, Safe: true, Workdir: true, Special: "git"},
-	{Name: "submodule", Path: names{"submodule"}, Options: options186, Subs: subs190, Workdir: true, Special: "git"},
+	{Name: "stash", Path: names{"stash"}, Options: options209, Subs: subs212, Workdir: true, Special: "git"},
+	{Name: "status", Path: names{"status"}, Options: options213, Safe: true, Workdir: true, Special: "git"},
+	{Name: "stripspace", Path: names{"check-attr"}, Options: options134, Safe: true, Workdir: true, Special: "git"},
+	{Name: "submodule", Path: names{"submodule"}, Options: options214, Subs: subs218, Workdir: true, Special: "git"},
 	{Name: "subtree", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "survey", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "svn", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "switch", Path: names{"switch"}, Options: options191, Safe: true, Workdir: true, Special: "git"},
-	{Name: "symbolic-ref", Path: names{"symbolic-ref"}, Options: options192, Safe: true, Workdir: true, Special: "git"},
-	{Name: "tag", Path: names{"tag"}, Options: options193, Workdir: true, Special: "git"},
+	{Name: "switch", Path: names{"switch"}, Options: options219, Safe: true, Workdir: true, Special: "git"},
+	{Name: "symbolic-ref", Path: names{"symbolic-ref"}, Options: options220, Safe: true, Workdir: true, Special: "git"},
+	{Name: "tag", Path: names{"tag"}, Options: options221, Workdir: true, Special: "git"},
 	{Name: "town", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "unpack-file", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "unpack-objects", Path: names{"index-pack"}, Options: options141, Workdir: true, Special: "git"},
-	{Name: "update-index", Path: names{"update-index"}, Options: options194, Workdir: true, Special: "git"},
-	{Name: "update-ref", Path: names{"update-ref"}, Options: options195, Workdir: true, Special: "git"},
+	{Name: "unpack-objects", Path: names{"index-pack"}, Options: options169, Workdir: true, Special: "git"},
+	{Name: "update-index", Path: names{"update-index"}, Options: options222, Workdir: true, Special: "git"},
+	{Name: "update-ref", Path: names{"update-ref"}, Options: options223, Workdir: true, Special: "git"},
 	{Name: "update-server-info", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "upload-archive", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "var", Path: names{"var"}, Options: options196, Workdir: true, Special: "git"},
-	{Name: "verify-commit", Path: names{"verify-commit"}, Options: options197, Safe: true, Workdir: true, Special: "git"},
+	{Name: "var", Path: names{"var"}, Options: options224, Workdir: true, Special: "git"},
+	{Name: "verify-commit", Path: names{"verify-commit"}, Options: options225, Safe: true, Workdir: true, Special: "git"},
 	{Name: "verify-pack", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "verify-tag", Path: names{"verify-commit"}, Options: options197, Safe: true, Workdir: true, Special: "git"},
-	{Name: "version", Path: names{"version"}, Options: options198, Safe: true, Workdir: true, Special: "git"},
+	{Name: "verify-tag", Path: names{"verify-commit"}, Options: options225, Safe: true, Workdir: true, Special: "git"},
+	{Name: "version", Path: names{"version"}, Options: options226, Safe: true, Workdir: true, Special: "git"},
 	{Name: "web--browse", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "whatchanged", Path: names{"log"}, Options: options144, Workdir: true, Special: "git"},
-	{Name: "worktree", Path: names{"worktree"}, Subs: subs203, Workdir: true, Special: "git"},
-	{Name: "write-tree", Path: names{"write-tree"}, Options: options204, Workdir: true, Special: "git"},
+	{Name: "whatchanged", Path: names{"log"}, Options: options172, Workdir: true, Special: "git"},
+	{Name: "worktree", Path: names{"worktree"}, Subs: subs231, Workdir: true, Special: "git"},
+	{Name: "write-tree", Path: names{"write-tree"}, Options: options232, Workdir: true, Special: "git"},
 }
 
-var options206 = []Option{
+var options234 = []Option{
+	{Names: names{"-C"}, Value: Required, Effect: EffDir},
+	{Names: names{"-h", "-help"}},
+	{Names: names{"-version"}},
+}
+
+var options235 = []Option{
+	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-C"}, Value: Required, Effect: EffDir},
+	{Names: names{"-a"}},
+	{Names: names{"-n"}},
+	{Names: names{"-p"}, Value: Required},
+	{Names: names{"-race"}},
+	{Names: names{"-msan"}},
+	{Names: names{"-asan"}},
+	{Names: names{"-cover"}},
+	{Names: names{"-covermode"}, Value: Required},
+	{Names: names{"-coverpkg"}, Value: Required},
+	{Names: names{"-v"}},
+	{Names: names{"-work"}},
+	{Names: names{"-x"}},
+	{Names: names{"-asmflags"}, Value: Required},
+	{Names: names{"-buildmode"}, Value: Required},
+	{Names: names{"-buildvcs"}},
+	{Names: names{"-compiler"}, Value: Required},
+	{Names: names{"-gccgoflags"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-gcflags"}, Value: Required},
+	{Names: names{"-installsuffix"}, Value: Required},
+	{Names: names{"-json"}},
+	{Names: names{"-ldflags"}, Value: Required},
+	{Names: names{"-linkshared"}},
+	{Names: names{"-mod"}, Value: Required},
+	{Names: names{"-modcacherw"}},
+	{Names: names{"-modfile"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-overlay"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-pgo"}, Value: Required, Effect: EffInput},
+	{Names: names{"-pkgdir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-tags"}, Value: Required},
+	{Names: names{"-trimpath"}},
+	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
+}
+
+var options236 = []Option{
+	{Names: names{"-i"}},
+	{Names: names{"-r"}},
+	{Names: names{"-cache"}},
+	{Names: names{"-testcache"}},
+	{Names: names{"-modcache"}},
+	{Names: names{"-fuzzcache"}},
+	{Names: names{"-C"}, Value: Required, Effect: EffDir},
+	{Names: names{"-a"}},
+	{Names: names{"-n"}},
+	{Names: names{"-p"}, Value: Required},
+	{Names: names{"-race"}},
+	{Names: names{"-msan"}},
+	{Names: names{"-asan"}},
+	{Names: names{"-cover"}},
+	{Names: names{"-covermode"}, Value: Required},
+	{Names: names{"-coverpkg"}, Value: Required},
+	{Names: names{"-v"}},
+	{Names: names{"-work"}},
+	{Names: names{"-x"}},
+	{Names: names{"-asmflags"}, Value: Required},
+	{Names: names{"-buildmode"}, Value: Required},
+	{Names: names{"-buildvcs"}},
+	{Names: names{"-compiler"}, Value: Required},
+	{Names: names{"-gccgoflags"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-gcflags"}, Value: Required},
+	{Names: names{"-installsuffix"}, Value: Required},
+	{Names: names{"-json"}},
+	{Names: names{"-ldflags"}, Value: Required},
+	{Names: names{"-linkshared"}},
+	{Names: names{"-mod"}, Value: Required},
+	{Names: names{"-modcacherw"}},
+	{Names: names{"-modfile"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-overlay"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-pgo"}, Value: Required, Effect: EffInput},
+	{Names: names{"-pkgdir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-tags"}, Value: Required},
+	{Names: names{"-trimpath"}},
+	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
+}
+
+var options237 = []Option{
+	{Names: names{"-all"}},
+	{Names: names{"-c"}},
+	{Names: names{"-cmd"}},
+	{Names: names{"-short"}},
+	{Names: names{"-src"}},
+	{Names: names{"-u"}},
+	{Names: names{"-http"}, Effect: EffUnproven},
+}
+
+var options238 = []Option{
+	{Names: names{"-json"}},
+	{Names: names{"-changed"}},
+	{Names: names{"-u"}, Value: Required, Effect: EffSystem},
+	{Names: names{"-w"}, Effect: EffSystem},
+}
+
+var options239 = []Option{
+	{Names: names{"-fixtool"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-diff"}},
+	{Names: names{"-C"}, Value: Required, Effect: EffDir},
+	{Names: names{"-a"}},
+	{Names: names{"-n"}},
+	{Names: names{"-p"}, Value: Required},
+	{Names: names{"-race"}},
+	{Names: names{"-msan"}},
+	{Names: names{"-asan"}},
+	{Names: names{"-cover"}},
+	{Names: names{"-covermode"}, Value: Required},
+	{Names: names{"-coverpkg"}, Value: Required},
+	{Names: names{"-v"}},
+	{Names: names{"-work"}},
+	{Names: names{"-x"}},
+	{Names: names{"-asmflags"}, Value: Required},
+	{Names: names{"-buildmode"}, Value: Required},
+	{Names: names{"-buildvcs"}},
+	{Names: names{"-compiler"}, Value: Required},
+	{Names: names{"-gccgoflags"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-gcflags"}, Value: Required},
+	{Names: names{"-installsuffix"}, Value: Required},
+	{Names: names{"-json"}},
+	{Names: names{"-ldflags"}, Value: Required},
+	{Names: names{"-linkshared"}},
+	{Names: names{"-mod"}, Value: Required},
+	{Names: names{"-modcacherw"}},
+	{Names: names{"-modfile"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-overlay"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-pgo"}, Value: Required, Effect: EffInput},
+	{Names: names{"-pkgdir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-tags"}, Value: Required},
+	{Names: names{"-trimpath"}},
+	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
+}
+
+var options240 = []Option{
+	{Names: names{"-n"}},
+	{Names: names{"-x"}},
+	{Names: names{"-mod"}, Value: Required},
+}
+
+var options241 = []Option{
+	{Names: names{"-run"}, Value: Required},
+	{Names: names{"-skip"}, Value: Required},
+	{Names: names{"-C"}, Value: Required, Effect: EffDir},
+	{Names: names{"-a"}},
+	{Names: names{"-n"}},
+	{Names: names{"-p"}, Value: Required},
+	{Names: names{"-race"}},
+	{Names: names{"-msan"}},
+	{Names: names{"-asan"}},
+	{Names: names{"-cover"}},
+	{Names: names{"-covermode"}, Value: Required},
+	{Names: names{"-coverpkg"}, Value: Required},
+	{Names: names{"-v"}},
+	{Names: names{"-work"}},
+	{Names: names{"-x"}},
+	{Names: names{"-asmflags"}, Value: Required},
+	{Names: names{"-buildmode"}, Value: Required},
+	{Names: names{"-buildvcs"}},
+	{Names: names{"-compiler"}, Value: Required},
+	{Names: names{"-gccgoflags"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-gcflags"}, Value: Required},
+	{Names: names{"-installsuffix"}, Value: Required},
+	{Names: names{"-json"}},
+	{Names: names{"-ldflags"}, Value: Required},
+	{Names: names{"-linkshared"}},
+	{Names: names{"-mod"}, Value: Required},
+	{Names: names{"-modcacherw"}},
+	{Names: names{"-modfile"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-overlay"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-pgo"}, Value: Required, Effect: EffInput},
+	{Names: names{"-pkgdir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-tags"}, Value: Required},
+	{Names: names{"-trimpath"}},
+	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
+}
+
+var options242 = []Option{
+	{Names: names{"-u"}, Value: Optional},
+	{Names: names{"-t"}},
+	{Names: names{"-d"}},
+	{Names: names{"-tool"}},
+	{Names: names{"-C"}, Value: Required, Effect: EffDir},
+	{Names: names{"-a"}},
+	{Names: names{"-n"}},
+	{Names: names{"-p"}, Value: Required},
+	{Names: names{"-race"}},
+	{Names: names{"-msan"}},
+	{Names: names{"-asan"}},
+	{Names: names{"-cover"}},
+	{Names: names{"-covermode"}, Value: Required},
+	{Names: names{"-coverpkg"}, Value: Required},
+	{Names: names{"-v"}},
+	{Names: names{"-work"}},
+	{Names: names{"-x"}},
+	{Names: names{"-asmflags"}, Value: Required},
+	{Names: names{"-buildmode"}, Value: Required},
+	{Names: names{"-buildvcs"}},
+	{Names: names{"-compiler"}, Value: Required},
+	{Names: names{"-gccgoflags"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-gcflags"}, Value: Required},
+	{Names: names{"-installsuffix"}, Value: Required},
+	{Names: names{"-json"}},
+	{Names: names{"-ldflags"}, Value: Required},
+	{Names: names{"-linkshared"}},
+	{Names: names{"-mod"}, Value: Required},
+	{Names: names{"-modcacherw"}},
+	{Names: names{"-modfile"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-overlay"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-pgo"}, Value: Required, Effect: EffInput},
+	{Names: names{"-pkgdir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-tags"}, Value: Required},
+	{Names: names{"-trimpath"}},
+	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
+}
+
+var options243 = []Option{
+	{Names: names{"-f"}, Value: Required},
+	{Names: names{"-m"}},
+	{Names: names{"-e"}},
+	{Names: names{"-json"}, Value: Optional},
+	{Names: names{"-test"}},
+	{Names: names{"-deps"}},
+	{Names: names{"-export"}},
+	{Names: names{"-find"}},
+	{Names: names{"-u"}},
+	{Names: names{"-versions"}},
+	{Names: names{"-retracted"}},
+	{Names: names{"-reuse"}, Value: Required, Effect: EffInput},
+	{Names: names{"-compiled"}},
+	{Names: names{"-C"}, Value: Required, Effect: EffDir},
+	{Names: names{"-a"}},
+	{Names: names{"-n"}},
+	{Names: names{"-p"}, Value: Required},
+	{Names: names{"-race"}},
+	{Names: names{"-msan"}},
+	{Names: names{"-asan"}},
+	{Names: names{"-cover"}},
+	{Names: names{"-covermode"}, Value: Required},
+	{Names: names{"-coverpkg"}, Value: Required},
+	{Names: names{"-v"}},
+	{Names: names{"-work"}},
+	{Names: names{"-x"}},
+	{Names: names{"-asmflags"}, Value: Required},
+	{Names: names{"-buildmode"}, Value: Required},
+	{Names: names{"-buildvcs"}},
+	{Names: names{"-compiler"}, Value: Required},
+	{Names: names{"-gccgoflags"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-gcflags"}, Value: Required},
+	{Names: names{"-installsuffix"}, Value: Required},
+	{Names: names{"-ldflags"}, Value: Required},
+	{Names: names{"-linkshared"}},
+	{Names: names{"-mod"}, Value: Required},
+	{Names: names{"-modcacherw"}},
+	{Names: names{"-modfile"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-overlay"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-pgo"}, Value: Required, Effect: EffInput},
+	{Names: names{"-pkgdir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-tags"}, Value: Required},
+	{Names: names{"-trimpath"}},
+	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
+}
+
+var options244 = []Option{
+	{Names: names{"-fmt"}},
+	{Names: names{"-module"}, Value: Required},
+	{Names: names{"-go"}, Value: Required},
+	{Names: names{"-toolchain"}, Value: Required},
+	{Names: names{"-require"}, Value: Required},
+	{Names: names{"-droprequire"}, Value: Required},
+	{Names: names{"-exclude"}, Value: Required},
+	{Names: names{"-dropexclude"}, Value: Required},
+	{Names: names{"-replace"}, Value: Required},
+	{Names: names{"-dropreplace"}, Value: Required},
+	{Names: names{"-retract"}, Value: Required},
+	{Names: names{"-dropretract"}, Value: Required},
+	{Names: names{"-tool"}, Value: Required},
+	{Names: names{"-droptool"}, Value: Required},
+	{Names: names{"-godebug"}, Value: Required},
+	{Names: names{"-dropgodebug"}, Value: Required},
+	{Names: names{"-ignore"}, Value: Required},
+	{Names: names{"-dropignore"}, Value: Required},
+	{Names: names{"-print"}},
+	{Names: names{"-json"}},
+}
+
+var options245 = []Option{
+	{Names: names{"-v"}},
+	{Names: names{"-x"}},
+	{Names: names{"-e"}},
+	{Names: names{"-json"}},
+	{Names: names{"-m"}},
+	{Names: names{"-vendor"}},
+	{Names: names{"-go"}, Value: Required},
+	{Names: names{"-compat"}, Value: Required},
+	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-reuse"}, Value: Required, Effect: EffInput},
+	{Names: names{"-diff"}},
+	{Names: names{"-modfile"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-modcacherw"}},
+}
+
+var subs246 = []Program{
+	{Name: "download", Style: Dash, Path: names{"mod", "tidy"}, Options: options245, Workdir: true, Special: "go"},
+	{Name: "edit", Style: Dash, Path: names{"mod", "edit"}, Options: options244, Workdir: true, Special: "go"},
+	{Name: "graph", Style: Dash, Path: names{"mod", "tidy"}, Options: options245, Workdir: true, Special: "go"},
+	{Name: "init", Style: Dash, Path: names{"mod", "tidy"}, Options: options245, Workdir: true, Special: "go"},
+	{Name: "tidy", Style: Dash, Path: names{"mod", "tidy"}, Options: options245, Workdir: true, Special: "go"},
+	{Name: "vendor", Style: Dash, Path: names{"mod", "tidy"}, Options: options245, Workdir: true, Special: "go"},
+	{Name: "verify", Style: Dash, Path: names{"mod", "tidy"}, Options: options245, Workdir: true, Special: "go"},
+	{Name: "why", Style: Dash, Path: names{"mod", "tidy"}, Options: options245, Workdir: true, Special: "go"},
+}
+
+var options247 = []Option{
+	{Names: names{"-exec"}, Value: Required, Effect: EffRun},
+	{Names: names{"-C"}, Value: Required, Effect: EffDir},
+	{Names: names{"-a"}},
+	{Names: names{"-n"}},
+	{Names: names{"-p"}, Value: Required},
+	{Names: names{"-race"}},
+	{Names: names{"-msan"}},
+	{Names: names{"-asan"}},
+	{Names: names{"-cover"}},
+	{Names: names{"-covermode"}, Value: Required},
+	{Names: names{"-coverpkg"}, Value: Required},
+	{Names: names{"-v"}},
+	{Names: names{"-work"}},
+	{Names: names{"-x"}},
+	{Names: names{"-asmflags"}, Value: Required},
+	{Names: names{"-buildmode"}, Value: Required},
+	{Names: names{"-buildvcs"}},
+	{Names: names{"-compiler"}, Value: Required},
+	{Names: names{"-gccgoflags"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-gcflags"}, Value: Required},
+	{Names: names{"-installsuffix"}, Value: Required},
+	{Names: names{"-json"}},
+	{Names: names{"-ldflags"}, Value: Required},
+	{Names: names{"-linkshared"}},
+	{Names: names{"-mod"}, Value: Required},
+	{Names: names{"-modcacherw"}},
+	{Names: names{"-modfile"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-overlay"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-pgo"}, Value: Required, Effect: EffInput},
+	{Names: names{"-pkgdir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-tags"}, Value: Required},
+	{Names: names{"-trimpath"}},
+	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
+}
+
+var options248 = []Option{
+	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-c"}},
+	{Names: names{"-exec"}, Value: Required, Effect: EffRun},
+	{Names: names{"-i"}},
+	{Names: names{"-C"}, Value: Required, Effect: EffDir},
+	{Names: names{"-a"}},
+	{Names: names{"-n"}},
+	{Names: names{"-p"}, Value: Required},
+	{Names: names{"-race"}},
+	{Names: names{"-msan"}},
+	{Names: names{"-asan"}},
+	{Names: names{"-cover"}},
+	{Names: names{"-covermode"}, Value: Required},
+	{Names: names{"-coverpkg"}, Value: Required},
+	{Names: names{"-v"}},
+	{Names: names{"-work"}},
+	{Names: names{"-x"}},
+	{Names: names{"-asmflags"}, Value: Required},
+	{Names: names{"-buildmode"}, Value: Required},
+	{Names: names{"-buildvcs"}},
+	{Names: names{"-compiler"}, Value: Required},
+	{Names: names{"-gccgoflags"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-gcflags"}, Value: Required},
+	{Names: names{"-installsuffix"}, Value: Required},
+	{Names: names{"-json"}},
+	{Names: names{"-ldflags"}, Value: Required},
+	{Names: names{"-linkshared"}},
+	{Names: names{"-mod"}, Value: Required},
+	{Names: names{"-modcacherw"}},
+	{Names: names{"-modfile"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-overlay"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-pgo"}, Value: Required, Effect: EffInput},
+	{Names: names{"-pkgdir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-tags"}, Value: Required},
+	{Names: names{"-trimpath"}},
+	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
+	{Names: names{"-args"}, Ends: true},
+	{Names: names{"-artifacts"}},
+	{Names: names{"-bench"}, Value: Required},
+	{Names: names{"-benchtime"}, Value: Required},
+	{Names: names{"-count"}, Value: Required},
+	{Names: names{"-cpu"}, Value: Required},
+	{Names: names{"-failfast"}},
+	{Names: names{"-fullpath"}},
+	{Names: names{"-fuzz"}, Value: Required},
+	{Names: names{"-fuzztime"}, Value: Required},
+	{Names: names{"-fuzzminimizetime"}, Value: Required},
+	{Names: names{"-list"}, Value: Required},
+	{Names: names{"-outputdir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-parallel"}, Value: Required},
+	{Names: names{"-run"}, Value: Required},
+	{Names: names{"-short"}},
+	{Names: names{"-shuffle"}, Value: Required},
+	{Names: names{"-skip"}, Value: Required},
+	{Names: names{"-timeout"}, Value: Required},
+	{Names: names{"-vet"}, Value: Required},
+	{Names: names{"-benchmem"}},
+	{Names: names{"-blockprofile"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-blockprofilerate"}, Value: Required},
+	{Names: names{"-coverprofile"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-cpuprofile"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-memprofile"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-memprofilerate"}, Value: Required},
+	{Names: names{"-mutexprofile"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-mutexprofilefraction"}, Value: Required},
+	{Names: names{"-trace"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-test.v"}},
+	{Names: names{"-test.run"}, Value: Required},
+	{Names: names{"-test.bench"}, Value: Required},
+	{Names: names{"-test.count"}, Value: Required},
+	{Names: names{"-test.timeout"}, Value: Required},
+	{Names: names{"-test.coverprofile"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-test.cpuprofile"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-test.memprofile"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-test.outputdir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-test.trace"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-test.blockprofile"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-test.mutexprofile"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-test.short"}},
+	{Names: names{"-test.parallel"}, Value: Required},
+	{Names: names{"-test.gocoverdir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-test.testlogfile"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-attr"}},
+}
+
+var options249 = []Option{
+	{Names: names{"-n"}},
+	{Names: names{"-modfile"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-overlay"}, Value: Required, Effect: EffProgram},
+}
+
+var options250 = []Option{
+	{Names: names{"-func"}, Value: Required, Effect: EffInput},
+	{Names: names{"-html"}, Value: Required, Effect: EffInput},
+	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-mode"}, Value: Required},
+	{Names: names{"-var"}, Value: Required},
+	{Names: names{"-pkgcfg"}, Value: Required, Effect: EffInput},
+	{Names: names{"-outfilelist"}, Value: Required, Effect: EffInput},
+}
+
+var options251 = []Option{
+	{Names: names{"-http"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-top"}},
+	{Names: names{"-text"}},
+	{Names: names{"-tree"}},
+	{Names: names{"-list"}, Value: Required},
+	{Names: names{"-peek"}, Value: Required},
+	{Names: names{"-web"}, Effect: EffUnproven},
+	{Names: names{"-svg"}, Effect: EffWriteHere},
+	{Names: names{"-pdf"}, Effect: EffWriteHere},
+	{Names: names{"-png"}, Effect: EffWriteHere},
+	{Names: names{"-raw"}},
+	{Names: names{"-traces"}},
+	{Names: names{"-tools"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-symbolize"}, Value: Required},
+	{Names: names{"-sample_index"}, Value: Required},
+	{Names: names{"-inuse_space"}},
+	{Names: names{"-alloc_space"}},
+	{Names: names{"-cum"}},
+	{Names: names{"-flat"}},
+	{Names: names{"-nodecount"}, Value: Required},
+	{Names: names{"-focus"}, Value: Required},
+	{Names: names{"-ignore"}, Value: Required},
+	{Names: names{"-show"}, Value: Required},
+	{Names: names{"-hide"}, Value: Required},
+	{Names: names{"-diff_base"}, Value: Required, Effect: EffInput},
+	{Names: names{"-base"}, Value: Required, Effect: EffInput},
+	{Names: names{"-seconds"}, Value: Required},
+	{Names: names{"-timeout"}, Value: Required},
+	{Names: names{"-buildid"}, Value: Required},
+	{Names: names{"-proto"}, Effect: EffWriteHere},
+	{Names: names{"-disasm"}, Value: Required},
+	{Names: names{"-weblist"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-gif"}, Effect: EffWriteHere},
+	{Names: names{"-ps"}, Effect: EffWriteHere},
+	{Names: names{"-dot"}},
+	{Names: names{"-callgrind"}, Effect: EffWriteHere},
+	{Names: names{"-topproto"}},
+	{Names: names{"-comments"}},
+	{Names: names{"-tags"}},
+}
+
+var subs252 = []Program{
+	{Name: "addr2line", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
+	{Name: "api", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
+	{Name: "asm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
+	{Name: "buildid", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
+	{Name: "cgo", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
+	{Name: "compile", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
+	{Name: "covdata", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
+	{Name: "cover", Style: Dash, Path: names{"tool", "cover"}, Options: options250, Workdir: true, Special: "go"},
+	{Name: "dist", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
+	{Name: "doc", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
+	{Name: "fix", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
+	{Name: "link", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
+	{Name: "nm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
+	{Name: "objdump", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
+	{Name: "pack", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
+	{Name: "pprof", Style: Dash, Operands: Unread, Path: names{"tool", "pprof"}, Options: options251, Workdir: true, Special: "go"},
+	{Name: "preprofile", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
+	{Name: "test2json", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
+	{Name: "trace", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
+	{Name: "vet", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
+}
+
+var options253 = []Option{
+	{Names: names{"-m"}},
+	{Names: names{"-v"}},
+	{Names: names{"-json"}},
+}
+
+var options254 = []Option{
+	{Names: names{"-vettool"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-c"}, Value: Required},
+	{Names: names{"-flags"}},
+	{Names: names{"-json"}},
+	{Names: names{"-fix"}},
+	{Names: names{"-diff"}},
+	{Names: names{"-C"}, Value: Required, Effect: EffDir},
+	{Names: names{"-a"}},
+	{Names: names{"-n"}},
+	{Names: names{"-p"}, Value: Required},
+	{Names: names{"-race"}},
+	{Names: names{"-msan"}},
+	{Names: names{"-asan"}},
+	{Names: names{"-cover"}},
+	{Names: names{"-covermode"}, Value: Required},
+	{Names: names{"-coverpkg"}, Value: Required},
+	{Names: names{"-v"}},
+	{Names: names{"-work"}},
+	{Names: names{"-x"}},
+	{Names: names{"-asmflags"}, Value: Required},
+	{Names: names{"-buildmode"}, Value: Required},
+	{Names: names{"-buildvcs"}},
+	{Names: names{"-compiler"}, Value: Required},
+	{Names: names{"-gccgoflags"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-gcflags"}, Value: Required},
+	{Names: names{"-installsuffix"}, Value: Required},
+	{Names: names{"-ldflags"}, Value: Required},
+	{Names: names{"-linkshared"}},
+	{Names: names{"-mod"}, Value: Required},
+	{Names: names{"-modcacherw"}},
+	{Names: names{"-modfile"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-overlay"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-pgo"}, Value: Required, Effect: EffInput},
+	{Names: names{"-pkgdir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-tags"}, Value: Required},
+	{Names: names{"-trimpath"}},
+	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
+}
+
+var options255 = []Option{
+	{Names: names{"-fmt"}},
+	{Names: names{"-go"}, Value: Required},
+	{Names: names{"-toolchain"}, Value: Required},
+	{Names: names{"-use"}, Value: Required},
+	{Names: names{"-dropuse"}, Value: Required},
+	{Names: names{"-replace"}, Value: Required},
+	{Names: names{"-dropreplace"}, Value: Required},
+	{Names: names{"-godebug"}, Value: Required},
+	{Names: names{"-dropgodebug"}, Value: Required},
+	{Names: names{"-print"}},
+	{Names: names{"-json"}},
+	{Names: names{"-r"}},
+	{Names: names{"-e"}},
+	{Names: names{"-v"}},
+	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
+}
+
+var subs256 = []Program{
+	{Name: "edit", Style: Dash, Path: names{"work", "edit"}, Options: options255, Workdir: true, Special: "go"},
+	{Name: "init", Style: Dash, Path: names{"work", "edit"}, Options: options255, Workdir: true, Special: "go"},
+	{Name: "sync", Style: Dash, Path: names{"work", "edit"}, Options: options255, Workdir: true, Special: "go"},
+	{Name: "use", Style: Dash, Path: names{"work", "edit"}, Options: options255, Workdir: true, Special: "go"},
+	{Name: "vendor", Style: Dash, Path: names{"work", "edit"}, Options: options255, Workdir: true, Special: "go"},
+}
+
+var subs257 = []Program{
+	{Name: "bug", Style: Dash, Path: names{"version"}, Options: options253, Safe: true, Workdir: true, Special: "go"},
+	{Name: "build", Style: Dash, Path: names{"build"}, Options: options235, Workdir: true, Special: "go"},
+	{Name: "clean", Style: Dash, Path: names{"clean"}, Options: options236, Workdir: true, Special: "go"},
+	{Name: "doc", Style: Dash, Path: names{"doc"}, Options: options237, Safe: true, Workdir: true, Special: "go"},
+	{Name: "env", Style: Dash, Path: names{"env"}, Options: options238, Workdir: true, Special: "go"},
+	{Name: "fix", Style: Dash, Path: names{"fix"}, Options: options239, Workdir: true, Special: "go"},
+	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options240, Workdir: true, Special: "go"},
+	{Name: "fuzz", Style: Dash, Path: names{"fuzz"}, Workdir: true, Special: "go"},
+	{Name: "generate", Style: Dash, Path: names{"generate"}, Options: options241, Workdir: true, Special: "go"},
+	{Name: "get", Style: Dash, Path: names{"install"}, Options: options242, Workdir: true, Special: "go"},
+	{Name: "help", Style: Dash, Path: names{"version"}, Options: options253, Safe: true, Workdir: true, Special: "go"},
+	{Name: "install", Style: Dash, Path: names{"install"}, Options: options242, Workdir: true, Special: "go"},
+	{Name: "list", Style: Dash, Path: names{"list"}, Options: options243, Workdir: true, Special: "go"},
+	{Name: "mod", Style: Dash, Operands: Unread, Path: names{"mod"}, Subs: subs246, Workdir: true, Special: "go"},
+	{Name: "run", Style: Dash, Operands: Script, Path: names{"run"}, Options: options247, Ends: true, Workdir: true, Special: "go"},
+	{Name: "telemetry", Style: Dash, Path: names{"telemetry"}, Workdir: true, Special: "go"},
+	{Name: "test", Style: Dash, Path: names{"test"}, Options: options248, Workdir: true, Special: "go"},
+	{Name: "tool", Style: Dash, Operands: Unread, Path: names{"tool"}, Options: options249, Subs: subs252, Ends: true, Workdir: true, Special: "go"},
+	{Name: "version", Style: Dash, Path: names{"version"}, Options: options253, Safe: true, Workdir: true, Special: "go"},
+	{Name: "vet", Style: Dash, Path: names{"vet"}, Options: options254, Workdir: true, Special: "go"},
+	{Name: "work", Style: Dash, Operands: Unread, Path: names{"work"}, Subs: subs256, Workdir: true, Special: "go"},
+}
+
+var options258 = []Option{
+	{Names: names{"-d"}},
+	{Names: names{"-e"}},
+	{Names: names{"-l"}},
+	{Names: names{"-r"}, Value: Required},
+	{Names: names{"-s"}},
+	{Names: names{"-w"}, Effect: EffInPlace},
+	{Names: names{"-cpuprofile"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-local"}, Value: Required},
+	{Names: names{"-format-only"}},
+	{Names: names{"-srcdir"}, Value: Required},
+	{Names: names{"-v"}},
+	{Names: names{"-extra"}},
+	{Names: names{"-lang"}, Value: Required},
+	{Names: names{"-modpath"}, Value: Required},
+	{Names: names{"-m"}, Value: Required},
+	{Names: names{"-t"}, Value: Required},
+	{Names: names{"-memprofile"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-trace"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-version"}},
+}
+
+var options259 = []Option{
+	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--no-config"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--color"}, Value: Required},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"--version"}},
+	{Names: names{"--cpu-profile-path"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--mem-profile-path"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--trace-path"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-j", "--concurrency"}, Value: Required},
+}
+
+var options260 = []Option{
+	{Names: names{"-d", "--diff"}},
+	{Names: names{"--diff-colored"}},
+	{Names: names{"-E", "--enable"}, Value: Required},
+	{Names: names{"--stdin"}},
+}
+
+var options261 = []Option{
+	{Names: names{"--json"}},
+	{Names: names{"--debug"}},
+	{Names: names{"--short"}},
+	{Names: names{"-E", "--enable"}, Value: Required},
+	{Names: names{"-D", "--disable"}, Value: Required},
+}
+
+var options262 = []Option{
+	{Names: names{"--fix"}},
+	{Names: names{"--timeout"}, Value: Required},
+	{Names: names{"--new"}, Value: Optional},
+	{Names: names{"--new-from-rev"}, Value: Required},
+	{Names: names{"--new-from-patch"}, Value: Required, Effect: EffInput},
+	{Names: names{"--new-from-merge-base"}, Value: Required},
+	{Names: names{"--whole-files"}},
+	{Names: names{"-E", "--enable"}, Value: Required},
+	{Names: names{"-D", "--disable"}, Value: Required},
+	{Names: names{"--enable-all"}},
+	{Names: names{"--disable-all"}},
+	{Names: names{"--enable-only"}, Value: Required},
+	{Names: names{"--default"}, Value: Required},
+	{Names: names{"--fast"}},
+	{Names: names{"--fast-only"}},
+	{Names: names{"-p", "--presets"}, Value: Required},
+	{Names: names{"--out-format"}, Value: Required},
+	{Names: names{"--output.text.path"}, Value: Required, Effect: EffOutput},
+	{Names: names{"--output.json.path"}, Value: Required, Effect: EffOutput},
+	{Names: names{"--output.tab.path"}, Value: Required, Effect: EffOutput},
+	{Names: names{"--output.html.path"}, Value: Required, Effect: EffOutput},
+	{Names: names{"--output.checkstyle.path"}, Value: Required, Effect: EffOutput},
+	{Names: names{"--output.code-climate.path"}, Value: Required, Effect: EffOutput},
+	{Names: names{"--output.junit-xml.path"}, Value: Required, Effect: EffOutput},
+	{Names: names{"--output.teamcity.path"}, Value: Required, Effect: EffOutput},
+	{Names: names{"--output.sarif.path"}, Value: Required, Effect: EffOutput},
+	{Names: names{"--output.text.print-linter-name"}},
+	{Names: names{"--output.text.colors"}},
+	{Names: names{"--show-stats"}},
+	{Names: names{"--print-issued-lines"}},
+	{Names: names{"--print-linter-name"}},
+	{Names: names{"--sort-results"}},
+	{Names: names{"--sort-order"}, Value: Required},
+	{Names: names{"--path-prefix"}, Value: Required},
+	{Names: names{"--path-mode"}, Value: Required},
+	{Names: names{"--issues-exit-code"}, Value: Required},
+	{Names: names{"--build-tags"}, Value: Required},
+	{Names: names{"--go"}, Value: Required},
+	{Names: names{"--tests"}, Value: Optional},
+	{Names: names{"--modules-download-mode"}, Value: Required},
+	{Names: names{"--allow-parallel-runners"}},
+	{Names: names{"--allow-serial-runners"}},
+	{Names: names{"--max-issues-per-linter"}, Value: Required},
+	{Names: names{"--max-same-issues"}, Value: Required},
+	{Names: names{"--uniq-by-line"}},
+	{Names: names{"-e", "--exclude"}, Value: Required},
+	{Names: names{"--exclude-use-default"}},
+	{Names: names{"--exclude-case-sensitive"}},
+	{Names: names{"--exclude-dirs"}, Value: Required},
+	{Names: names{"--exclude-files"}, Value: Required},
+	{Names: names{"--skip-dirs"}, Value: Required},
+	{Names: names{"--skip-files"}, Value: Required},
+	{Names: names{"--exclude-dirs-use-default"}},
+	{Names: names{"--exclude-generated"}, Value: Required},
+	{Names: names{"--print-resources-usage"}},
+}
+
+var subs263 = []Program{
+	{Name: "cache", Style: Exact, Path: names{"linters"}, Options: options261, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"linters"}, Options: options261, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"linters"}, Options: options261, Workdir: true},
+	{Name: "custom", Style: Exact, Path: names{"linters"}, Options: options261, Workdir: true},
+	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options260, Workdir: true},
+	{Name: "formatters", Style: Exact, Path: names{"linters"}, Options: options261, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"linters"}, Options: options261, Workdir: true},
+	{Name: "linters", Style: Exact, Path: names{"linters"}, Options: options261, Workdir: true},
+	{Name: "migrate", Style: Exact, Path: names{"linters"}, Options: options261, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options262, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"linters"}, Options: options261, Workdir: true},
+}
+
+var options264 = []Option{
+	{Names: names{"-?", "-h", "--help"}},
+	{Names: names{"-a", "--no-rebuild"}},
+	{Names: names{"-b", "--build-file"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-c", "--settings-file"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-p", "--project-dir"}, Value: Required, Effect: EffDir},
+	{Names: names{"-I", "--init-script"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-g", "--gradle-user-home"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-D", "--system-prop"}, Value: Required},
+	{Names: names{"-P", "--project-prop"}, Value: Required},
+	{Names: names{"-S", "--full-stacktrace"}},
+	{Names: names{"-s", "--stacktrace"}},
+	{Names: names{"-i", "--info"}},
+	{Names: names{"-d", "--debug"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-w", "--warn"}},
+	{Names: names{"-m", "--dry-run"}},
+	{Names: names{"-t", "--continuous"}},
+	{Names: names{"-u"}},
+	{Names: names{"-U"}},
+	{Names: names{"-x", "--exclude-task"}, Value: Required},
+	{Names: names{"-M", "--write-verification-metadata"}, Value: Required},
+	{Names: names{"--include-build"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--project-cache-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--rerun-tasks"}},
+	{Names: names{"--no-daemon"}},
+	{Names: names{"--daemon"}},
+	{Names: names{"--foreground"}},
+	{Names: names{"--stop"}},
+	{Names: names{"--status"}},
+	{Names: names{"--parallel"}},
+	{Names: names{"--no-parallel"}},
+	{Names: names{"--max-workers"}, Value: Required},
+	{Names: names{"--continue"}},
+	{Names: names{"--no-continue"}},
+	{Names: names{"--offline"}},
+	{Names: names{"--refresh-dependencies"}},
+	{Names: names{"--refresh-keys"}},
+	{Names: names{"--build-cache"}},
+	{Names: names{"--no-build-cache"}},
+	{Names: names{"--configuration-cache"}},
+	{Names: names{"--no-configuration-cache"}},
+	{Names: names{"--configure-on-demand"}},
+	{Names: names{"--console"}, Value: Required},
+	{Names: names{"--scan"}, Effect: EffUnproven},
+	{Names: names{"--no-scan"}},
+	{Names: names{"--profile"}},
+	{Names: names{"--warning-mode"}, Value: Required},
+	{Names: names{"--tests"}, Value: Required},
+	{Names: names{"-v", "--version"}},
+	{Names: names{"-V", "--show-version"}},
+	{Names: names{"--priority"}, Value: Required},
+	{Names: names{"--watch-fs"}},
+	{Names: names{"--no-watch-fs"}},
+	{Names: names{"--update-locks"}, Value: Required},
+	{Names: names{"--write-locks"}},
+	{Names: names{"--dependency-verification"}, Value: Required},
+}
+
+var options265 = []Option{
 	{Names: names{"-e", "--regexp"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput, Pattern: true},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -8266,7 +10702,7 @@ var options206 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options207 = []Option{
+var options266 = []Option{
 	{Names: names{"-e", "--eval", "--execute"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-c"}, Value: Required, Effect: EffCode, Pattern: true},
@@ -8292,7 +10728,7 @@ var options207 = []Option{
 	{Names: names{"--loader"}, Value: Required, Effect: EffProgram},
 }
 
-var options208 = []Option{
+var options267 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-h", "--help"}},
@@ -8304,7 +10740,7 @@ var options208 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options209 = []Option{
+var options268 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-r"}},
 	{Names: names{"-p"}, Value: Required, Effect: EffProgram},
@@ -8312,7 +10748,7 @@ var options209 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options210 = []Option{
+var options269 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-n", "--lines"}, Value: Required},
 	{Names: names{"-c", "--bytes"}, Value: Required},
@@ -8323,13 +10759,13 @@ var options210 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options211 = []Option{
+var options270 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-m"}},
 	{Names: names{"-s"}},
 }
 
-var options212 = []Option{
+var options271 = []Option{
 	{Names: names{"-b", "--one-byte-octal"}},
 	{Names: names{"-c", "--one-byte-char"}},
 	{Names: names{"-C", "--canonical"}},
@@ -8348,7 +10784,7 @@ var options212 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options213 = []Option{
+var options272 = []Option{
 	{Names: names{"-c"}, Effect: EffUnproven},
 	{Names: names{"-d"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-a"}, Effect: EffUnproven},
@@ -8359,7 +10795,7 @@ var options213 = []Option{
 	{Names: names{"-s"}},
 }
 
-var options214 = []Option{
+var options273 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-c"}, Value: Required},
@@ -8384,7 +10820,7 @@ var options214 = []Option{
 	{Names: names{"-6"}},
 }
 
-var options215 = []Option{
+var options274 = []Option{
 	{Names: names{"-a", "--alias"}},
 	{Names: names{"-A", "--all-fqdns"}},
 	{Names: names{"-b", "--boot"}, Effect: EffSystem},
@@ -8401,7 +10837,7 @@ var options215 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options216 = []Option{
+var options275 = []Option{
 	{Names: names{"-j", "--json"}},
 	{Names: names{"-f", "--form"}},
 	{Names: names{"--multipart"}},
@@ -8456,7 +10892,7 @@ var options216 = []Option{
 	{Names: names{"--debug"}},
 }
 
-var options217 = []Option{
+var options276 = []Option{
 	{Names: names{"-w", "--warmup"}, Value: Required},
 	{Names: names{"-m", "--min-runs"}, Value: Required},
 	{Names: names{"-M", "--max-runs"}, Value: Required},
@@ -8488,7 +10924,7 @@ var options217 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options218 = []Option{
+var options277 = []Option{
 	{Names: names{"-f", "--from-code"}, Value: Required},
 	{Names: names{"-t", "--to-code"}, Value: Required},
 	{Names: names{"-l", "--list"}},
@@ -8502,7 +10938,7 @@ var options218 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options219 = []Option{
+var options278 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-Z", "--context"}},
 	{Names: names{"-g", "--group"}},
@@ -8515,7 +10951,7 @@ var options219 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options220 = []Option{
+var options279 = []Option{
 	{Names: names{"--backup"}, Value: Optional},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -8539,7 +10975,7 @@ var options220 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options221 = []Option{
+var options280 = []Option{
 	{Names: names{"-c", "--class"}, Value: Required},
 	{Names: names{"-n", "--classdata"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -8550,7 +10986,7 @@ var options221 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options222 = []Option{
+var options281 = []Option{
 	{Names: names{"-V", "-Version"}},
 	{Names: names{"-h", "-human", "-human-readable"}},
 	{Names: names{"-b", "-batch"}, Value: Required, Effect: EffProgram},
@@ -8580,18 +11016,18 @@ var options222 = []Option{
 	{Names: names{"-echo"}},
 }
 
-var options223 = []Option{
+var options282 = []Option{
 	{Names: names{"-a", "-all"}},
 }
 
-var subs224 = []Program{
+var subs283 = []Program{
 	{Name: "add", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "del", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "delete", Style: NoOpts, Path: names{"netns", "list"}},
-	{Name: "e", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options223, Ends: true},
-	{Name: "ex", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options223, Ends: true},
-	{Name: "exe", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options223, Ends: true},
-	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options223, Ends: true},
+	{Name: "e", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options282, Ends: true},
+	{Name: "ex", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options282, Ends: true},
+	{Name: "exe", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options282, Ends: true},
+	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options282, Ends: true},
 	{Name: "identify", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "list", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "list-id", Style: NoOpts, Path: names{"netns", "list"}},
@@ -8602,11 +11038,11 @@ var subs224 = []Program{
 	{Name: "show", Style: NoOpts, Path: names{"netns", "list"}},
 }
 
-var subs225 = []Program{
+var subs284 = []Program{
 	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"vrf", "exec"}, Ends: true},
 }
 
-var subs226 = []Program{
+var subs285 = []Program{
 	{Name: "a", Style: NoOpts, Path: names{"address"}},
 	{Name: "addr", Style: NoOpts, Path: names{"address"}},
 	{Name: "address", Style: NoOpts, Path: names{"address"}},
@@ -8621,7 +11057,7 @@ var subs226 = []Program{
 	{Name: "neighbor", Style: NoOpts, Path: names{"neighbour"}},
 	{Name: "neighbour", Style: NoOpts, Path: names{"neighbour"}},
 	{Name: "neighbours", Style: NoOpts, Path: names{"neighbour"}},
-	{Name: "netns", Style: POSIX, Operands: Unread, Path: names{"netns"}, Subs: subs224},
+	{Name: "netns", Style: POSIX, Operands: Unread, Path: names{"netns"}, Subs: subs283},
 	{Name: "nexthop", Style: NoOpts, Path: names{"nexthop"}},
 	{Name: "r", Style: NoOpts, Path: names{"route"}},
 	{Name: "ro", Style: NoOpts, Path: names{"route"}},
@@ -8630,11 +11066,85 @@ var subs226 = []Program{
 	{Name: "rule", Style: NoOpts, Path: names{"rule"}},
 	{Name: "tunnel", Style: NoOpts, Path: names{"tunnel"}},
 	{Name: "tuntap", Style: NoOpts, Path: names{"tuntap"}},
-	{Name: "vrf", Style: POSIX, Operands: Unread, Path: names{"vrf"}, Subs: subs225},
+	{Name: "vrf", Style: POSIX, Operands: Unread, Path: names{"vrf"}, Subs: subs284},
 	{Name: "xfrm", Style: NoOpts, Path: names{"xfrm"}},
 }
 
-var options227 = []Option{
+var options286 = []Option{
+	{Names: names{"-cp", "-classpath", "--class-path"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-p", "--module-path"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-m", "--module"}, Value: Required, Effect: EffPattern},
+	{Names: names{"-jar"}, Value: Required, Effect: EffPattern},
+	{Names: names{"-D"}, Value: Required},
+	{Names: names{"-X"}, Value: Optional},
+	{Names: names{"-XX:"}, Value: Required},
+	{Names: names{"-agentlib:"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-agentpath:"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-javaagent:"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-verbose"}, Value: Optional},
+	{Names: names{"-version"}, Effect: EffPattern},
+	{Names: names{"--version"}, Effect: EffPattern},
+	{Names: names{"-showversion"}},
+	{Names: names{"--show-version"}},
+	{Names: names{"-help", "-h", "-?", "--help"}, Effect: EffPattern},
+	{Names: names{"-ea", "-enableassertions"}, Value: Optional},
+	{Names: names{"-da", "-disableassertions"}, Value: Optional},
+	{Names: names{"-esa"}},
+	{Names: names{"-dsa"}},
+	{Names: names{"-splash:"}, Value: Required},
+	{Names: names{"--add-modules"}, Value: Required},
+	{Names: names{"--add-exports"}, Value: Required},
+	{Names: names{"--add-opens"}, Value: Required},
+	{Names: names{"--add-reads"}, Value: Required},
+	{Names: names{"--enable-preview"}},
+	{Names: names{"--source"}, Value: Required},
+	{Names: names{"--list-modules"}, Effect: EffPattern},
+	{Names: names{"--dry-run"}},
+	{Names: names{"--validate-modules"}},
+	{Names: names{"--enable-native-access"}, Value: Required},
+	{Names: names{"--upgrade-module-path"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--limit-modules"}, Value: Required},
+	{Names: names{"--patch-module"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-d32"}},
+	{Names: names{"-d64"}},
+	{Names: names{"-server"}},
+	{Names: names{"-client"}},
+}
+
+var options287 = []Option{
+	{Names: names{"-d"}, Value: Required, Effect: EffOutput},
+	{Names: names{"-cp", "-classpath", "--class-path"}, Value: Required},
+	{Names: names{"-sourcepath", "--source-path"}, Value: Required},
+	{Names: names{"-p", "--module-path"}, Value: Required},
+	{Names: names{"-processorpath", "--processor-path"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-processor"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--processor-module-path"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-proc:"}, Value: Required},
+	{Names: names{"-g"}, Value: Optional},
+	{Names: names{"-nowarn"}},
+	{Names: names{"-verbose"}},
+	{Names: names{"-deprecation"}},
+	{Names: names{"-encoding"}, Value: Required},
+	{Names: names{"-source", "--source"}, Value: Required},
+	{Names: names{"-target", "--target"}, Value: Required},
+	{Names: names{"--release"}, Value: Required},
+	{Names: names{"-version", "--version"}},
+	{Names: names{"-help", "--help"}},
+	{Names: names{"-A"}, Value: Required},
+	{Names: names{"-X"}, Value: Optional},
+	{Names: names{"-J"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-Werror"}},
+	{Names: names{"-h"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-s"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-implicit:"}, Value: Required},
+	{Names: names{"-parameters"}},
+	{Names: names{"--enable-preview"}},
+	{Names: names{"-Xplugin:"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-bootclasspath"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-profile"}, Value: Required},
+}
+
+var options288 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}},
@@ -8643,7 +11153,7 @@ var options227 = []Option{
 	{Names: names{"-x"}, Effect: EffUnproven},
 }
 
-var options228 = []Option{
+var options289 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-i", "--ignore-case"}},
@@ -8661,7 +11171,7 @@ var options228 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options229 = []Option{
+var options290 = []Option{
 	{Names: names{"-s", "--slurp"}},
 	{Names: names{"-n", "--null-input"}},
 	{Names: names{"-R", "--raw-input"}},
@@ -8699,7 +11209,60 @@ var options229 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options230 = []Option{
+var options291 = []Option{
+	{Names: names{"-f", "--justfile"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-d", "--working-directory"}, Value: Required, Effect: EffDir},
+	{Names: names{"-c", "--command"}, Effect: EffOpaque},
+	{Names: names{"--shell"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--shell-arg"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--set"}, Value: Pair, Effect: EffUnproven},
+	{Names: names{"-n", "--dry-run"}},
+	{Names: names{"-l", "--list"}, Value: Optional},
+	{Names: names{"--summary"}},
+	{Names: names{"-s", "--show"}, Value: Required},
+	{Names: names{"--evaluate"}},
+	{Names: names{"-e", "--edit"}, Effect: EffUnproven},
+	{Names: names{"--choose"}, Effect: EffOpaque},
+	{Names: names{"--chooser"}, Value: Required, Effect: EffRun},
+	{Names: names{"--dump"}},
+	{Names: names{"--dump-format"}, Value: Required},
+	{Names: names{"--fmt"}},
+	{Names: names{"--check"}},
+	{Names: names{"--init"}},
+	{Names: names{"--groups"}},
+	{Names: names{"--variables"}},
+	{Names: names{"--unstable"}},
+	{Names: names{"-u", "--unsorted"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--yes"}},
+	{Names: names{"--color"}, Value: Required},
+	{Names: names{"--highlight"}},
+	{Names: names{"--no-highlight"}},
+	{Names: names{"--dotenv-filename"}, Value: Required},
+	{Names: names{"-E", "--dotenv-path"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--no-dotenv"}},
+	{Names: names{"--no-deps"}},
+	{Names: names{"--one"}},
+	{Names: names{"--timestamp"}},
+	{Names: names{"--clear-shell-args"}},
+	{Names: names{"-g", "--global-justfile"}},
+	{Names: names{"--list-heading"}, Value: Required},
+	{Names: names{"--list-prefix"}, Value: Required},
+	{Names: names{"--list-submodules"}},
+	{Names: names{"--no-aliases"}},
+	{Names: names{"--completions"}, Value: Required},
+	{Names: names{"--man"}},
+	{Names: names{"--changelog"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"--explain"}},
+	{Names: names{"--tempdir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--command-color"}, Value: Required},
+	{Names: names{"--request"}, Value: Required},
+}
+
+var options292 = []Option{
 	{Names: names{"-s", "--signal"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-l", "--list"}, Value: Optional},
@@ -8743,7 +11306,41 @@ var options230 = []Option{
 	{Names: names{"-#"}},
 }
 
-var options231 = []Option{
+var options293 = []Option{
+	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-plugin", "--plugin"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-f"}, Value: Required},
+	{Names: names{"-T"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-L"}, Value: Required},
+	{Names: names{"-l"}, Value: Required},
+	{Names: names{"-dynamic-linker"}, Value: Required},
+	{Names: names{"-shared"}},
+	{Names: names{"-static"}},
+	{Names: names{"-r"}},
+	{Names: names{"-s"}},
+	{Names: names{"-S"}},
+	{Names: names{"-x"}},
+	{Names: names{"-g"}},
+	{Names: names{"-E"}},
+	{Names: names{"-v", "--version"}},
+	{Names: names{"--help"}},
+	{Names: names{"-O"}, Value: Required},
+	{Names: names{"-I"}, Value: Required},
+	{Names: names{"-D"}, Value: Required},
+	{Names: names{"-m"}, Value: Required},
+	{Names: names{"-rpath"}, Value: Required},
+	{Names: names{"-soname"}, Value: Required},
+	{Names: names{"-Map"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-R"}, Value: Required},
+	{Names: names{"-j"}, Value: Required},
+	{Names: names{"-K"}, Value: Required},
+	{Names: names{"-N"}, Value: Required},
+	{Names: names{"-d"}},
+	{Names: names{"-p"}},
+	{Names: names{"-V"}},
+}
+
+var options294 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--verify"}},
 	{Names: names{"--inhibit-cache"}},
@@ -8760,7 +11357,7 @@ var options231 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options232 = []Option{
+var options295 = []Option{
 	{Names: names{"-a", "--search-skip-screen"}},
 	{Names: names{"-A", "--SEARCH-SKIP-SCREEN"}},
 	{Names: names{"-b", "--buffers"}, Value: Required},
@@ -8847,7 +11444,7 @@ var options232 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options233 = []Option{
+var options296 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--uname-2.6"}},
 	{Names: names{"-v", "--verbose"}},
@@ -8868,7 +11465,7 @@ var options233 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options234 = []Option{
+var options297 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"--backup"}, Value: Optional},
 	{Names: names{"-b"}},
@@ -8888,7 +11485,7 @@ var options234 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options235 = []Option{
+var options298 = []Option{
 	{Names: names{"-A", "--all"}},
 	{Names: names{"-b", "--basename"}},
 	{Names: names{"-c", "--count"}},
@@ -8914,7 +11511,7 @@ var options235 = []Option{
 	{Names: names{"-H"}},
 }
 
-var options236 = []Option{
+var options299 = []Option{
 	{Names: names{"-a", "--alternative"}},
 	{Names: names{"-d", "--alphanum"}},
 	{Names: names{"-f", "--ignore-case"}},
@@ -8925,7 +11522,7 @@ var options236 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options237 = []Option{
+var options300 = []Option{
 	{Names: names{"-G", "--no-group"}},
 	{Names: names{"--zero"}},
 	{Names: names{"-O"}},
@@ -8993,7 +11590,7 @@ var options237 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options238 = []Option{
+var options301 = []Option{
 	{Names: names{"-a", "--align"}, Value: Required},
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-b", "--no-signals"}},
@@ -9023,7 +11620,7 @@ var options238 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options239 = []Option{
+var options302 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}},
 	{Names: names{"-l"}, Value: Required, Effect: EffProgram},
@@ -9035,7 +11632,47 @@ var options239 = []Option{
 	{Names: names{"-b"}, Effect: EffUnproven},
 }
 
-var options240 = []Option{
+var options303 = []Option{
+	{Names: names{"-b"}},
+	{Names: names{"-m"}},
+	{Names: names{"-B", "--always-make"}},
+	{Names: names{"-C", "--directory"}, Value: Required, Effect: EffDir},
+	{Names: names{"-d"}},
+	{Names: names{"--debug"}, Value: Optional},
+	{Names: names{"-e", "--environment-overrides"}},
+	{Names: names{"-E", "--eval"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"-f", "--file", "--makefile"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-i", "--ignore-errors"}},
+	{Names: names{"-I", "--include-dir"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-j", "--jobs"}, Value: Optional},
+	{Names: names{"--jobserver-auth", "--jobserver-fds"}, Value: Required},
+	{Names: names{"-k", "--keep-going"}},
+	{Names: names{"-l", "--load-average", "--max-load"}, Value: Optional},
+	{Names: names{"-L", "--check-symlink-times"}},
+	{Names: names{"-n", "--just-print", "--dry-run", "--recon"}},
+	{Names: names{"-o", "--old-file", "--assume-old"}, Value: Required},
+	{Names: names{"-O", "--output-sync"}, Value: Optional},
+	{Names: names{"-p", "--print-data-base"}},
+	{Names: names{"-q", "--question"}},
+	{Names: names{"-r", "--no-builtin-rules"}},
+	{Names: names{"-R", "--no-builtin-variables"}},
+	{Names: names{"-s", "--silent", "--quiet"}},
+	{Names: names{"--no-silent"}},
+	{Names: names{"-S", "--no-keep-going", "--stop"}},
+	{Names: names{"-t", "--touch"}},
+	{Names: names{"--trace"}},
+	{Names: names{"-v", "--version"}},
+	{Names: names{"-w", "--print-directory"}},
+	{Names: names{"--no-print-directory"}},
+	{Names: names{"-W", "--what-if", "--new-file", "--assume-new"}, Value: Required},
+	{Names: names{"--warn-undefined-variables"}},
+	{Names: names{"--shuffle"}, Value: Optional},
+	{Names: names{"--jobserver-style"}, Value: Required},
+	{Names: names{"-x"}},
+}
+
+var options304 = []Option{
 	{Names: names{"-C", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--debug"}},
 	{Names: names{"-D", "--default"}},
@@ -9081,7 +11718,7 @@ var options240 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options241 = []Option{
+var options305 = []Option{
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-O"}, Value: Required},
@@ -9092,7 +11729,7 @@ var options241 = []Option{
 	{Names: names{"-c"}, Value: Required},
 }
 
-var options242 = []Option{
+var options306 = []Option{
 	{Names: names{"-0"}},
 	{Names: names{"-live"}},
 	{Names: names{"-count"}},
@@ -9104,7 +11741,232 @@ var options242 = []Option{
 	{Names: names{"-attr"}, Value: Required},
 }
 
-var options243 = []Option{
+var options307 = []Option{
+	{Names: names{"-C"}, Value: Required, Effect: EffDir},
+	{Names: names{"-j", "--jobs"}, Value: Required},
+	{Names: names{"-l", "--load-average"}, Value: Required},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--clean"}},
+	{Names: names{"--ninja-args"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--vs-args"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--xcode-args"}, Value: Required, Effect: EffUnproven},
+}
+
+var options308 = []Option{
+	{Names: names{"-C"}, Value: Required, Effect: EffDir},
+	{Names: names{"--dump"}, Value: Optional},
+	{Names: names{"--dump-format"}, Value: Required},
+	{Names: names{"-w", "--workdir"}, Value: Required, Effect: EffDir},
+}
+
+var options309 = []Option{
+	{Names: names{"--native-file"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--cross-file"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--wipe"}},
+	{Names: names{"--reconfigure"}},
+	{Names: names{"--buildtype"}, Value: Required},
+	{Names: names{"--prefix"}, Value: Required},
+	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--backend"}, Value: Required},
+	{Names: names{"--debug"}},
+	{Names: names{"--optimization"}, Value: Required},
+	{Names: names{"--default-library"}, Value: Required},
+	{Names: names{"--version"}},
+}
+
+var options310 = []Option{
+	{Names: names{"-C"}, Value: Required, Effect: EffDir},
+	{Names: names{"--repeat"}, Value: Required},
+	{Names: names{"--no-rebuild"}},
+	{Names: names{"--gdb"}},
+	{Names: names{"--gdb-path"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--list"}},
+	{Names: names{"--wrapper", "--wrap"}, Value: Required, Effect: EffRun},
+	{Names: names{"--suite"}, Value: Required},
+	{Names: names{"--no-suite"}, Value: Required},
+	{Names: names{"--print-errorlogs"}},
+	{Names: names{"--benchmark"}},
+	{Names: names{"--logbase"}, Value: Required},
+	{Names: names{"-j", "--num-processes"}, Value: Required},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-t", "--timeout-multiplier"}, Value: Required},
+	{Names: names{"--setup"}, Value: Required},
+	{Names: names{"--test-args"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--maxfail"}, Value: Required},
+}
+
+var subs311 = []Program{
+	{Name: "compile", Path: names{"compile"}, Options: options307, Workdir: true},
+	{Name: "configure", Operands: Unread, Path: names{"configure"}, Workdir: true},
+	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options308, Ends: true, Workdir: true},
+	{Name: "dist", Operands: Unread, Path: names{"configure"}, Workdir: true},
+	{Name: "env2mfile", Operands: Unread, Path: names{"configure"}, Workdir: true},
+	{Name: "fmt", Operands: Unread, Path: names{"configure"}, Workdir: true},
+	{Name: "format", Operands: Unread, Path: names{"configure"}, Workdir: true},
+	{Name: "help", Operands: Unread, Path: names{"configure"}, Workdir: true},
+	{Name: "init", Operands: Unread, Path: names{"configure"}, Workdir: true},
+	{Name: "install", Operands: Unread, Path: names{"configure"}, Workdir: true},
+	{Name: "introspect", Operands: Unread, Path: names{"configure"}, Workdir: true},
+	{Name: "rewrite", Operands: Unread, Path: names{"configure"}, Workdir: true},
+	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options309, Workdir: true},
+	{Name: "subprojects", Operands: Unread, Path: names{"configure"}, Workdir: true},
+	{Name: "test", Path: names{"test"}, Options: options310, Workdir: true},
+	{Name: "wrap", Operands: Unread, Path: names{"configure"}, Workdir: true},
+}
+
+var options312 = []Option{
+	{Names: names{"-C", "--cd"}, Value: Required, Effect: EffDir},
+	{Names: names{"-E", "--env"}, Value: Required},
+	{Names: names{"-j", "--jobs"}, Value: Required},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--silent"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-y", "--yes"}},
+	{Names: names{"--raw"}},
+	{Names: names{"--no-config"}},
+	{Names: names{"--locked"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"--output"}, Value: Required},
+	{Names: names{"-t", "--tool"}, Value: Required},
+	{Names: names{"-n", "--dry-run"}},
+	{Names: names{"-f", "--force"}},
+}
+
+var options313 = []Option{
+	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
+}
+
+var options314 = []Option{
+	{Names: names{"-c", "--current"}},
+	{Names: names{"-g", "--global"}},
+	{Names: names{"-i", "--installed"}},
+	{Names: names{"-J", "--json"}},
+	{Names: names{"-m", "--missing"}},
+	{Names: names{"-l", "--local"}},
+	{Names: names{"--prefix"}, Value: Required},
+	{Names: names{"--no-header"}},
+	{Names: names{"-s", "--shell"}, Value: Required},
+	{Names: names{"-D", "--dotenv"}},
+	{Names: names{"--redacted"}},
+	{Names: names{"--values"}},
+	{Names: names{"--all"}},
+	{Names: names{"-b", "--bump"}},
+}
+
+var options315 = []Option{
+	{Names: names{"-S", "--silent"}},
+	{Names: names{"-c", "--continue-on-error"}},
+	{Names: names{"-s", "--shell"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-p", "--prefix"}},
+	{Names: names{"-i", "--interleave"}},
+	{Names: names{"--timings"}},
+	{Names: names{"--no-timings"}},
+	{Names: names{"--no-cache"}},
+	{Names: names{"--skip-deps"}},
+	{Names: names{"--timeout"}, Value: Required},
+	{Names: names{"-T"}},
+	{Names: names{"--fresh-env"}},
+}
+
+var options316 = []Option{
+	{Names: names{"--json"}},
+	{Names: names{"-x", "--extended"}},
+	{Names: names{"--hidden"}},
+	{Names: names{"-g", "--global"}},
+	{Names: names{"-l", "--local"}},
+	{Names: names{"--sort"}, Value: Required},
+	{Names: names{"--no-header"}},
+}
+
+var subs317 = []Program{
+	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options316, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options316, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options316, Workdir: true},
+	{Name: "r", Style: Exact, Path: names{"tasks", "run"}, Ends: true, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"tasks", "run"}, Ends: true, Workdir: true},
+	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options316, Workdir: true},
+}
+
+var subs318 = []Program{
+	{Name: "a", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options314, Workdir: true},
+	{Name: "add", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "backends", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options314, Workdir: true},
+	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "cfg", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options314, Workdir: true},
+	{Name: "config", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options314, Workdir: true},
+	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options314, Workdir: true},
+	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options314, Workdir: true},
+	{Name: "dr", Style: Exact, Path: names{"ls"}, Options: options314, Workdir: true},
+	{Name: "e", Style: Exact, Path: names{"ls"}, Options: options314, Workdir: true},
+	{Name: "edit", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "en", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options314, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options313, Workdir: true},
+	{Name: "fmt", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "g", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "generate", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "global", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options314, Workdir: true},
+	{Name: "i", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "implode", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "install", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options314, Workdir: true},
+	{Name: "link", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"ls"}, Options: options314, Workdir: true},
+	{Name: "local", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "lock", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options314, Workdir: true},
+	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options314, Workdir: true},
+	{Name: "mcp", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "oci", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options314, Workdir: true},
+	{Name: "p", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "plugins", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "prepare", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "prune", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "r", Style: Exact, Path: names{"run"}, Options: options315, Ends: true, Workdir: true},
+	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "reshim", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "rm", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options315, Ends: true, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options314, Workdir: true},
+	{Name: "self-update", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "set", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "settings", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "sh", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "shell", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "sync", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "t", Style: Exact, Path: names{"tasks"}, Subs: subs317, Workdir: true},
+	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs317, Workdir: true},
+	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options314, Workdir: true},
+	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options314, Workdir: true},
+	{Name: "tool-stub", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "trust", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "u", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "unset", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "unuse", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "up", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "update", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "use", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "v", Style: Exact, Path: names{"ls"}, Options: options314, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options314, Workdir: true},
+	{Name: "w", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "watch", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
+	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options314, Workdir: true},
+	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options314, Workdir: true},
+	{Name: "x", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options313, Workdir: true},
+}
+
+var options319 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
@@ -9114,7 +11976,7 @@ var options243 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options244 = []Option{
+var options320 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-Z"}},
 	{Names: names{"--context"}, Value: Optional},
@@ -9122,7 +11984,7 @@ var options244 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options245 = []Option{
+var options321 = []Option{
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"--tmpdir"}, Value: Optional},
 	{Names: names{"-V"}},
@@ -9135,7 +11997,7 @@ var options245 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options246 = []Option{
+var options322 = []Option{
 	{Names: names{"-d", "--silent"}},
 	{Names: names{"-l", "--logical"}},
 	{Names: names{"-e", "--exit-on-eof"}},
@@ -9153,7 +12015,7 @@ var options246 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options247 = []Option{
+var options323 = []Option{
 	{Names: names{"--client"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--server"}, Value: Required, Effect: EffRun},
 	{Names: names{"--ssh"}, Value: Required, Effect: EffRun},
@@ -9175,7 +12037,7 @@ var options247 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options248 = []Option{
+var options324 = []Option{
 	{Names: names{"-u"}},
 	{Names: names{"--update"}, Value: Optional},
 	{Names: names{"--debug"}},
@@ -9196,7 +12058,50 @@ var options248 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options249 = []Option{
+var options325 = []Option{
+	{Names: names{"-f", "--file"}, Value: Required, Effect: EffDir},
+	{Names: names{"-s", "--settings"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-gs", "--global-settings"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-t", "--toolchains"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-D", "--define"}, Value: Required},
+	{Names: names{"-P", "--activate-profiles"}, Value: Required},
+	{Names: names{"-pl", "--projects"}, Value: Required},
+	{Names: names{"-am", "--also-make"}},
+	{Names: names{"-amd", "--also-make-dependents"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-X", "--debug"}},
+	{Names: names{"-e", "--errors"}},
+	{Names: names{"-o", "--offline"}},
+	{Names: names{"-U", "--update-snapshots"}},
+	{Names: names{"-u"}},
+	{Names: names{"-N", "--non-recursive"}},
+	{Names: names{"-T", "--threads"}, Value: Required},
+	{Names: names{"-B", "--batch-mode"}},
+	{Names: names{"-ntp", "--no-transfer-progress"}},
+	{Names: names{"-ff", "--fail-fast"}},
+	{Names: names{"-fae", "--fail-at-end"}},
+	{Names: names{"-fn", "--fail-never"}},
+	{Names: names{"-l", "--log-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-rf", "--resume-from"}, Value: Required},
+	{Names: names{"-v", "--version"}},
+	{Names: names{"-V", "--show-version"}},
+	{Names: names{"-C", "--strict-checksums"}},
+	{Names: names{"-c", "--lax-checksums"}},
+	{Names: names{"-cpu"}},
+	{Names: names{"-npu"}},
+	{Names: names{"-npr"}},
+	{Names: names{"-emp", "--encrypt-master-password"}, Value: Required},
+	{Names: names{"-ep", "--encrypt-password"}, Value: Required},
+	{Names: names{"-b", "--builder"}, Value: Required},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-itr"}},
+	{Names: names{"-llr"}},
+	{Names: names{"--color"}, Value: Required},
+	{Names: names{"-fos"}},
+	{Names: names{"-sl"}},
+}
+
+var options326 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-b"}},
@@ -9252,14 +12157,30 @@ var options249 = []Option{
 	{Names: names{"--append-output"}},
 }
 
-var options250 = []Option{
+var options327 = []Option{
 	{Names: names{"-n", "--adjustment"}, Value: Required},
 	{Names: names{"-#"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options251 = []Option{
+var options328 = []Option{
+	{Names: names{"--version"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--quiet"}},
+	{Names: names{"-C"}, Value: Required, Effect: EffDir},
+	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-j"}, Value: Required},
+	{Names: names{"-k"}, Value: Required},
+	{Names: names{"-l"}, Value: Required},
+	{Names: names{"-n"}},
+	{Names: names{"-d"}, Value: Required},
+	{Names: names{"-t"}, Value: Required},
+	{Names: names{"-w"}, Value: Required},
+	{Names: names{"-h", "--help"}},
+}
+
+var options329 = []Option{
 	{Names: names{"-b", "--body-numbering"}, Value: Required},
 	{Names: names{"-d", "--section-delimiter"}, Value: Required},
 	{Names: names{"-f", "--footer-numbering"}, Value: Required},
@@ -9275,7 +12196,50 @@ var options251 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options252 = []Option{
+var options330 = []Option{
+	{Names: names{"-a"}},
+	{Names: names{"-A"}},
+	{Names: names{"-C", "--demangle"}, Value: Optional},
+	{Names: names{"-d", "--disassemble"}, Value: Optional},
+	{Names: names{"-D"}},
+	{Names: names{"-e", "--exe"}, Value: Required},
+	{Names: names{"-f"}},
+	{Names: names{"-g"}},
+	{Names: names{"-h"}},
+	{Names: names{"-H"}},
+	{Names: names{"-j"}, Value: Required},
+	{Names: names{"-l"}},
+	{Names: names{"-n"}},
+	{Names: names{"-p"}},
+	{Names: names{"-P"}},
+	{Names: names{"-r"}},
+	{Names: names{"-s"}},
+	{Names: names{"-S"}},
+	{Names: names{"-t"}},
+	{Names: names{"-T"}},
+	{Names: names{"-u"}},
+	{Names: names{"-v"}},
+	{Names: names{"-w"}},
+	{Names: names{"-W"}},
+	{Names: names{"-x"}},
+	{Names: names{"-i"}},
+	{Names: names{"-L"}},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"--plugin"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--help"}},
+	{Names: names{"-M"}, Value: Required},
+	{Names: names{"--start-address"}, Value: Required},
+	{Names: names{"--stop-address"}, Value: Required},
+	{Names: names{"--defined-only"}},
+	{Names: names{"--dynamic"}},
+	{Names: names{"--debug-dump"}, Value: Optional},
+	{Names: names{"--size-sort"}},
+	{Names: names{"--no-sort"}},
+	{Names: names{"--numeric-sort"}},
+	{Names: names{"--radix"}, Value: Required},
+}
+
+var options331 = []Option{
 	{Names: names{"-iL"}, Value: Required, Effect: EffRead},
 	{Names: names{"-iR"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -9402,7 +12366,7 @@ var options252 = []Option{
 	{Names: names{"--noninteractive"}},
 }
 
-var options253 = []Option{
+var options332 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Optional, Effect: EffCode, Pattern: true},
 	{Names: names{"-pe"}, Value: Required, Effect: EffCode, Pattern: true},
@@ -9615,14 +12579,14 @@ var options253 = []Option{
 	{Names: names{"--harmony"}},
 }
 
-var options254 = []Option{
+var options333 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--ignore"}, Value: Required},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options255 = []Option{
+var options334 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-m", "--mount"}, Value: Optional},
 	{Names: names{"-t", "--target"}, Value: Required},
@@ -9645,7 +12609,7 @@ var options255 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options256 = []Option{
+var options335 = []Option{
 	{Names: names{"-c", "--commands", "--command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-Command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-EncodedCommand"}, Value: Required, Effect: EffOpaque},
@@ -9653,7 +12617,7 @@ var options256 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffOpaque},
 }
 
-var options257 = []Option{
+var options336 = []Option{
 	{Names: names{"-i", "--interleave"}, Value: Required},
 	{Names: names{"-p", "--preferred"}, Value: Required},
 	{Names: names{"-P", "--preferred-many"}, Value: Required},
@@ -9669,7 +12633,7 @@ var options257 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffUnproven},
 }
 
-var options258 = []Option{
+var options337 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 	{Names: names{"--debug"}},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -9689,7 +12653,7 @@ var options258 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options259 = []Option{
+var options338 = []Option{
 	{Names: names{"-A", "--address-radix"}, Value: Required},
 	{Names: names{"--endian"}, Value: Required},
 	{Names: names{"-j", "--skip-bytes"}, Value: Required},
@@ -9713,7 +12677,7 @@ var options259 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options260 = []Option{
+var options339 = []Option{
 	{Names: names{"-e"}},
 	{Names: names{"-d"}},
 	{Names: names{"-a", "-base64"}},
@@ -9775,7 +12739,7 @@ var options260 = []Option{
 	{Names: names{"-help"}},
 }
 
-var options261 = []Option{
+var options340 = []Option{
 	{Names: names{"-base64"}},
 	{Names: names{"-hex"}},
 	{Names: names{"-a"}},
@@ -9814,7 +12778,7 @@ var options261 = []Option{
 	{Names: names{"-help"}},
 }
 
-var options262 = []Option{
+var options341 = []Option{
 	{Names: names{"-connect"}, Value: Required},
 	{Names: names{"-host"}, Value: Required},
 	{Names: names{"-port"}, Value: Required},
@@ -9883,7 +12847,7 @@ var options262 = []Option{
 	{Names: names{"-help"}},
 }
 
-var options263 = []Option{
+var options342 = []Option{
 	{Names: names{"-new"}},
 	{Names: names{"-newkey"}, Value: Required},
 	{Names: names{"-x509"}},
@@ -10005,73 +12969,73 @@ var options263 = []Option{
 	{Names: names{"-help"}},
 }
 
-var subs264 = []Program{
-	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options260},
-	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options260},
-	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options263},
-	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options260},
-	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options263},
-	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options262},
-	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options263},
-	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options263},
-	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options263},
-	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options260},
-	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options263},
-	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options263},
-	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options263},
-	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options263},
-	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options263},
-	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options260},
-	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options261},
-	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options263},
-	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options263},
-	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options263},
-	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options263},
-	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options261},
-	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options261},
-	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options260},
-	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options261},
-	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options260},
-	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options260},
-	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options263},
-	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options263},
-	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options261},
-	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options263},
-	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options263},
-	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options263},
-	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options263},
-	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options263},
-	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options263},
-	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options261},
-	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options261},
-	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options263},
-	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options263},
-	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options263},
-	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options262},
-	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options262},
-	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options262},
-	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options263},
-	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options260},
-	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options260},
-	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options260},
-	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options263},
-	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options261},
-	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options263},
-	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options263},
-	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options263},
-	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options263},
-	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options261},
-	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options263},
+var subs343 = []Program{
+	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options339},
+	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options339},
+	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options342},
+	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options339},
+	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options342},
+	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options341},
+	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options342},
+	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options342},
+	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options342},
+	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options339},
+	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options342},
+	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options342},
+	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options342},
+	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options342},
+	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options342},
+	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options339},
+	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options340},
+	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options342},
+	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options342},
+	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options342},
+	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options342},
+	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options340},
+	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options340},
+	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options339},
+	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options340},
+	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options339},
+	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options339},
+	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options342},
+	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options342},
+	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options340},
+	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options342},
+	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options342},
+	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options342},
+	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options342},
+	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options342},
+	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options342},
+	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options340},
+	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options340},
+	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options342},
+	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options342},
+	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options342},
+	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options341},
+	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options341},
+	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options341},
+	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options342},
+	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options339},
+	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options339},
+	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options339},
+	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options342},
+	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options340},
+	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options342},
+	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options342},
+	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options342},
+	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options342},
+	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options340},
+	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options342},
 }
 
-var options265 = []Option{
+var options344 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}, Effect: EffOpaque},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-s"}, Value: Required},
 }
 
-var options266 = []Option{
+var options345 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--arg-file-sep"}, Value: Required},
@@ -10228,7 +13192,7 @@ var options266 = []Option{
 	{Names: names{"--unsafe"}},
 }
 
-var options267 = []Option{
+var options346 = []Option{
 	{Names: names{"-d", "--delimiters"}, Value: Required},
 	{Names: names{"-s", "--serial"}},
 	{Names: names{"-z", "--zero-terminated"}},
@@ -10236,7 +13200,7 @@ var options267 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options268 = []Option{
+var options347 = []Option{
 	{Names: names{"-b", "--backup"}},
 	{Names: names{"--backup-if-mismatch"}},
 	{Names: names{"--no-backup-if-mismatch"}},
@@ -10280,7 +13244,7 @@ var options268 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options269 = []Option{
+var options348 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 	{Names: names{"--portability"}},
@@ -10288,7 +13252,7 @@ var options269 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options270 = []Option{
+var options349 = []Option{
 	{Names: names{"-d", "--desc"}},
 	{Names: names{"-v", "--long-desc"}},
 	{Names: names{"--no-desc"}},
@@ -10297,7 +13261,7 @@ var options270 = []Option{
 	{Names: names{"-j", "--json"}},
 }
 
-var options271 = []Option{
+var options350 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -10331,7 +13295,7 @@ var options271 = []Option{
 	{Names: names{"--vmlinux"}, Value: Required, Effect: EffInput},
 }
 
-var options272 = []Option{
+var options351 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required, Effect: EffInput},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-n", "--show-nr-samples"}},
@@ -10360,7 +13324,7 @@ var options272 = []Option{
 	{Names: names{"--header"}},
 }
 
-var options273 = []Option{
+var options352 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -10387,7 +13351,7 @@ var options273 = []Option{
 	{Names: names{"-j", "--json-output"}},
 }
 
-var options274 = []Option{
+var options353 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -10405,7 +13369,7 @@ var options274 = []Option{
 	{Names: names{"-D", "--delay"}, Value: Required},
 }
 
-var subs275 = []Program{
+var subs354 = []Program{
 	{Name: "annotate", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "archive", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "bench", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
@@ -10424,23 +13388,23 @@ var subs275 = []Program{
 	{Name: "kmem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kvm", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kwork", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options270},
+	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options349},
 	{Name: "lock", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "mem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "probe", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options271, Ends: true, Here: true},
-	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options272},
+	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options350, Ends: true, Here: true},
+	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options351},
 	{Name: "sched", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "script", Style: POSIX, Operands: Unread, Path: names{"script"}},
-	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options273, Ends: true},
+	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options352, Ends: true},
 	{Name: "test", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "timechart", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "top", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options274, Ends: true},
+	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options353, Ends: true},
 	{Name: "version", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 }
 
-var options276 = []Option{
+var options355 = []Option{
 	{Names: names{"-0"}, Value: Optional},
 	{Names: names{"-a"}},
 	{Names: names{"-C"}, Value: Optional},
@@ -10476,7 +13440,7 @@ var options276 = []Option{
 	{Names: names{"--version"}, Effect: EffPattern},
 }
 
-var options277 = []Option{
+var options356 = []Option{
 	{Names: names{"-a", "--interactive"}, Effect: EffOpaque},
 	{Names: names{"-b", "--bindpath"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-C", "--no-chdir"}},
@@ -10512,7 +13476,7 @@ var options277 = []Option{
 	{Names: names{"--ri", "--rextinfo"}, Value: Required, Effect: EffPattern},
 }
 
-var options278 = []Option{
+var options357 = []Option{
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-i"}, Value: Required},
 	{Names: names{"-w"}, Value: Required},
@@ -10549,7 +13513,7 @@ var options278 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options279 = []Option{
+var options358 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-b"}},
 	{Names: names{"-h"}},
@@ -10563,7 +13527,7 @@ var options279 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options280 = []Option{
+var options359 = []Option{
 	{Names: names{"--user"}, Value: Required},
 	{Names: names{"--disable-internal-agent"}},
 	{Names: names{"--keep-cwd"}},
@@ -10571,13 +13535,13 @@ var options280 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options281 = []Option{
+var options360 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 }
 
-var options282 = []Option{
+var options361 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 	{Names: names{"--columns"}, Value: Required},
@@ -10607,7 +13571,7 @@ var options282 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options283 = []Option{
+var options362 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -10634,17 +13598,17 @@ var options283 = []Option{
 	{Names: names{"-z"}, Effect: EffOpaque},
 }
 
-var options284 = []Option{
+var options363 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options285 = []Option{
+var options364 = []Option{
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options286 = []Option{
+var options365 = []Option{
 	{Names: names{"--noheadings"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -10670,12 +13634,47 @@ var options286 = []Option{
 	{Names: names{"-y", "--rttime"}, Value: Optional},
 }
 
-var options287 = []Option{
+var options366 = []Option{
+	{Names: names{"-I", "--proto_path"}, Value: Required},
+	{Names: names{"--plugin"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-o", "--descriptor_set_out"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--descriptor_set_in"}, Value: Required, Effect: EffInput},
+	{Names: names{"--include_imports"}},
+	{Names: names{"--include_source_info"}},
+	{Names: names{"--encode"}, Value: Required},
+	{Names: names{"--decode"}, Value: Required},
+	{Names: names{"--decode_raw"}},
+	{Names: names{"--cpp_out"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--java_out"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--python_out"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--go_out"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--go-grpc_out"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--js_out"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--ts_out"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--csharp_out"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--ruby_out"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--php_out"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--objc_out"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--kotlin_out"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--pyi_out"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--grpc_out"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--go_opt"}, Value: Required},
+	{Names: names{"--go-grpc_opt"}, Value: Required},
+	{Names: names{"--dependency_out"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--error_format"}, Value: Required},
+	{Names: names{"--fatal_warnings"}},
+	{Names: names{"--print_free_field_numbers"}},
+	{Names: names{"--version"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"--experimental_allow_proto3_optional"}},
+}
+
+var options367 = []Option{
 	{Names: names{"-q"}},
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 }
 
-var options288 = []Option{
+var options368 = []Option{
 	{Names: names{"-A", "--auto-reference"}},
 	{Names: names{"-G", "--traditional"}},
 	{Names: names{"-F", "--flag-truncation"}, Value: Required},
@@ -10696,24 +13695,24 @@ var options288 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options289 = []Option{
+var options369 = []Option{
 	{Names: names{"-L", "--logical"}},
 	{Names: names{"-P", "--physical"}},
 	{Names: names{"-W"}},
 }
 
-var options290 = []Option{
+var options370 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-bb"}},
 	{Names: names{"-B"}},
-	{Names: names{"-c"}, Value: Required, Effect: EffCode, Pattern: true},
+	{Names: names{"-c"}, Value: Required, Effect: EffCode, Pattern: true, Ends: true},
 	{Names: names{"-d"}},
 	{Names: names{"-E"}},
 	{Names: names{"-h", "--help", "-?"}, Effect: EffPattern},
 	{Names: names{"--help-env", "--help-xoptions", "--help-all"}, Effect: EffPattern},
 	{Names: names{"-i"}, Effect: EffOpaque},
 	{Names: names{"-I"}},
-	{Names: names{"-m"}, Value: Required, Effect: EffPattern},
+	{Names: names{"-m"}, Value: Required, Effect: EffModule, Pattern: true, Ends: true},
 	{Names: names{"-O"}},
 	{Names: names{"-OO"}},
 	{Names: names{"-P"}},
@@ -10734,7 +13733,7 @@ var options290 = []Option{
 	{Names: names{"-2"}},
 }
 
-var options291 = []Option{
+var options371 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
@@ -10744,7 +13743,7 @@ var options291 = []Option{
 	{Names: names{"--password-command"}, Value: Required, Effect: EffRun},
 }
 
-var options292 = []Option{
+var options372 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-e"}},
@@ -10759,7 +13758,7 @@ var options292 = []Option{
 	{Names: names{"-u"}, Value: Required},
 }
 
-var options293 = []Option{
+var options373 = []Option{
 	{Names: names{"-f", "--canonicalize"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -10772,7 +13771,7 @@ var options293 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options294 = []Option{
+var options374 = []Option{
 	{Names: names{"-E"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -10787,14 +13786,14 @@ var options294 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options295 = []Option{
+var options375 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"-V"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options296 = []Option{
+var options376 = []Option{
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -10942,7 +13941,7 @@ var options296 = []Option{
 	{Names: names{"-w", "--word-regexp"}},
 }
 
-var options297 = []Option{
+var options377 = []Option{
 	{Names: names{"-a", "--always-readline"}, Value: Optional},
 	{Names: names{"-A", "--ansi-colour-aware"}, Value: Optional},
 	{Names: names{"-b", "--break-chars"}, Value: Required},
@@ -10980,7 +13979,7 @@ var options297 = []Option{
 	{Names: names{"-z", "--filter"}, Value: Required, Effect: EffRun},
 }
 
-var options298 = []Option{
+var options378 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-i"}},
 	{Names: names{"-I"}},
@@ -10995,7 +13994,7 @@ var options298 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options299 = []Option{
+var options379 = []Option{
 	{Names: names{"--ignore-fail-on-non-empty"}},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
@@ -11003,7 +14002,7 @@ var options299 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options300 = []Option{
+var options380 = []Option{
 	{Names: names{"-o", "--owner"}},
 	{Names: names{"-h", "--human-readable"}},
 	{Names: names{"-M", "--remote-option"}, Value: Required, Effect: EffUnproven},
@@ -11171,7 +14170,7 @@ var options300 = []Option{
 	{Names: names{"--no-compress"}},
 }
 
-var options301 = []Option{
+var options381 = []Option{
 	{Names: names{"-0"}, Value: Optional},
 	{Names: names{"-a"}},
 	{Names: names{"-c"}},
@@ -11218,7 +14217,7 @@ var options301 = []Option{
 	{Names: names{"--yydebug"}},
 }
 
-var options302 = []Option{
+var options382 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--machine"}, Value: Required},
 	{Names: names{"--unit"}, Value: Required},
@@ -11239,7 +14238,7 @@ var options302 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options303 = []Option{
+var options383 = []Option{
 	{Names: names{"-c", "--compute"}},
 	{Names: names{"-t", "--type"}, Value: Required},
 	{Names: names{"-u", "--user"}, Value: Required},
@@ -11249,7 +14248,7 @@ var options303 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options304 = []Option{
+var options384 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -11265,7 +14264,139 @@ var options304 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options305 = []Option{
+var options385 = []Option{
+	{Names: names{"-h", "--help"}},
+	{Names: names{"--cfg"}, Value: Required},
+	{Names: names{"--check-cfg"}, Value: Required},
+	{Names: names{"-L"}, Value: Required},
+	{Names: names{"-l"}, Value: Required},
+	{Names: names{"--crate-type"}, Value: Required},
+	{Names: names{"--crate-name"}, Value: Required},
+	{Names: names{"--edition"}, Value: Required},
+	{Names: names{"--emit"}, Value: Required},
+	{Names: names{"--print"}, Value: Required},
+	{Names: names{"-g"}},
+	{Names: names{"-O"}},
+	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--out-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--explain"}, Value: Required},
+	{Names: names{"--test"}},
+	{Names: names{"--target"}, Value: Required},
+	{Names: names{"-A", "--allow"}, Value: Required},
+	{Names: names{"-W", "--warn"}, Value: Required},
+	{Names: names{"--force-warn"}, Value: Required},
+	{Names: names{"-D", "--deny"}, Value: Required},
+	{Names: names{"-F", "--forbid"}, Value: Required},
+	{Names: names{"--cap-lints"}, Value: Required},
+	{Names: names{"-C", "--codegen"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--extern"}, Value: Required},
+	{Names: names{"--sysroot"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--error-format"}, Value: Required},
+	{Names: names{"--json"}, Value: Required},
+	{Names: names{"--color"}, Value: Required},
+	{Names: names{"--diagnostic-width"}, Value: Required},
+	{Names: names{"--remap-path-prefix"}, Value: Required},
+	{Names: names{"-Z"}, Value: Required, Effect: EffUnproven},
+}
+
+var options386 = []Option{
+	{Names: names{"--check"}, Effect: EffReadOnly},
+	{Names: names{"--emit"}, Value: Required},
+	{Names: names{"--backup"}},
+	{Names: names{"--config-path"}, Value: Required, Effect: EffInput},
+	{Names: names{"--edition"}, Value: Required},
+	{Names: names{"--style-edition"}, Value: Required},
+	{Names: names{"--color"}, Value: Required},
+	{Names: names{"--print-config"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-l", "--files-with-diff"}},
+	{Names: names{"--config"}, Value: Required},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"-h", "--help"}, Value: Optional},
+	{Names: names{"--unstable-features"}},
+	{Names: names{"--skip-children"}},
+	{Names: names{"--error-on-unformatted"}},
+	{Names: names{"--file-lines"}, Value: Required},
+}
+
+var options387 = []Option{
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"+"}},
+}
+
+var options388 = []Option{
+	{Names: names{"--install"}},
+}
+
+var options389 = []Option{
+	{Names: names{"--toolchain"}, Value: Required},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--path"}},
+}
+
+var options390 = []Option{
+	{Names: names{"--force"}},
+	{Names: names{"--no-self-update"}},
+	{Names: names{"--profile"}, Value: Required},
+	{Names: names{"-c", "--component"}, Value: Required},
+	{Names: names{"-t", "--target"}, Value: Required},
+	{Names: names{"--toolchain"}, Value: Required},
+	{Names: names{"--path"}, Value: Required},
+}
+
+var subs391 = []Program{
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options389},
+	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options389},
+	{Name: "component", Style: Exact, Path: names{"update"}, Options: options390},
+	{Name: "default", Style: Exact, Path: names{"update"}, Options: options390},
+	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options389},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options389},
+	{Name: "install", Style: Exact, Path: names{"update"}, Options: options390},
+	{Name: "man", Style: Exact, Path: names{"show"}, Options: options389},
+	{Name: "override", Style: Exact, Path: names{"update"}, Options: options390},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options388, Ends: true},
+	{Name: "self", Style: Exact, Path: names{"update"}, Options: options390},
+	{Name: "set", Style: Exact, Path: names{"update"}, Options: options390},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options389},
+	{Name: "target", Style: Exact, Path: names{"update"}, Options: options390},
+	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options390},
+	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options390},
+	{Name: "update", Style: Exact, Path: names{"update"}, Options: options390},
+	{Name: "which", Style: Exact, Path: names{"show"}, Options: options389},
+}
+
+var options392 = []Option{
+	{Names: names{"-f", "--file", "--makefile", "--rakefile", "--sconstruct", "--gulpfile", "--gruntfile", "--noxfile"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-C", "--directory", "--cwd"}, Value: Required, Effect: EffDir},
+	{Names: names{"-D"}, Value: Required},
+	{Names: names{"-e", "--execute"}, Value: Required, Effect: EffCode},
+	{Names: names{"-E", "--execute-continue"}, Value: Required, Effect: EffCode},
+	{Names: names{"-p", "--execute-print"}, Value: Required, Effect: EffCode},
+	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-I", "--libdir"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-R", "--rakelibdir"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-g", "--system"}},
+	{Names: names{"-j", "--jobs"}, Value: Required},
+	{Names: names{"-k", "--keep-going"}},
+	{Names: names{"-n", "--dry-run"}},
+	{Names: names{"-s", "--silent"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-T", "--tasks"}},
+	{Names: names{"-P", "--prereqs"}},
+	{Names: names{"-t", "--trace"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"-l", "--list"}},
+}
+
+var options393 = []Option{
 	{Names: names{"-3"}},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -11291,7 +14422,7 @@ var options305 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options306 = []Option{
+var options394 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-E", "--echo"}, Value: Required},
@@ -11310,7 +14441,7 @@ var options306 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options307 = []Option{
+var options395 = []Option{
 	{Names: names{"-t", "--timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-T", "--log-timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-I", "--log-in"}, Value: Required, Effect: EffInput},
@@ -11326,7 +14457,7 @@ var options307 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options308 = []Option{
+var options396 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-i", "--ignore-case"}},
 	{Names: names{"-E", "--ignore-tab-expansion"}},
@@ -11350,7 +14481,7 @@ var options308 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options309 = []Option{
+var options397 = []Option{
 	{Names: names{"-e", "--expression"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
 	{Names: names{"-i", "--in-place"}, Value: Optional, Effect: EffInPlace},
@@ -11369,7 +14500,7 @@ var options309 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options310 = []Option{
+var options398 = []Option{
 	{Names: names{"-t", "--terminator"}, Value: Required},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-s", "--separator"}, Value: Required},
@@ -11378,7 +14509,7 @@ var options310 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options311 = []Option{
+var options399 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-e"}},
@@ -11404,42 +14535,42 @@ var options311 = []Option{
 	{Names: names{"+"}},
 }
 
-var subs312 = []Program{
-	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
-	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
-	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
-	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
-	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
-	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
-	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
-	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
-	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
-	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
-	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
-	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
-	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
-	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
-	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
-	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
-	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
-	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
-	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
-	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
-	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options233, Ends: true},
+var subs400 = []Program{
+	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
+	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
+	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
+	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
+	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
+	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
+	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
+	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
+	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
+	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
+	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
+	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
+	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
+	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
+	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
+	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
+	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
+	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
+	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
+	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
+	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
 }
 
-var options313 = []Option{
+var options401 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-o"}, Value: Required},
 	{Names: names{"+o"}, Value: Required},
 }
 
-var options314 = []Option{
+var options402 = []Option{
 	{Names: names{"--clear-groups"}},
 	{Names: names{"-d", "--dump"}},
 	{Names: names{"--groups"}, Value: Required},
@@ -11469,7 +14600,7 @@ var options314 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options315 = []Option{
+var options403 = []Option{
 	{Names: names{"-c", "--ctty"}},
 	{Names: names{"-f", "--fork"}},
 	{Names: names{"-w", "--wait"}},
@@ -11477,7 +14608,7 @@ var options315 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options316 = []Option{
+var options404 = []Option{
 	{Names: names{"-s"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -11505,11 +14636,11 @@ var options316 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options317 = []Option{
+var options405 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
 }
 
-var options318 = []Option{
+var options406 = []Option{
 	{Names: names{"-s"}},
 	{Names: names{"-u"}},
 	{Names: names{"-p"}},
@@ -11517,7 +14648,7 @@ var options318 = []Option{
 	{Names: names{"-o"}},
 }
 
-var options319 = []Option{
+var options407 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-n", "--iterations"}, Value: Required},
 	{Names: names{"--random-source"}, Value: Required, Effect: EffRead},
@@ -11531,7 +14662,7 @@ var options319 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options320 = []Option{
+var options408 = []Option{
 	{Names: names{"-e", "--echo"}},
 	{Names: names{"-i", "--input-range"}, Value: Required},
 	{Names: names{"-n", "--head-count"}, Value: Required},
@@ -11543,7 +14674,7 @@ var options320 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options321 = []Option{
+var options409 = []Option{
 	{Names: names{"-V"}},
 	{Names: names{"-h"}},
 	{Names: names{"-d"}},
@@ -11575,7 +14706,7 @@ var options321 = []Option{
 	{Names: names{"-S"}, Value: Required},
 }
 
-var options322 = []Option{
+var options410 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
@@ -11589,7 +14720,7 @@ var options322 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options323 = []Option{
+var options411 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-C"}},
 	{Names: names{"--check"}, Value: Optional},
@@ -11630,7 +14761,7 @@ var options323 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options324 = []Option{
+var options412 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-a", "--suffix-length"}, Value: Required},
 	{Names: names{"--additional-suffix"}, Value: Required},
@@ -11651,7 +14782,7 @@ var options324 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options325 = []Option{
+var options413 = []Option{
 	{Names: names{"-D", "--diag"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-F", "--filter"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--continuous"}},
@@ -11703,7 +14834,7 @@ var options325 = []Option{
 	{Names: names{"-A", "--query", "--socket"}, Value: Required},
 }
 
-var options326 = []Option{
+var options414 = []Option{
 	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-P"}, Value: Required},
 	{Names: names{"-4"}},
@@ -11751,7 +14882,7 @@ var options326 = []Option{
 	{Names: names{"-y"}},
 }
 
-var options327 = []Option{
+var options415 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
 	{Names: names{"-d"}},
@@ -11774,7 +14905,7 @@ var options327 = []Option{
 	{Names: names{"-C"}},
 }
 
-var options328 = []Option{
+var options416 = []Option{
 	{Names: names{"-a"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
@@ -11787,7 +14918,7 @@ var options328 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options329 = []Option{
+var options417 = []Option{
 	{Names: names{"-i"}, Value: Optional, Effect: EffSend},
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
@@ -11800,7 +14931,7 @@ var options329 = []Option{
 	{Names: names{"-h", "-?"}},
 }
 
-var options330 = []Option{
+var options418 = []Option{
 	{Names: names{"-A"}, Effect: EffUnproven},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-a"}, Value: Required},
@@ -11846,7 +14977,7 @@ var options330 = []Option{
 	{Names: names{"-Z"}, Value: Required},
 }
 
-var options331 = []Option{
+var options419 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-c"}},
@@ -11861,7 +14992,7 @@ var options331 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options332 = []Option{
+var options420 = []Option{
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"-f"}, Value: Required, Effect: EffInput},
 	{Names: names{"-d"}, Value: Required},
@@ -11872,7 +15003,7 @@ var options332 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options333 = []Option{
+var options421 = []Option{
 	{Names: names{"-S", "--start"}},
 	{Names: names{"-K", "--stop"}},
 	{Names: names{"-T", "--status"}},
@@ -11908,7 +15039,7 @@ var options333 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options334 = []Option{
+var options422 = []Option{
 	{Names: names{"-c", "--format"}, Value: Required},
 	{Names: names{"-f", "--file-system"}},
 	{Names: names{"-t", "--terse"}},
@@ -11925,7 +15056,7 @@ var options334 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options335 = []Option{
+var options423 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-e", "--error"}, Value: Required},
@@ -11933,7 +15064,7 @@ var options335 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options336 = []Option{
+var options424 = []Option{
 	{Names: names{"-e", "--trace"}, Value: Required},
 	{Names: names{"-E", "--env"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-p", "--attach"}, Value: Required},
@@ -12002,7 +15133,7 @@ var options336 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options337 = []Option{
+var options425 = []Option{
 	{Names: names{"-n", "--bytes"}, Value: Required},
 	{Names: names{"-U", "--unicode"}, Value: Required},
 	{Names: names{"-a", "--all"}},
@@ -12021,7 +15152,7 @@ var options337 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options338 = []Option{
+var options426 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-g", "--save"}},
 	{Names: names{"-F", "--file"}, Value: Required},
@@ -12029,7 +15160,7 @@ var options338 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options339 = []Option{
+var options427 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -12044,7 +15175,7 @@ var options339 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options340 = []Option{
+var options428 = []Option{
 	{Names: names{"-A", "--askpass"}},
 	{Names: names{"-B", "--bell"}},
 	{Names: names{"-b", "--background"}},
@@ -12076,7 +15207,7 @@ var options340 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options341 = []Option{
+var options429 = []Option{
 	{Names: names{"-u", "--user"}, Value: Required},
 	{Names: names{"-g", "--group"}, Value: Required},
 	{Names: names{"-A"}},
@@ -12086,14 +15217,70 @@ var options341 = []Option{
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options342 = []Option{
+var options430 = []Option{
+	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
+	{Names: names{"-version", "--version"}, Effect: EffPattern},
+	{Names: names{"-h", "--help"}, Effect: EffPattern},
+	{Names: names{"-frontend"}, Effect: EffOpaque},
+	{Names: names{"-I"}, Value: Required},
+	{Names: names{"-F"}, Value: Required},
+	{Names: names{"-L"}, Value: Required},
+	{Names: names{"-l"}, Value: Required},
+	{Names: names{"-load-plugin-library"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-D"}, Value: Required},
+	{Names: names{"-O"}},
+	{Names: names{"-Onone"}},
+}
+
+var options431 = []Option{
+	{Names: names{"-c", "--configuration"}, Value: Required},
+	{Names: names{"--package-path"}, Value: Required, Effect: EffDir},
+	{Names: names{"--scratch-path", "--build-path"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--target"}, Value: Required},
+	{Names: names{"--product"}, Value: Required},
+	{Names: names{"--filter"}, Value: Required},
+	{Names: names{"--skip"}, Value: Required},
+	{Names: names{"--parallel"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--disable-sandbox"}, Effect: EffUnproven},
+	{Names: names{"-Xswiftc"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-Xcc"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-Xlinker"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-Xcxx"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--show-bin-path"}},
+	{Names: names{"--enable-code-coverage"}},
+	{Names: names{"--xunit-output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--toolset"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--swift-sdk", "--sdk"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-j", "--jobs"}, Value: Required},
+	{Names: names{"--static-swift-stdlib"}},
+	{Names: names{"--arch"}, Value: Required},
+	{Names: names{"--triple"}, Value: Required},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--destination"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--list-tests", "-l"}},
+	{Names: names{"--num-workers"}, Value: Required},
+	{Names: names{"--sanitize"}, Value: Required},
+}
+
+var subs432 = []Program{
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options431, Workdir: true},
+	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Options: options431, Workdir: true},
+	{Name: "package", Style: Exact, Path: names{"build"}, Options: options431, Workdir: true},
+	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options431, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"build"}, Options: options431, Workdir: true},
+	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options431, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"build"}, Options: options431, Workdir: true},
+}
+
+var options433 = []Option{
 	{Names: names{"-d", "--data"}},
 	{Names: names{"-f", "--file-system"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options343 = []Option{
+var options434 = []Option{
 	{Names: names{"--no-pager"}},
 	{Names: names{"--no-legend"}},
 	{Names: names{"--what"}, Value: Required},
@@ -12105,7 +15292,7 @@ var options343 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options344 = []Option{
+var options435 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--scope"}},
 	{Names: names{"-u", "--unit"}, Value: Required},
@@ -12148,7 +15335,7 @@ var options344 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options345 = []Option{
+var options436 = []Option{
 	{Names: names{"-b", "--before"}},
 	{Names: names{"-r", "--regex"}},
 	{Names: names{"-s", "--separator"}, Value: Required},
@@ -12156,7 +15343,7 @@ var options345 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options346 = []Option{
+var options437 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"--follow"}, Value: Optional},
 	{Names: names{"-n", "--lines"}, Value: Required},
@@ -12178,7 +15365,42 @@ var options346 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options347 = []Option{
+var options438 = []Option{
+	{Names: names{"-c", "--color"}},
+	{Names: names{"-C", "--concurrency"}, Value: Required},
+	{Names: names{"-d", "--dir"}, Value: Required, Effect: EffDir},
+	{Names: names{"-n", "--dry"}},
+	{Names: names{"-x", "--exit-code"}},
+	{Names: names{"-f", "--force"}},
+	{Names: names{"-g", "--global"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-i", "--init"}},
+	{Names: names{"-I", "--interval"}, Value: Required},
+	{Names: names{"-l", "--list"}},
+	{Names: names{"-a", "--list-all"}},
+	{Names: names{"--sort"}, Value: Required},
+	{Names: names{"--json"}},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"-p", "--parallel"}},
+	{Names: names{"-s", "--silent"}},
+	{Names: names{"-y", "--yes"}},
+	{Names: names{"--status"}},
+	{Names: names{"--summary"}},
+	{Names: names{"-t", "--taskfile"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--version"}},
+	{Names: names{"-w", "--watch"}},
+	{Names: names{"--experiments"}},
+	{Names: names{"--completion"}, Value: Required},
+	{Names: names{"--no-status"}},
+	{Names: names{"-F", "--failfast"}},
+	{Names: names{"--insecure"}},
+	{Names: names{"--offline"}},
+	{Names: names{"--timeout"}, Value: Required},
+	{Names: names{"--download"}},
+}
+
+var options439 = []Option{
 	{Names: names{"-a", "--all-tasks"}},
 	{Names: names{"-c", "--cpu-list"}},
 	{Names: names{"-p", "--pid"}},
@@ -12186,7 +15408,7 @@ var options347 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options348 = []Option{
+var options440 = []Option{
 	{Names: names{"-A"}},
 	{Names: names{"-b"}},
 	{Names: names{"-B", "--buffer-size"}, Value: Required},
@@ -12250,7 +15472,7 @@ var options348 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options349 = []Option{
+var options441 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-i", "--ignore-interrupts"}},
 	{Names: names{"-p"}},
@@ -12259,7 +15481,7 @@ var options349 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options350 = []Option{
+var options442 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-8"}},
@@ -12276,7 +15498,7 @@ var options350 = []Option{
 	{Names: names{"-r"}},
 }
 
-var options351 = []Option{
+var options443 = []Option{
 	{Names: names{"--preserve-status"}},
 	{Names: names{"--foreground"}},
 	{Names: names{"-k", "--kill-after"}, Value: Required},
@@ -12286,7 +15508,7 @@ var options351 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options352 = []Option{
+var options444 = []Option{
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-a"}},
 	{Names: names{"-c", "--no-create"}},
@@ -12301,7 +15523,7 @@ var options352 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options353 = []Option{
+var options445 = []Option{
 	{Names: names{"-c", "-C", "--complement"}},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-s", "--squeeze-repeats"}},
@@ -12310,7 +15532,7 @@ var options353 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options354 = []Option{
+var options446 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-n"}},
@@ -12339,13 +15561,13 @@ var options354 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options355 = []Option{
+var options447 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 }
 
-var options356 = []Option{
+var options448 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-d"}},
 	{Names: names{"-l"}},
@@ -12414,7 +15636,7 @@ var options356 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options357 = []Option{
+var options449 = []Option{
 	{Names: names{"-c", "--no-create"}},
 	{Names: names{"-o", "--io-blocks"}},
 	{Names: names{"-r", "--reference"}, Value: Required, Effect: EffRead},
@@ -12423,13 +15645,13 @@ var options357 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options358 = []Option{
+var options450 = []Option{
 	{Names: names{"-s", "--silent", "--quiet"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options359 = []Option{
+var options451 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-f"}},
 	{Names: names{"-p"}},
@@ -12443,7 +15665,7 @@ var options359 = []Option{
 	{Names: names{"-w"}},
 }
 
-var options360 = []Option{
+var options452 = []Option{
 	{Names: names{"-S"}},
 	{Names: names{"-H"}},
 	{Names: names{"-a"}},
@@ -12470,16 +15692,16 @@ var options360 = []Option{
 	{Names: names{"-x"}, Value: Required},
 }
 
-var options361 = []Option{
+var options453 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-S"}},
 }
 
-var options362 = []Option{
+var options454 = []Option{
 	{Names: names{"-a"}},
 }
 
-var options363 = []Option{
+var options455 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s", "--kernel-name"}},
 	{Names: names{"-n", "--nodename"}},
@@ -12493,7 +15715,7 @@ var options363 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options364 = []Option{
+var options456 = []Option{
 	{Names: names{"-D"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
@@ -12511,13 +15733,13 @@ var options364 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options365 = []Option{
+var options457 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-v"}},
 	{Names: names{"-n"}},
 }
 
-var options366 = []Option{
+var options458 = []Option{
 	{Names: names{"-i", "--ipc"}, Value: Optional},
 	{Names: names{"-m", "--mount"}, Value: Optional},
 	{Names: names{"-n", "--net"}, Value: Optional},
@@ -12551,7 +15773,7 @@ var options366 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options367 = []Option{
+var options459 = []Option{
 	{Names: names{"-p", "--pretty"}},
 	{Names: names{"-h"}},
 	{Names: names{"-s", "--since"}},
@@ -12560,7 +15782,7 @@ var options367 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options368 = []Option{
+var options460 = []Option{
 	{Names: names{"--tool"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
@@ -12601,7 +15823,7 @@ var options368 = []Option{
 	{Names: names{"--keep-debuginfo"}, Value: Required},
 }
 
-var options369 = []Option{
+var options461 = []Option{
 	{Names: names{"-h", "--no-header"}},
 	{Names: names{"-u", "--no-current"}},
 	{Names: names{"-s", "--short"}},
@@ -12613,13 +15835,13 @@ var options369 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options370 = []Option{
+var options462 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options371 = []Option{
+var options463 = []Option{
 	{Names: names{"-d", "--differences"}, Value: Optional},
 	{Names: names{"-n", "--interval"}, Value: Required},
 	{Names: names{"-p", "--precise"}},
@@ -12638,7 +15860,7 @@ var options371 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options372 = []Option{
+var options464 = []Option{
 	{Names: names{"-w", "--watch"}, Value: Required},
 	{Names: names{"-W", "--watch-non-recursive"}, Value: Required},
 	{Names: names{"-F", "--watch-file"}, Value: Required, Effect: EffInput},
@@ -12687,7 +15909,7 @@ var options372 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options373 = []Option{
+var options465 = []Option{
 	{Names: names{"--total"}, Value: Required},
 	{Names: names{"-c", "--bytes"}},
 	{Names: names{"-m", "--chars"}},
@@ -12699,7 +15921,7 @@ var options373 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options374 = []Option{
+var options466 = []Option{
 	{Names: names{"-1", "--no-deleted"}},
 	{Names: names{"-2", "--no-inserted"}},
 	{Names: names{"-3", "--no-common"}},
@@ -12714,7 +15936,7 @@ var options374 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options375 = []Option{
+var options467 = []Option{
 	{Names: names{"-O", "--output-document"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-nd", "--no-directories"}},
 	{Names: names{"-np", "--no-parent"}},
@@ -12875,7 +16097,7 @@ var options375 = []Option{
 	{Names: names{"-X", "--exclude-directories"}, Value: Required},
 }
 
-var options376 = []Option{
+var options468 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s"}},
 	{Names: names{"-b"}},
@@ -12900,7 +16122,7 @@ var options376 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options377 = []Option{
+var options469 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--boot"}},
 	{Names: names{"-d", "--dead"}},
@@ -12922,7 +16144,7 @@ var options377 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options378 = []Option{
+var options470 = []Option{
 	{Names: names{"-h", "--host"}, Value: Required},
 	{Names: names{"-H"}},
 	{Names: names{"-p", "--port"}, Value: Required},
@@ -12952,7 +16174,7 @@ var options378 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options379 = []Option{
+var options471 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -12979,7 +16201,70 @@ var options379 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options380 = []Option{
+var options472 = []Option{
+	{Names: names{"-project"}, Value: Required, Effect: EffDir},
+	{Names: names{"-workspace"}, Value: Required, Effect: EffDir},
+	{Names: names{"-scheme"}, Value: Required},
+	{Names: names{"-target"}, Value: Required},
+	{Names: names{"-configuration"}, Value: Required},
+	{Names: names{"-destination"}, Value: Required},
+	{Names: names{"-sdk"}, Value: Required},
+	{Names: names{"-arch"}, Value: Required},
+	{Names: names{"-derivedDataPath"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-resultBundlePath"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-archivePath"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-exportPath"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-exportOptionsPlist"}, Value: Required, Effect: EffInput},
+	{Names: names{"-exportArchive"}},
+	{Names: names{"-list"}},
+	{Names: names{"-json"}},
+	{Names: names{"-showsdks"}},
+	{Names: names{"-showBuildSettings"}},
+	{Names: names{"-showdestinations"}},
+	{Names: names{"-version"}},
+	{Names: names{"-quiet"}},
+	{Names: names{"-verbose"}},
+	{Names: names{"-parallel-testing-enabled"}, Value: Required},
+	{Names: names{"-only-testing:"}, Value: Required},
+	{Names: names{"-skip-testing:"}, Value: Required},
+	{Names: names{"-only-testing"}, Value: Required},
+	{Names: names{"-skip-testing"}, Value: Required},
+	{Names: names{"-testPlan"}, Value: Required},
+	{Names: names{"-enableCodeCoverage"}, Value: Required},
+	{Names: names{"-allowProvisioningUpdates"}},
+	{Names: names{"-xcconfig"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-toolchain"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-jobs"}, Value: Required},
+	{Names: names{"-alltargets"}},
+	{Names: names{"-usage"}},
+	{Names: names{"-help"}},
+	{Names: names{"-license"}},
+	{Names: names{"-xctestrun"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-maximum-parallel-testing-workers"}, Value: Required},
+	{Names: names{"-retry-tests-on-failure"}},
+	{Names: names{"-test-iterations"}, Value: Required},
+	{Names: names{"-skipPackagePluginValidation"}, Effect: EffUnproven},
+	{Names: names{"-skipMacroValidation"}, Effect: EffUnproven},
+	{Names: names{"-clonedSourcePackagesDirPath"}, Value: Required, Effect: EffWrite},
+}
+
+var options473 = []Option{
+	{Names: names{"--sdk", "-sdk"}, Value: Required},
+	{Names: names{"--toolchain"}, Value: Required},
+	{Names: names{"-f", "--find"}},
+	{Names: names{"-r", "--run"}},
+	{Names: names{"-l", "--log"}},
+	{Names: names{"-n", "--no-cache"}},
+	{Names: names{"-k", "--kill-cache"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--show-sdk-path"}},
+	{Names: names{"--show-sdk-version"}},
+	{Names: names{"--show-sdk-platform-path"}},
+	{Names: names{"--version"}},
+	{Names: names{"-h", "--help"}},
+}
+
+var options474 = []Option{
 	{Names: names{"--noout"}},
 	{Names: names{"--format"}},
 	{Names: names{"--xpath"}, Value: Required},
@@ -13034,7 +16319,7 @@ var options380 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options381 = []Option{
+var options475 = []Option{
 	{Names: names{"-a", "--auto-servernum", "--auto-display"}},
 	{Names: names{"-e", "--error-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-f", "--auth-file"}, Value: Required, Effect: EffWrite},
@@ -13046,7 +16331,7 @@ var options381 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options382 = []Option{
+var options476 = []Option{
 	{Names: names{"-a", "-autoskip"}},
 	{Names: names{"-b", "-bits"}},
 	{Names: names{"-c", "-cols"}, Value: Required},
@@ -13069,7 +16354,7 @@ var options382 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options383 = []Option{
+var options477 = []Option{
 	{Names: names{"-C", "--colors"}},
 	{Names: names{"--csv-auto-parse"}},
 	{Names: names{"-e", "--exit-status"}},
@@ -13113,7 +16398,36 @@ var options383 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options384 = []Option{
+var options478 = []Option{
+	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
+	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
+	{Names: names{"--config", "--config-file", "--config-dir"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-o", "--output", "--out"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--output-dir", "--destination", "--outdir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--release"}},
+	{Names: names{"--debug"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"--version"}},
+	{Names: names{"-j", "--jobs"}, Value: Required},
+	{Names: names{"--run_under"}, Value: Required, Effect: EffRun},
+	{Names: names{"--bazelrc"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--reporter"}, Value: Required},
+	{Names: names{"--coverage"}},
+	{Names: names{"--plain-name"}, Value: Required},
+	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--no-pub"}},
+	{Names: names{"-d", "--define", "--device-id"}, Value: Required},
+	{Names: names{"-t", "--target"}, Value: Required},
+	{Names: names{"--flavor"}, Value: Required},
+	{Names: names{"--name"}, Value: Required},
+	{Names: names{"--tags"}, Value: Required},
+	{Names: names{"--build-file"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
+}
+
+var options479 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-u"}},
 	{Names: names{"-a"}, Effect: EffUnproven},

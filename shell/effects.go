@@ -178,6 +178,12 @@ func (e *effector) optionEffect(a Arg) {
 		e.runText(a.Value, what, a.Option.Value == NoValue)
 	case EffProgram:
 		e.runFile(a.Value, what)
+	case EffPlugin:
+		if plugin := a.Value.Text; !a.Value.Known() || plugin != "" && strings.IndexByte("./~", plugin[0]) >= 0 {
+			e.runFile(a.Value, what)
+		}
+	case EffModule:
+		e.runModule(a)
 	case EffCode:
 		e.w.opaque(e.index, MayRun, what+" is code in another language", "put the code into a file and run the file")
 	case EffOpaque:
@@ -443,6 +449,26 @@ func (e *effector) runsArgs(skip int) {
 		e.runWords(e.operands[skip])
 	} else if e.sub().Stdin {
 		e.stdin()
+	}
+}
+
+// runModule reads the words behind an option as those of a program that the
+// interpreter itself is: they need no cover of their own.
+func (e *effector) runModule(a Arg) {
+	if a.ValueAt < 0 || !a.Value.Known() || e.w.depth >= maxNesting {
+		e.odd("the module that "+e.prog.Name+" runs is not known", "write its name out")
+		return
+	}
+	e.w.depth++
+	defer func() { e.w.depth-- }()
+	m := Action{
+		Kind: Command, Need: NeedNone, Words: append([]Word{a.Value}, e.words[a.ValueAt+1:]...), Dirs: e.dirs,
+		Program: e.w.opt.Catalog.Lookup(a.Value.Text), Parent: e.index, From: -1,
+	}
+	at := len(e.w.facts.Actions)
+	e.w.effects(m, e.child())
+	if at < len(e.w.facts.Actions) && e.w.facts.Actions[at].Unproven != "" {
+		e.unprovenLate(e.w.facts.Actions[at].Unproven)
 	}
 }
 

@@ -11,7 +11,7 @@
 // last name ends in = if the option takes a value, in ? if it takes one only
 // attached, in == if it takes two words. A second effect "pattern" says that
 // the option also takes the place of the operand that would be the pattern or
-// script. "--[no-]x" is the two options --x and --no-x, of which the second
+// script, and "ends" that what follows its value are operands. "--[no-]x" is the two options --x and --no-x, of which the second
 // takes no value.
 //
 // The keys of a table are those of shell.Program in small letters: style,

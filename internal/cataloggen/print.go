@@ -97,6 +97,9 @@ func (o option) literal() string {
 	if o.pattern {
 		fields = append(fields, "Pattern: true")
 	}
+	if o.ends {
+		fields = append(fields, "Ends: true")
+	}
 	return "{" + strings.Join(fields, ", ") + "},\n"
 }
 

@@ -30,6 +30,7 @@ type option struct {
 	names        []string
 	mode, effect string
 	pattern      bool
+	ends         bool
 }
 
 // where finds the line of a table or key in a file.
@@ -186,7 +187,8 @@ var optionName = regexp.MustCompile(`^(-[^-\s=]|--?[^-\s=?][^\s=?]*|\+[^\s=?]*)$
 // wrong.
 func parseOption(text string) ([]option, string) {
 	left, effect, _ := strings.Cut(text, " : ")
-	effect, pattern := strings.CutSuffix(effect, " pattern")
+	effect, ends := cutWord(effect, "ends")
+	effect, pattern := cutWord(effect, "pattern")
 	constant, ok := effects[effect]
 	if !ok {
 		return nil, fmt.Sprintf("unknown effect %q", effect)
@@ -196,7 +198,7 @@ func parseOption(text string) ([]option, string) {
 		return nil, "no name"
 	}
 	_, suffix := cutSuffix(words[len(words)-1])
-	main := option{mode: modes[suffix], effect: constant, pattern: pattern}
+	main := option{mode: modes[suffix], effect: constant, pattern: pattern, ends: ends}
 	negated := option{mode: "NoValue", effect: "EffNone"}
 	for _, word := range words {
 		name, own := cutSuffix(word)
@@ -216,6 +218,15 @@ func parseOption(text string) ([]option, string) {
 		return []option{main}, ""
 	}
 	return []option{main, negated}, ""
+}
+
+// cutWord removes a word from the end of a text; a lone "pattern" is an effect
+// of its own.
+func cutWord(text, word string) (string, bool) {
+	if text == "ends" && word == "ends" {
+		return "", true
+	}
+	return strings.CutSuffix(text, " "+word)
 }
 
 // cutSuffix splits a name from what stands for its value.

@@ -23,7 +23,7 @@ var (
 	effects = map[string]string{
 		"": "EffNone", "run": "EffRun", "program": "EffProgram", "code": "EffCode", "write": "EffWrite", "output": "EffOutput", "read-only": "EffReadOnly",
 		"read": "EffRead", "send": "EffSend", "input": "EffInput", "dir": "EffDir", "url": "EffURL",
-		"opaque": "EffOpaque", "unproven": "EffUnproven", "write-here": "EffWriteHere", "exec": "EffExec",
+		"opaque": "EffOpaque", "unproven": "EffUnproven", "write-here": "EffWriteHere", "exec": "EffExec", "plugin": "EffPlugin", "module": "EffModule",
 		"in-place": "EffInPlace", "pattern": "EffPattern", "recursive": "EffRecursive", "target": "EffTarget", "system": "EffSystem",
 	}
 )
@@ -186,7 +186,7 @@ func (e *entry) distinct(borrowed []option) error {
 			seen[name] = true
 		}
 		if len(names) > 0 {
-			e.opts = append(e.opts, option{names, o.mode, o.effect, o.pattern})
+			e.opts = append(e.opts, option{names, o.mode, o.effect, o.pattern, o.ends})
 		}
 	}
 	return nil
