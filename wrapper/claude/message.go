@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
 )
@@ -264,14 +265,14 @@ func plain(content json.RawMessage) string {
 	if read(content, &blocks) != nil {
 		return ""
 	}
+	var parts []string
 	for _, b := range blocks {
 		if b.Kind != "text" {
-			text += "[" + b.Kind + "]"
-			continue
+			b.Text = "[" + b.Kind + "]"
 		}
-		text += b.Text
+		parts = append(parts, b.Text)
 	}
-	return text
+	return strings.Join(parts, "\n")
 }
 
 // field returns a text field of a tool input, "" if it has none.

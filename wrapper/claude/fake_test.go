@@ -1,0 +1,369 @@
+package claude
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/permission"
+)
+
+// fake is an agent CLI in this process: a script at the other end of two
+// pipes.
+type fake struct {
+	t      testing.TB
+	args   []string
+	heard  *bufio.Scanner
+	out    *io.PipeWriter
+	ours   [2]io.Closer // the wrapper's ends
+	in     *io.PipeWriter
+	reader *io.PipeReader
+	done   chan struct{}
+	noMeta bool // tool results tell nothing of decisions
+
+	mu     sync.Mutex
+	killed bool
+	dead   chan struct{} // closed by Kill
+}
+
+// errGone ends a script whose wrapper has gone.
+var errGone = errors.New("the wrapper has gone")
+
+// agent returns a starter for a scripted CLI. The fake it starts is put into
+// *at, if at is not nil.
+func agent(t testing.TB, at **fake, script func(f *fake)) Starter {
+	return func(args []string) (Process, error) {
+		f := &fake{t: t, args: args, done: make(chan struct{}), dead: make(chan struct{})}
+		if at != nil && args[0] != "--version" {
+			*at = f
+		}
+		heard, in := io.Pipe()
+		reader, out := io.Pipe()
+		f.heard, f.in, f.reader, f.out = bufio.NewScanner(heard), in, reader, out
+		f.heard.Buffer(nil, 8<<20)
+		f.ours = [2]io.Closer{heard, reader}
+		play := script
+		if args[0] == "--version" {
+			play = func(f *fake) { fmt.Fprintln(f.out, "2.1.197 (Claude Code)") }
+		}
+		go f.play(play)
+		return f, nil
+	}
+}
+
+func (f *fake) play(script func(f *fake)) {
+	defer close(f.done)
+	defer f.out.Close()
+	defer f.ours[0].Close() // as the pipes of a process end with it
+	defer func() {
+		if r := recover(); r != nil && r != errGone {
+			panic(r)
+		}
+	}()
+	script(f)
+}
+
+func (f *fake) Read(p []byte) (int, error)  { return f.reader.Read(p) }
+func (f *fake) Write(p []byte) (int, error) { return f.in.Write(p) }
+func (f *fake) Close() error                { return f.in.Close() }
+func (f *fake) Complaints() string          { return "" }
+
+func (f *fake) Kill() {
+	if !f.dies() {
+		return
+	}
+	for _, c := range f.ours {
+		c.Close()
+	}
+	f.in.CloseWithError(errGone)
+	f.out.CloseWithError(io.EOF)
+}
+
+// dies notes a kill; it is false for a script that has ended by itself or was
+// killed before.
+func (f *fake) dies() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	select {
+	case <-f.done:
+		return false
+	default:
+	}
+	if f.killed {
+		return false
+	}
+	f.killed = true
+	close(f.dead)
+	return true
+}
+
+func (f *fake) Wait() error {
+	<-f.done
+	return nil
+}
+
+func (f *fake) wasKilled() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.killed
+}
+
+// object is a JSON object.
+type object = map[string]any
+
+// hear returns the next message of the wrapper, nil at the end of its input.
+func (f *fake) hear() object {
+	if !f.heard.Scan() {
+		if f.heard.Err() != nil || f.wasKilled() {
+			panic(errGone)
+		}
+		return nil
+	}
+	var m object
+	if err := json.Unmarshal(f.heard.Bytes(), &m); err != nil {
+		f.t.Errorf("the wrapper wrote %q: %v", f.heard.Text(), err)
+	}
+	return m
+}
+
+// say writes a line: a string as it is, anything else as JSON.
+func (f *fake) say(v any) {
+	line, ok := v.(string)
+	if !ok {
+		b, err := json.Marshal(v)
+		if err != nil {
+			f.t.Error(err)
+		}
+		line = string(b)
+	}
+	if _, err := io.WriteString(f.out, line+"\n"); err != nil {
+		panic(errGone)
+	}
+}
+
+// answer answers a request of the wrapper.
+func (f *fake) answer(request object, content any) {
+	f.say(object{"type": "control_response", "response": object{
+		"subtype": "success", "request_id": request["request_id"], "response": content,
+	}})
+}
+
+func (f *fake) fail(request object, text string) {
+	f.say(object{"type": "control_response", "response": object{
+		"subtype": "error", "request_id": request["request_id"], "error": text,
+	}})
+}
+
+// The accounts that a good CLI gives of itself.
+var (
+	goodInit     = object{"claude_code_version": "2.1.329", "current_permission_mode": "default", "hooks_applied": true, "hook_on_failure_supported": true}
+	ourSettings  = json.RawMessage(isolation)
+	goodSettings = object{"effective": ourSettings, "sources": []any{object{"source": "flagSettings", "settings": ourSettings}}}
+	goodRules    = object{"state": object{"rules": []any{object{"behavior": "ask", "source": "flagSettings", "rule": "*"}}, "managedOnly": false}}
+	goodHooks    = object{"hooks": []any{}, "policy": object{"policyHookCount": 0}}
+)
+
+// accounts returns good answers for the preflight.
+func accounts() object {
+	return object{askSettings: goodSettings, askRules: goodRules, askHooks: goodHooks}
+}
+
+// ready plays the preflight of version 2.1.329 and returns the prompt line.
+func (f *fake) ready() object {
+	f.answer(f.hear(), goodInit)
+	good := accounts()
+	asked := []object{f.hear(), f.hear(), f.hear()}
+	for _, q := range asked {
+		f.answer(q, good[q["request"].(object)["subtype"].(string)])
+	}
+	prompt := f.hear()
+	f.begin("2.1.329")
+	return prompt
+}
+
+// readyOld plays the preflight of version 2.1.197.
+func (f *fake) readyOld() {
+	f.noMeta = true
+	f.answer(f.hear(), object{"commands": []any{}, "pid": 7})
+	for range 3 {
+		q := f.hear()
+		if what := q["request"].(object)["subtype"].(string); what != askSettings {
+			f.fail(q, "Unsupported control request subtype: "+what)
+			continue
+		}
+		f.answer(q, goodSettings)
+	}
+	f.hear()
+	f.begin("2.1.197")
+}
+
+func (f *fake) begin(version string) {
+	f.state("running")
+	f.say(object{"type": "system", "subtype": "init", "session_id": "s-1", "permissionMode": "default", "claude_code_version": version})
+}
+
+func (f *fake) state(name string) {
+	f.say(object{"type": "system", "subtype": "session_state_changed", "state": name})
+}
+
+// wants tells that the agent wants to use a tool.
+func (f *fake) wants(id, tool string, input object) {
+	f.say(object{"type": "assistant", "message": object{"role": "assistant", "content": []any{
+		object{"type": "tool_use", "id": id, "name": tool, "input": input},
+	}}, "parent_tool_use_id": nil})
+}
+
+// hooks calls the hook; the answer is not waited for.
+func (f *fake) hooks(id, tool string, input object, dir string) {
+	f.say(object{"type": "control_request", "request_id": "hook-" + id, "request": object{
+		"subtype": "hook_callback", "callback_id": hookID, "tool_use_id": id, "input": object{
+			"hook_event_name": hookEvent, "cwd": dir, "tool_name": tool, "tool_input": input, "tool_use_id": id,
+		}}})
+}
+
+// asks sends can_use_tool; the answer is not waited for.
+func (f *fake) asks(id, tool string, input object) {
+	f.say(object{"type": "control_request", "request_id": "can-" + id, "request": object{
+		"subtype": "can_use_tool", "tool_name": tool, "display_name": tool, "input": input, "tool_use_id": id,
+	}})
+}
+
+// use plays a whole tool use up to the answer, and returns that.
+func (f *fake) use(id, tool string, input object) object {
+	f.wants(id, tool, input)
+	f.hooks(id, tool, input, "/w")
+	if d := hookDecision(f.hear()); d != "ask" {
+		f.t.Errorf("the hook for %s answered %q", id, d)
+	}
+	f.asks(id, tool, input)
+	return reply(f.hear())
+}
+
+// reply is the content of the wrapper's answer.
+func reply(m object) object {
+	response, _ := m["response"].(object)
+	content, _ := response["response"].(object)
+	return content
+}
+
+func hookDecision(m object) string {
+	output, _ := reply(m)["hookSpecificOutput"].(object)
+	d, _ := output["permissionDecision"].(string)
+	return d
+}
+
+// results tells what a tool gave back. source is where the decision came from,
+// "" tells none; "reject" as source is a refusal.
+func (f *fake) results(id string, good bool, source string) {
+	line := object{"type": "user", "message": object{"role": "user", "content": []any{
+		object{"type": "tool_result", "tool_use_id": id, "content": "what " + id + " said", "is_error": !good},
+	}}, "parent_tool_use_id": nil}
+	decision := object{"decision": "accept", "source": source}
+	if source == "reject" {
+		decision = object{"decision": "reject", "source": "config"}
+	}
+	if source != "" && !f.noMeta {
+		line["tool_result_meta"] = []any{object{"id": id, "permission_decision": decision}}
+	}
+	f.say(line)
+}
+
+// ends says the last words and waits for the end of the input.
+func (f *fake) ends() {
+	f.concludes("done")
+	f.state("idle")
+	for f.hear() != nil {
+	}
+}
+
+func (f *fake) concludes(text string) {
+	f.say(object{"type": "result", "subtype": "success", "is_error": false, "result": text, "session_id": "s-1"})
+}
+
+// decider decides by a function.
+type decider func(ctx context.Context, use permission.ToolUse) (permission.Result, error)
+
+func (d decider) CanUseTool(ctx context.Context, use permission.ToolUse) (permission.Result, error) {
+	return d(ctx, use)
+}
+
+func allow(use permission.ToolUse) (permission.Result, error) {
+	return permission.Result{Decision: permission.Decision{Behavior: permission.Allow, Layer: permission.LayerAllowList}, UpdatedInput: use.Input, By: "rule"}, nil
+}
+
+func deny(why string) (permission.Result, error) {
+	return permission.Result{Decision: permission.Decision{Behavior: permission.Deny, Layer: permission.LayerDenyList, Message: why, Reason: why}, By: "rule"}, nil
+}
+
+// byWord allows everything but inputs that hold "deny".
+var byWord = decider(func(_ context.Context, use permission.ToolUse) (permission.Result, error) {
+	if strings.Contains(string(use.Input), "deny") {
+		return deny("it says deny")
+	}
+	return allow(use)
+})
+
+// record keeps events.
+type recorder struct {
+	mu     sync.Mutex
+	events []Event
+}
+
+func (r *recorder) take(e Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events = append(r.events, e)
+}
+
+func (r *recorder) types() string {
+	var types []string
+	for _, e := range r.events {
+		types = append(types, e.Type)
+	}
+	return strings.Join(types, " ")
+}
+
+// of returns the events of a type.
+func (r *recorder) of(kind string) []Event {
+	var found []Event
+	for _, e := range r.events {
+		if e.Type == kind {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+// eventLines are the events as JSON lines.
+func eventLines(t testing.TB, r *recorder) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	for _, e := range r.events {
+		if err := enc.Encode(e); err != nil {
+			t.Error(err)
+		}
+	}
+	return b.String()
+}
+
+// options are options for a scripted CLI.
+func options(start Starter, d Decider, events *recorder) Options {
+	return Options{Prompt: "do it", Dir: "/w", Decider: d, Start: start, Events: events.take}
+}
+
+// play runs a script.
+func play(t testing.TB, d Decider, script func(f *fake)) (Outcome, error, *recorder) {
+	events := &recorder{}
+	out, err := Run(context.Background(), options(agent(t, nil, script), d, events))
+	return out, err, events
+}
+
+// bash is the input of a Bash tool use.
+func bash(line string) object { return object{"command": line} }

@@ -1,0 +1,256 @@
+//go:build linux
+
+package claude
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/permission"
+)
+
+// The test binary plays every part in the tests of processes: part says which.
+const part = "AGENT_WRAPPER_TEST_PART"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(part) == "" {
+		os.Exit(m.Run())
+	}
+	time.AfterFunc(time.Minute, func() { os.Exit(9) }) // should the test fail to end it
+	switch os.Getenv(part) {
+	case "agent":
+		os.Exit(playAgent())
+	case "wrapper":
+		os.Exit(playWrapper())
+	case "child":
+		register("child")
+		select {}
+	}
+}
+
+// The socket at which the test counts the living, and whether the agent is to
+// have a child.
+const (
+	socket = "AGENT_WRAPPER_TEST_SOCKET"
+	parent = "AGENT_WRAPPER_TEST_PARENT"
+)
+
+// register tells the test that this process lives, for as long as it does.
+func register(name string) net.Conn {
+	c, err := net.Dial("unix", os.Getenv(socket))
+	if err != nil {
+		panic(err)
+	}
+	fmt.Fprintln(c, name)
+	return c
+}
+
+// playAgent is an agent CLI that may start a child in a session of its own, as
+// the real one does for its shell. What its prompt says decides how it goes
+// on.
+func playAgent() int {
+	defer register("agent").Close()
+	if os.Getenv(parent) != "" {
+		child := exec.Command(os.Args[0])
+		child.Env = append(os.Environ(), part+"=child")
+		child.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		if err := child.Start(); err != nil {
+			panic(err)
+		}
+	}
+	f := &fake{heard: bufio.NewScanner(os.Stdin)}
+	r, w := io.Pipe()
+	f.out = w
+	go io.Copy(os.Stdout, r)
+	prompt := f.ready()["message"].(object)["content"].(string)
+	fmt.Fprintln(os.Stderr, "complaint about", prompt)
+	switch prompt {
+	case "crash":
+		return 7
+	case "hang":
+		f.asks("u1", "Bash", bash("x"))
+		defer register("deaf").Close()
+		select {}
+	case "breach":
+		f.results("u1", true, "config")
+		select {}
+	}
+	conversation(f)
+	return 0
+}
+
+// playWrapper is a wrapper that waits for a person for ever.
+func playWrapper() int {
+	os.Setenv(part, "agent")
+	nobody := decider(func(ctx context.Context, use permission.ToolUse) (permission.Result, error) {
+		<-ctx.Done()
+		return permission.Result{}, ctx.Err()
+	})
+	_, err := Run(context.Background(), Options{Prompt: "hang", Dir: "/", Command: []string{os.Args[0]}, Decider: nobody})
+	fmt.Fprintln(os.Stderr, err)
+	return 1
+}
+
+// lives listens for processes that live: a connection for each, which ends
+// when the process does.
+type lives struct {
+	t testing.TB
+	l net.Listener
+}
+
+func listen(t testing.TB) *lives {
+	path := filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	t.Setenv(socket, path)
+	return &lives{t, l}
+}
+
+// next returns n living processes by their names.
+func (l *lives) next(n int) map[string]net.Conn {
+	found := map[string]net.Conn{}
+	for range n {
+		c, err := l.l.Accept()
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		name, err := bufio.NewReader(c).ReadString('\n')
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		found[strings.TrimSpace(name)] = c
+	}
+	return found
+}
+
+// dies waits for the end of a process.
+func (l *lives) dies(name string, c net.Conn) {
+	c.SetReadDeadline(time.Now().Add(5 * time.Second))
+	if _, err := io.ReadAll(c); err != nil {
+		l.t.Errorf("the %s lives on: %v", name, err)
+	}
+}
+
+// processOptions are options for the test binary as agent CLI.
+func processOptions(t testing.TB, prompt string, d Decider, events *recorder) Options {
+	t.Setenv(part, "agent")
+	return Options{Prompt: prompt, Dir: t.TempDir(), Command: []string{os.Args[0]}, Decider: d, Events: events.take}
+}
+
+func TestProcess(t *testing.T) {
+	l := listen(t)
+	events := &recorder{}
+	out, err := Run(t.Context(), processOptions(t, "go", byWord, events))
+	if err != nil || out.Allowed != 1 || out.Denied != 1 || out.Text != "done" {
+		t.Errorf("got %+v, %v", out, err)
+	}
+	l.dies("agent", l.next(1)["agent"])
+}
+
+// TestProcessCrash: the last words of an agent that breaks off are in the
+// error.
+func TestProcessCrash(t *testing.T) {
+	listen(t)
+	_, err := Run(t.Context(), processOptions(t, "crash", byWord, &recorder{}))
+	if !errors.Is(err, errBrokeOff) || !strings.Contains(err.Error(), "complaint about crash") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestProcessBreach: after a breach the agent is dead, and so is what it
+// started in a session of its own.
+func TestProcessBreach(t *testing.T) {
+	l := listen(t)
+	t.Setenv(parent, "1")
+	done := make(chan error)
+	o := processOptions(t, "breach", byWord, &recorder{})
+	held := make(chan struct{})
+	start, err := starter(o.Command, o.Dir, os.Environ(), func([]byte) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Start = func(args []string) (Process, error) {
+		p, err := start(args)
+		return &delayed{p, held}, err
+	}
+	go func() {
+		_, err := Run(t.Context(), o)
+		done <- err
+	}()
+	living := l.next(2) // both are up before the agent is heard
+	close(held)
+	var breach *Breach
+	if err := <-done; !errors.As(err, &breach) {
+		t.Errorf("got %v", err)
+	}
+	for name, c := range living {
+		l.dies(name, c)
+	}
+}
+
+// delayed is a process that is not heard until held is closed.
+type delayed struct {
+	Process
+	held chan struct{}
+}
+
+func (d *delayed) Read(p []byte) (int, error) {
+	<-d.held
+	return d.Process.Read(p)
+}
+
+// TestKilledWrapper: kill -9 of the wrapper ends the agent, although it never
+// reads its input again.
+func TestKilledWrapper(t *testing.T) {
+	l := listen(t)
+	dir := t.TempDir()
+	wrapper := exec.Command(os.Args[0])
+	wrapper.Env = append(os.Environ(), part+"=wrapper")
+	wrapper.Dir = dir
+	wrapper.Stderr = os.Stderr
+	if err := wrapper.Start(); err != nil {
+		t.Fatal(err)
+	}
+	living := l.next(2)
+	wrapper.Process.Kill()
+	wrapper.Wait()
+	l.dies("agent", living["deaf"])
+}
+
+func TestDescendants(t *testing.T) {
+	l := listen(t)
+	t.Setenv(part, "agent")
+	t.Setenv(parent, "1")
+	cmd := exec.Command(os.Args[0], "x")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	living := l.next(2)
+	if got := descendants(cmd.Process.Pid); len(got) != 1 || parentOf(got[0]) != cmd.Process.Pid {
+		t.Errorf("descendants %v", got)
+	}
+	killTree(cmd.Process.Pid)
+	cmd.Wait()
+	for name, c := range living {
+		l.dies(name, c)
+	}
+}
