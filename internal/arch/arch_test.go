@@ -3,6 +3,7 @@ package arch
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -118,7 +119,10 @@ func parse(root, name string) (file, error) {
 	if err != nil {
 		return file{}, err
 	}
-	rel = filepath.ToSlash(rel)
+	return newFile(filepath.ToSlash(rel), tree)
+}
+
+func newFile(rel string, tree *ast.File) (file, error) {
 	f := file{dir: path.Dir(rel), name: rel, test: strings.HasSuffix(rel, "_test.go"), ast: tree, imports: map[string]string{}}
 	for _, spec := range tree.Imports {
 		target, err := strconv.Unquote(spec.Path.Value)
@@ -155,44 +159,58 @@ func rule(dir string) (allowed []string, ok bool) {
 	return nil, false
 }
 
-func TestImports(t *testing.T) {
+func TestImports(t *testing.T) { check(t, imports) }
+
+// check reports what a rule says against the files of the project.
+func check(t *testing.T, rule func(file) []string) {
+	t.Helper()
 	for _, f := range files(t) {
-		allowed, known := rule(f.dir)
-		if !known {
-			t.Errorf("%s: package %s has no entry in mayImport", f.name, f.dir)
-			continue
-		}
-		for _, target := range f.imports {
-			inner, ours := strings.CutPrefix(target, module+"/")
-			if !ours || f.test || inner == f.dir {
-				continue
-			}
-			if strings.HasPrefix(inner, "cmd/") {
-				t.Errorf("%s imports %s: nothing imports cmd", f.name, inner)
-			}
-			if !strings.HasPrefix(inner, "internal/") && !slices.Contains(allowed, inner) && !slices.Contains(allowed, "*") {
-				t.Errorf("%s imports %s, which package %s may not", f.name, inner, f.dir)
-			}
+		for _, fault := range rule(f) {
+			t.Error(fault)
 		}
 	}
 }
 
-func TestPure(t *testing.T) {
-	for _, f := range files(t) {
-		if f.test || !slices.Contains(pure, f.dir) {
+func imports(f file) (faults []string) {
+	allowed, known := rule(f.dir)
+	if !known {
+		return []string{f.name + ": package " + f.dir + " has no entry in mayImport"}
+	}
+	for local, target := range f.imports {
+		inner, ours := strings.CutPrefix(target, module+"/")
+		if !ours || f.test || inner == f.dir {
 			continue
 		}
-		for _, target := range f.imports {
-			if under(target, impure) {
-				t.Errorf("%s imports %s: package %s touches no file, process, network, clock or environment", f.name, target, f.dir)
-			}
+		if local == "." {
+			faults = append(faults, f.name+" imports "+inner+" without a name, which hides what it uses")
 		}
-		for _, name := range uses(f, "time") {
-			if slices.Contains(clocks, name.Sel.Name) {
-				t.Errorf("%s uses time.%s: package %s has no clock", fset.Position(name.Pos()), name.Sel.Name, f.dir)
-			}
+		if strings.HasPrefix(inner, "cmd/") {
+			faults = append(faults, f.name+" imports "+inner+": nothing imports cmd")
+		}
+		if !strings.HasPrefix(inner, "internal/") && !slices.Contains(allowed, inner) && !slices.Contains(allowed, "*") {
+			faults = append(faults, f.name+" imports "+inner+", which package "+f.dir+" may not")
 		}
 	}
+	return faults
+}
+
+func TestPure(t *testing.T) { check(t, impurities) }
+
+func impurities(f file) (faults []string) {
+	if f.test || !slices.Contains(pure, f.dir) {
+		return nil
+	}
+	for _, target := range f.imports {
+		if under(target, impure) {
+			faults = append(faults, f.name+" imports "+target+": package "+f.dir+" touches no file, process, network, clock or environment")
+		}
+	}
+	for _, name := range uses(f, "time") {
+		if slices.Contains(clocks, name.Sel.Name) {
+			faults = append(faults, fmt.Sprintf("%s uses time.%s: package %s has no clock", fset.Position(name.Pos()), name.Sel.Name, f.dir))
+		}
+	}
+	return faults
 }
 
 // uses returns all that a file uses of a package.
@@ -209,19 +227,20 @@ func uses(f file, pkg string) []*ast.SelectorExpr {
 	return found
 }
 
-func TestFences(t *testing.T) {
-	for _, f := range files(t) {
-		for _, target := range f.imports {
-			if f.test || strings.HasPrefix(target, module) || !strings.Contains(strings.Split(target, "/")[0], ".") {
-				continue
-			}
-			if users, known := fences[target]; !known {
-				t.Errorf("%s imports %s, which has no fence", f.name, target)
-			} else if !slices.Contains(users, f.dir) {
-				t.Errorf("%s imports %s, which only %s may", f.name, target, strings.Join(users, ", "))
-			}
+func TestFences(t *testing.T) { check(t, trespasses) }
+
+func trespasses(f file) (faults []string) {
+	for _, target := range f.imports {
+		if f.test || strings.HasPrefix(target, module) || !strings.Contains(strings.Split(target, "/")[0], ".") {
+			continue
+		}
+		if users, known := fences[target]; !known {
+			faults = append(faults, f.name+" imports "+target+", which has no fence")
+		} else if !slices.Contains(users, f.dir) {
+			faults = append(faults, f.name+" imports "+target+", which only "+strings.Join(users, ", ")+" may")
 		}
 	}
+	return faults
 }
 
 // TestClosure: what the evaluator draws in by way of libraries starts no
@@ -286,34 +305,47 @@ var mayName = map[string]string{
 // TestOneDecider: nobody but permission compares or makes a behavior, a match
 // or a risk; what others may do with one is listed.
 func TestOneDecider(t *testing.T) {
-	used := map[string]bool{}
+	check(t, decides)
+	named := map[string]bool{}
 	for _, f := range files(t) {
-		if f.test || slices.Contains([]string{"permission", "patterns", "risk"}, f.dir) {
-			continue
-		}
-		for pkg, names := range verdicts {
-			for _, sel := range uses(f, pkg) {
-				if !slices.Contains(names, sel.Sel.Name) {
-					continue
-				}
-				used[f.name] = true
-				if mayName[f.name] == "" {
-					t.Errorf("%s names %s.%s: only permission decides; if this does not decide, list it in mayName with the reason",
-						fset.Position(sel.Pos()), path.Base(pkg), sel.Sel.Name)
-				}
-			}
-		}
-		for _, sel := range uses(f, module+"/permission") {
-			if sel.Sel.Name == "Evaluate" && mayEvaluate[f.dir] == "" {
-				t.Errorf("%s calls Evaluate: a tool use is decided by CanUseTool", fset.Position(sel.Pos()))
-			}
-		}
+		named[f.name] = len(verdictsIn(f)) > 0
 	}
 	for name := range mayName {
-		if !used[name] {
+		if !named[name] {
 			t.Errorf("mayName lists %s, which names no verdict", name)
 		}
 	}
+}
+
+func decides(f file) (faults []string) {
+	if mayName[f.name] == "" {
+		for _, sel := range verdictsIn(f) {
+			faults = append(faults, fmt.Sprintf("%s names the verdict %s: only permission decides; if this does not decide, list it in mayName with the reason",
+				fset.Position(sel.Pos()), sel.Sel.Name))
+		}
+	}
+	for _, sel := range uses(f, module+"/permission") {
+		if !f.test && sel.Sel.Name == "Evaluate" && f.dir != "permission" && mayEvaluate[f.dir] == "" {
+			faults = append(faults, fmt.Sprintf("%s calls Evaluate: a tool use is decided by CanUseTool", fset.Position(sel.Pos())))
+		}
+	}
+	return faults
+}
+
+// verdictsIn returns the verdicts that a file names which is not one of those
+// that may.
+func verdictsIn(f file) (found []*ast.SelectorExpr) {
+	if f.test || slices.Contains([]string{"permission", "patterns", "risk"}, f.dir) {
+		return nil
+	}
+	for pkg, names := range verdicts {
+		for _, sel := range uses(f, pkg) {
+			if slices.Contains(names, sel.Sel.Name) {
+				found = append(found, sel)
+			}
+		}
+	}
+	return found
 }
 
 // mayEvaluate lists the packages that ask what would be decided, without
@@ -332,25 +364,69 @@ var mayNameOption = map[string]bool{"wrapper/claude/argv.go": true}
 
 // TestNeverDelegates: no code hands the agent CLI a list of tools that it may
 // use without asking.
-func TestNeverDelegates(t *testing.T) {
-	for _, f := range files(t) {
-		if f.test || mayNameOption[f.name] {
-			continue
-		}
-		ast.Inspect(f.ast, func(n ast.Node) bool {
-			lit, ok := n.(*ast.BasicLit)
-			if ok && lit.Kind == token.STRING && selfApproval.MatchString(lit.Value) {
-				t.Errorf("%s names the option in %s", fset.Position(lit.Pos()), lit.Value)
-			}
-			return true
-		})
+func TestNeverDelegates(t *testing.T) { check(t, delegates) }
+
+func delegates(f file) (faults []string) {
+	if f.test || mayNameOption[f.name] {
+		return nil
 	}
-	for text, want := range map[string]bool{
-		"--allowedTools": true, "allowedTools": true, "allowed-tools": true, "x allowed_tools": true, "AllowedTools": true,
-		"--disallowedTools": false, "disallowed-tools": false,
-	} {
-		if selfApproval.MatchString(text) != want {
-			t.Errorf("the search takes %q for %v", text, !want)
+	ast.Inspect(f.ast, func(n ast.Node) bool {
+		lit, ok := n.(*ast.BasicLit)
+		if ok && lit.Kind == token.STRING && selfApproval.MatchString(lit.Value) {
+			faults = append(faults, fmt.Sprintf("%s names the option in %s", fset.Position(lit.Pos()), lit.Value))
+		}
+		return true
+	})
+	return faults
+}
+
+// TestRules: each rule finds what it is there for.
+func TestRules(t *testing.T) {
+	tests := []struct {
+		name, dir, source string
+		rule              func(file) []string
+		want              string // a part of the fault, "" for none
+	}{
+		{"lower imports upper", "patterns", `import "` + module + `/permission"`, imports, "patterns may not"},
+		{"upper imports lower", "permission", `import "` + module + `/patterns"`, imports, ""},
+		{"leaf", "permission", `import "` + module + `/internal/strictjson"`, imports, ""},
+		{"dot", "wrapper/claude", `import . "` + module + `/permission"`, imports, "without a name"},
+		{"cmd", "policy", `import "` + module + `/cmd/agent-wrapper"`, imports, "nothing imports cmd"},
+		{"unknown package", "new/thing", ``, imports, "no entry"},
+		{"internal imports public", "internal/x", `import "` + module + `/shell"`, imports, "internal/x may not"},
+		{"file", "shell", `import "os"`, impurities, "imports os"},
+		{"process", "risk", `import x "os/exec"`, impurities, "imports os/exec"},
+		{"clock", "permission", "import \"time\"\nvar now = time.Now()", impurities, "uses time.Now"},
+		{"renamed clock", "permission", "import c \"time\"\nvar now = c.Now()", impurities, "uses time.Now"},
+		{"duration", "permission", "import \"time\"\nconst d = time.Second", impurities, ""},
+		{"url parsing", "patterns", `import "net/url"`, impurities, ""},
+		{"file elsewhere", "policy", `import "os"`, impurities, ""},
+		{"glob outside", "permission", `import "github.com/gobwas/glob"`, trespasses, "only patterns may"},
+		{"glob inside", "patterns", `import "github.com/gobwas/glob"`, trespasses, ""},
+		{"new library", "policy", `import "example.com/x"`, trespasses, "no fence"},
+		{"standard library", "policy", `import "encoding/json"`, trespasses, ""},
+		{"compared behavior", "wrapper/x", "import \"" + module + "/permission\"\nfunc f(b permission.Behavior) bool { return b != permission.Ask }", decides, "verdict Ask"},
+		{"compared risk", "wrapper/x", "import r \"" + module + "/risk\"\nvar x = r.Safe", decides, "verdict Safe"},
+		{"compared match", "cmd/x", "import \"" + module + "/patterns\"\nvar x = patterns.Yes", decides, "verdict Yes"},
+		{"list of a rule", "policy", "import \"" + module + "/patterns\"\nvar x = patterns.Deny", decides, ""},
+		{"second decider", "wrapper/x", "import \"" + module + "/permission\"\nvar x = permission.Evaluate", decides, "calls Evaluate"},
+		{"option", "wrapper/x", `var a = []string{"--allowedTools", "Read"}`, delegates, "--allowedTools"},
+		{"option in kebab", "wrapper/x", `var a = "--allowed-tools=Read"`, delegates, "--allowed-tools"},
+		{"option in settings", "cmd/x", "var a = `{\"allowedTools\":[]}`", delegates, "allowedTools"},
+		{"the other option", "wrapper/x", `var a = "--disallowedTools"`, delegates, ""},
+	}
+	for _, tt := range tests {
+		tree, err := parser.ParseFile(fset, tt.name, "package p\n"+tt.source, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := newFile(tt.dir+"/x.go", tree)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := strings.Join(tt.rule(f), "\n")
+		if (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
 }
