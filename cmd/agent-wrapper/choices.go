@@ -50,9 +50,9 @@ func (a *asker) choices(ctx context.Context, use permission.ToolUse) (permission
 
 // choose asks one question; "" is no answer.
 func (a *asker) choose(ctx context.Context, q *choice) (string, error) {
-	a.screen.ask(q.text())
+	shown := q.text()
 	for {
-		text, err := a.read(ctx, "  > ")
+		text, err := a.read(ctx, shown+q.help()+"  > ")
 		if err != nil {
 			return "", err
 		}
@@ -62,7 +62,7 @@ func (a *asker) choose(ctx context.Context, q *choice) (string, error) {
 		case ok:
 			return label, nil
 		}
-		a.screen.ask(q.help())
+		shown = ""
 	}
 }
 
@@ -77,7 +77,7 @@ func (q *choice) text() string {
 		}
 		out.WriteByte('\n')
 	}
-	return out.String() + q.help()
+	return out.String()
 }
 
 func (q *choice) help() string {

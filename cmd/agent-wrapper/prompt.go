@@ -51,22 +51,22 @@ func (a *asker) question(ctx context.Context, ask permission.Request) (permissio
 	if !whole {
 		rules = nil
 	}
-	a.screen.ask(shown + menu(rules))
 	for {
-		text, err := a.read(ctx, "  > ")
+		text, err := a.read(ctx, shown+menu(rules)+"  > ")
 		if err != nil {
 			return permission.Answer{}, err
 		}
 		if answer, ok := a.answer(ctx, text, rules); ok {
 			return answer, ctx.Err()
 		}
-		a.screen.ask(menu(rules))
+		shown = ""
 	}
 }
 
-func (a *asker) read(ctx context.Context, prompt string) (string, error) {
+// read shows text that ends in a prompt and waits for a line.
+func (a *asker) read(ctx context.Context, text string) (string, error) {
 	expected := a.keys.expect()
-	a.screen.ask(prompt)
+	a.screen.ask(text)
 	return a.keys.line(ctx, expected)
 }
 

@@ -163,3 +163,18 @@ func TestNoInputOnTerminal(t *testing.T) {
 		t.Errorf("exit code %d:\n%s", code, shown)
 	}
 }
+
+// An interrupt at a question denies it, and the program ends.
+func TestInterruptAtPrompt(t *testing.T) {
+	audit := t.TempDir() + "/a.jsonl"
+	x := onTerminal(t, []string{bash("git push"), bash("git status")}, "--allow", "Bash", "--ask", "Bash(git push:*)", "--audit", audit)
+	x.wait("\n  > ")
+	x.tty.Write([]byte{3})
+	x.wait("no longer asked")
+	x.wait("the run was interrupted")
+	code, shown := x.end()
+	record, _ := os.ReadFile(audit)
+	if code != 1 || strings.Contains(shown, "ran with") || strings.Contains(string(record), `"behavior":"allow"`) {
+		t.Errorf("exit code %d:\n%s\n%s", code, shown, record)
+	}
+}
