@@ -1,0 +1,157 @@
+package claude
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/agent-wrapper/agent-wrapper/permission"
+)
+
+// world plays an agent CLI at random and knows what must come of it.
+type world struct {
+	f      *fake
+	open   map[string]string // request id of a question → tool-use id
+	stand  map[string]bool   // tool-use ids with an approval that was heard and not used
+	breach bool              // a tool ran without one
+	wrong  []string
+}
+
+// decide allows some inputs, at once, late, or never.
+func (w *world) decide(ctx context.Context, use permission.ToolUse) (permission.Result, error) {
+	in := string(use.Input)
+	switch {
+	case strings.Contains(in, "never"):
+		<-ctx.Done()
+	case strings.Contains(in, "late"):
+		select {
+		case <-time.After(time.Minute):
+		case <-ctx.Done():
+		}
+	}
+	if strings.Contains(in, "deny") {
+		return deny("no")
+	}
+	return allow(use)
+}
+
+// listen takes the wrapper's answers.
+func (w *world) listen() {
+	for m := w.f.hear(); m != nil; m = w.f.hear() {
+		id, _ := m["response"].(object)["request_id"].(string)
+		use, asked := w.open[id]
+		if !asked {
+			continue
+		}
+		delete(w.open, id)
+		got := reply(m)
+		if got["behavior"] != "allow" {
+			continue
+		}
+		in := fmt.Sprint(got["updatedInput"].(object)["command"])
+		if strings.Contains(in, "deny") || strings.Contains(in, "never") || w.stand[use] {
+			w.wrong = append(w.wrong, fmt.Sprintf("%s was allowed with %s", use, in))
+		}
+		w.stand[use] = true
+	}
+}
+
+// step does one thing as an agent CLI would, or as it must not.
+func (w *world) step(op, use, input string, n int) {
+	f := w.f
+	switch op {
+	case "hook":
+		f.hooks(use, "Bash", bash(input), "/w")
+	case "ask":
+		id := fmt.Sprintf("%s-%d", use, n)
+		w.open[id] = use
+		f.say(object{"type": "control_request", "request_id": id, "request": object{
+			"subtype": "can_use_tool", "tool_name": "Bash", "input": bash(input), "tool_use_id": use,
+		}})
+	case "cancel":
+		for id, of := range w.open {
+			if of == use {
+				f.say(object{"type": "control_cancel_request", "request_id": id})
+				delete(w.open, id)
+			}
+		}
+	case "ran":
+		w.breach = w.breach || !w.stand[use]
+		delete(w.stand, use)
+		f.results(use, true, "user_temporary")
+	case "ran for others":
+		// An old CLI does not tell who allowed it.
+		w.breach = w.breach || !f.noMeta || !w.stand[use]
+		delete(w.stand, use)
+		f.results(use, true, "config")
+	case "failed":
+		delete(w.stand, use)
+		f.results(use, false, "")
+	case "wait":
+		time.Sleep(2 * time.Minute)
+	case "noise":
+		f.say(input)
+	}
+}
+
+// TestLaw: whatever an agent CLI does, in whatever order: what the Decider did
+// not allow is not allowed, an approval stands for one result, a tool that ran
+// without one ends the run, and the run does end.
+func TestLaw(t *testing.T) {
+	ops := rapid.SampledFrom([]string{"hook", "ask", "ask", "ask", "cancel", "ran", "ran", "ran for others", "failed", "wait", "noise"})
+	uses := rapid.SampledFrom([]string{"u1", "u2", "u3"})
+	inputs := rapid.SampledFrom([]string{"allow", "allow", "allow late", "deny", "deny late", "never"})
+	rapid.Check(t, func(rt *rapid.T) {
+		type move struct{ op, use, input string }
+		moves := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) move {
+			return move{ops.Draw(rt, "op"), uses.Draw(rt, "use"), inputs.Draw(rt, "input")}
+		}), 1, 20).Draw(rt, "moves")
+		old := rapid.Bool().Draw(rt, "old")
+		var w *world
+		var err error
+		synctest.Test(t, func(t *testing.T) {
+			w = &world{open: map[string]string{}, stand: map[string]bool{}}
+			_, err = Run(t.Context(), options(agent(t, nil, func(f *fake) {
+				w.f = f
+				if old {
+					f.readyOld()
+				} else {
+					f.ready()
+				}
+				listening := make(chan struct{})
+				go func() {
+					defer close(listening)
+					defer func() { recover() }()
+					w.listen()
+				}()
+				defer func() { <-listening }()
+				for n, m := range moves {
+					synctest.Wait()
+					if w.breach {
+						return
+					}
+					w.step(m.op, m.use, m.input, n)
+				}
+				synctest.Wait()
+				for _, use := range []string{"u1", "u2", "u3"} {
+					w.step("cancel", use, "", 0)
+				}
+				f.concludes("done")
+				f.state("idle")
+			}), decider(w.decide), &recorder{}))
+		})
+		for _, text := range w.wrong {
+			rt.Error(text)
+		}
+		var breach *Breach
+		if errors.As(err, &breach) != w.breach || err != nil && breach == nil && !errors.Is(err, errBrokeOff) {
+			rt.Errorf("breach %v, got %v", w.breach, err)
+		}
+	})
+}
