@@ -29,7 +29,7 @@ func TestWrappers(t *testing.T) {
 		row{"Bash: command git status", "allow default Bash(git:*)"},
 		row{"Bash: sudo git status", "ask allow-list"},
 		row{"Bash: env git status", "ask allow-list"},
-		row{"Bash: xargs git add", "ask allow-list"},
+		row{"Bash: xargs git log", "ask allow-list"},
 		row{"Bash: bash -c 'git status'", "ask allow-list"},
 		row{"Bash: timeout 5 npm i", "ask allow-list"},
 	)
@@ -45,7 +45,7 @@ func TestWrappers(t *testing.T) {
 
 // "A rule whose own words reach into the run command covers that command too."
 func TestRuleThatReaches(t *testing.T) {
-	s := spec{allow: "Bash(xargs grep:*); Bash(sudo timeout 5 git:*); Bash(ls:*)"}
+	s := spec{allow: "Bash(xargs grep:*); Bash(xargs git log:*); Bash(sudo timeout 5 git:*); Bash(ls:*)"}
 	check(t, s,
 		row{"Bash: ls | xargs grep x", "allow default Bash(ls:*)"},
 		row{"Bash: ls | xargs wc", "ask allow-list"},
@@ -54,7 +54,8 @@ func TestRuleThatReaches(t *testing.T) {
 		row{"Bash: sudo timeout 5 npm i", "ask allow-list"},
 		row{"Bash: sudo timeout 5 git status > /etc/x", "ask allow-list"},
 		row{"Bash: sudo timeout 5 git log $x", "ask allow-list"},
-		row{"Bash: ls | xargs grep $x", "ask allow-list"},
+		row{"Bash: ls | xargs git log $x", "ask allow-list"},
+		row{"Bash: ls | xargs git log", "allow default Bash(ls:*)"},
 		row{"Bash: FOO=1 sudo timeout 5 git status", "ask allow-list"},
 	)
 }

@@ -103,7 +103,7 @@ func (e *evaluation) decide() Decision {
 		return e.decision(held, at)
 	}
 	if e.asksPerson() {
-		return e.asked(answer{behavior: Ask, layer: LayerDefault, reason: "it is for a person to answer", held: true}, 0)
+		return e.asked(personal, 0)
 	}
 	worst, where := answer{}, 0
 	for i := range e.acts {
@@ -125,6 +125,10 @@ func (e *evaluation) decide() Decision {
 	}
 	return e.idle()
 }
+
+// personal is the ask for a tool use that is itself a question. Nothing but
+// the person's answer lifts it.
+var personal = answer{behavior: Ask, layer: LayerDefault, held: true, reason: "it is for a person to answer"}
 
 // speaksFor reports whether the allow of act i names a decision better than
 // that of act j: a command does, better than what is done beside it.
@@ -363,7 +367,15 @@ func (e *evaluation) gate(i int) (answer, listing) {
 	if unlisted == 0 {
 		return answer{}, listing{}
 	}
-	return answer{behavior: unlisted, layer: LayerAllowList, reason: "Not in allow list: " + a.describe()}, listing{}
+	return answer{behavior: unlisted, layer: LayerAllowList, reason: "Not in allow list: " + a.describe() + a.unprovenBy()}, listing{}
+}
+
+// unprovenBy says why a rule that seems to name the action does not prove it.
+func (a *act) unprovenBy() string {
+	if a.does == nil || a.does.Unproven == "" {
+		return ""
+	}
+	return " (" + a.does.Unproven + ")"
 }
 
 // listing is what the allow list says of an action.

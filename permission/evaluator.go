@@ -27,8 +27,9 @@ type Evaluator struct {
 	Ceiling  Ceiling // nil: none
 }
 
-// maxEdits is how often a person may edit one tool use before it is denied.
-const maxEdits = 16
+// maxAsks is how often a person is asked about one tool use, which they may
+// edit each time, before it is denied.
+const maxAsks = 16
 
 // Who decided.
 const (
@@ -83,7 +84,7 @@ func caught(who string, err *error) {
 func (v *Evaluator) settle(ctx context.Context, use ToolUse) (res Result, err error) {
 	defer caught("the decision", &err)
 	by := byRule
-	for range maxEdits {
+	for range maxAsks {
 		d := v.evaluate(&use)
 		if d.Behavior != Ask {
 			return Result{Decision: d, UpdatedInput: use.Input, By: by}, nil
@@ -100,9 +101,16 @@ func (v *Evaluator) settle(ctx context.Context, use ToolUse) (res Result, err er
 			use.Input, by = ans.Input, byPerson
 			continue // an edited input is decided anew
 		}
+		now := v.evaluate(&use)
+		switch {
+		case now.Behavior == Ask && !reflect.DeepEqual(now, d):
+			continue // another question than the one that was answered
+		case now.Behavior != Ask && now.Behavior != Allow:
+			return Result{Decision: now, By: byRule}, nil // forbidden meanwhile
+		}
 		return v.approved(use, d, ans)
 	}
-	return Result{}, fmt.Errorf("the input was edited %d times without a decision", maxEdits)
+	return Result{}, fmt.Errorf("it was asked %d times without a decision", maxAsks)
 }
 
 func (v *Evaluator) evaluate(use *ToolUse) Decision {
@@ -143,12 +151,8 @@ func refusedBy(d Decision, ans Answer) Result {
 	return Result{Decision: d, By: byPerson}
 }
 
-// approved is the allow of a person, if nothing that was said meanwhile
-// forbids the tool use.
+// approved is the allow of a person.
 func (v *Evaluator) approved(use ToolUse, d Decision, ans Answer) (Result, error) {
-	if now := v.evaluate(&use); now.Behavior != Ask && now.Behavior != Allow {
-		return Result{Decision: now, By: byRule}, nil
-	}
 	input := use.Input
 	if d.Question {
 		if err := answers(use.Input, ans.Input); err != nil {

@@ -229,13 +229,13 @@ func TestEditedInput(t *testing.T) {
 
 func TestEndlessEdits(t *testing.T) {
 	p := &person{}
-	for i := range maxEdits + 1 {
+	for i := range maxAsks + 1 {
 		input, _ := json.Marshal(map[string]string{"command": "npm run " + strings.Repeat("x", i+1)})
 		p.answers = append(p.answers, Answer{Behavior: Allow, Input: input})
 	}
 	v, b := evaluator(t, spec{}, p)
 	res, err := v.CanUseTool(context.Background(), using("Bash", "npm i"))
-	if err == nil || res.Behavior != Deny || len(p.asked) != maxEdits || len(b.records) != 1 {
+	if err == nil || res.Behavior != Deny || len(p.asked) != maxAsks || len(b.records) != 1 {
 		t.Errorf("%+v %v after %d questions", res, err, len(p.asked))
 	}
 }
@@ -256,6 +256,20 @@ func TestDeniedWhileAsking(t *testing.T) {
 	}
 	if res := can(t, v, using("Bash", "npm i")); res.Behavior != Deny || res.Layer != LayerSessionDeny {
 		t.Errorf("%+v", res)
+	}
+}
+
+// An answer holds for the question that was shown. When the answer is for
+// another one, because a link leads elsewhere now, it is asked again.
+func TestChangedWhileAsking(t *testing.T) {
+	links := map[string]string{}
+	p := &person{answers: []Answer{{Behavior: Allow}, {Behavior: Deny}}}
+	v, _ := evaluator(t, spec{allow: "Read"}, p)
+	v.Env = fakeFS{links: links}
+	p.before = func() { links[workspace+"/a"] = workspace + "/agent-wrapper.toml" }
+	res := can(t, v, using("Edit", "a"))
+	if res.Behavior != Deny || len(p.asked) != 2 || p.asked[0].Decision.Held || !p.asked[1].Decision.Held {
+		t.Errorf("%+v after %d questions", res, len(p.asked))
 	}
 }
 

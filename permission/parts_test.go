@@ -122,6 +122,7 @@ func TestWords(t *testing.T) {
 		{spec{deny: "Bash"}, `Bash: eval "$x"`, "denied by rule Bash", ""},
 		{spec{deny: "WebFetch(evil.example)", allow: "WebFetch"}, "WebFetch: https://a\\@evil.example/", "", ""},
 		{spec{allow: "Read"}, "Bash: npm i", "Not in allow list: run npm i", "Not approved: Not in allow list"},
+		{spec{allow: "Bash(git log:*)"}, "Bash: git log $x", "Not in allow list: run git log … (the argument", ""},
 		{spec{mode: "plan"}, `Bash: python3 -c 'x'`, "plan mode", "Denied: plan mode"},
 		{spec{}, `Skill: {"skill":"pdf"}`, "no rule allows it: use Skill(pdf)", ""},
 		{spec{}, "Write: /tmp/x", "write /tmp/x", ""},

@@ -195,5 +195,6 @@ type Record struct {
 // forbid.
 type Ceiling interface {
 	// Forbid returns the reason why the command line may not run, "" if none.
+	// It may be asked several times about one tool use and must not count.
 	Forbid(line string, facts *shell.Facts) string
 }

@@ -118,6 +118,12 @@ func (e *evaluation) step(layer Layer, i int) Step {
 	if a := e.hardOne(layer, i); a.given() {
 		return step(a)
 	}
+	if e.asksPerson() {
+		if layer == LayerDefault {
+			return step(personal)
+		}
+		return Step{}
+	}
 	switch layer {
 	case LayerSessionAllow:
 		return step(e.sessionAllow(i))

@@ -92,6 +92,14 @@ func TestTraceDecides(t *testing.T) {
 	}
 }
 
+func TestTraceOfAQuestion(t *testing.T) {
+	tr, d := explain(t, spec{mode: "bypassPermissions", allow: "ExitPlanMode"}, using("ExitPlanMode", "{}"))
+	a := tr.Actions[0]
+	if len(a.Steps) != 1 || a.Steps[0].Layer != LayerDefault || a.Steps[0].Behavior != Ask || d.Behavior != Ask {
+		t.Errorf("%+v", a)
+	}
+}
+
 func TestNames(t *testing.T) {
 	if Behavior(0).String() != "deny" || Behavior(9).String() != "deny" || Allow.String() != "allow" {
 		t.Error("behavior names")

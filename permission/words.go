@@ -186,7 +186,7 @@ func (e *evaluation) open(i int) answer {
 		}
 	}
 	if e.use.Tool == exitPlan {
-		return answer{behavior: Ask, reason: "it is for a person to answer"}
+		return personal
 	}
 	if a := e.first(i); a.behavior == Ask {
 		return a
