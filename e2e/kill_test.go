@@ -58,7 +58,29 @@ func killScript() (script, []row) {
 	return s, rows
 }
 
-// TestKill kills agent-wrapper at random moments: no tool use runs that was
+// TestKillWhileAsked kills agent-wrapper while a person is asked.
+func TestKillWhileAsked(t *testing.T) {
+	for _, r := range releases() {
+		t.Run(r.Version, func(t *testing.T) {
+			sc, x := caseRun(t, r, firstCase, "first")
+			term := x.onTerminal(t, sc.b, sc.m, sc.w)
+			term.expect("[o]nce")
+			term.cmd.Process.Kill()
+			term.wait()
+			took, dead := gone(r.Path, 5*time.Second)
+			if !dead {
+				t.Errorf("the agent CLI is still there after %v", took)
+				end(agents(r.Path))
+			}
+			time.Sleep(300 * time.Millisecond)
+			if !sc.b.has("home/.pm/secret_key_backup.txt") {
+				t.Error("what was asked ran")
+			}
+		})
+	}
+}
+
+// TestKill ends agent-wrapper at random moments, mostly by kill -9: no tool use runs that was
 // not decided by then, and the agent CLI is gone within five seconds.
 func TestKill(t *testing.T) {
 	times := 3
@@ -85,6 +107,9 @@ func TestKill(t *testing.T) {
 	}
 }
 
+// signals that end the wrapper; most often the one that it cannot see.
+var signals = []syscall.Signal{syscall.SIGKILL, syscall.SIGKILL, syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT}
+
 func killOnce(t *testing.T, r release, random *rand.Rand) (ran, all int, took time.Duration) {
 	t.Helper()
 	b := newBox(t)
@@ -99,7 +124,7 @@ func killOnce(t *testing.T, r release, random *rand.Rand) (ran, all int, took ti
 		t.Fatal("the first tool use never came back")
 	}
 	time.Sleep(time.Duration(random.Int64N(int64(900 * time.Millisecond))))
-	syscall.Kill(cmd.Process.Pid, syscall.SIGKILL)
+	syscall.Kill(cmd.Process.Pid, signals[random.IntN(len(signals))])
 	cmd.Wait()
 	took, dead := gone(r.Path, 5*time.Second)
 	if !dead {

@@ -212,7 +212,9 @@ func (r row) ran(b *box, m *model) bool {
 	case r.Holds != "" && strings.Contains(b.read(r.Holds), r.Text):
 		return true
 	case r.Says != "":
-		return back && strings.Contains(res.Text, r.Says)
+		// A denial may quote the command.
+		quoted := res.Error && strings.Contains(marshal(r.Input), r.Says)
+		return back && !quoted && strings.Contains(res.Text, r.Says)
 	case r.Passes:
 		return back && !res.Error
 	}

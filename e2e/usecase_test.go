@@ -116,12 +116,15 @@ func TestUseCases(t *testing.T) {
 			if !strings.Contains(seen, "rm ~/.pm/secret_key_backup.txt") || !strings.Contains(seen, "Bash(rm:*)") {
 				t.Errorf("the question does not show the command and the rule:\n%s", seen)
 			}
+			term.expect("> ")
 			term.answer("d")
 			term.expect("sudo -n true")
 			term.expect("[o]nce")
+			term.expect("> ")
 			term.answer("w use the test user")
 			term.expect("dd if=a.txt")
 			term.expect("[o]nce")
+			term.expect("> ")
 			term.answer("o")
 			_, shown := term.wait()
 			if n := strings.Count(shown, "[o]nce"); n != 3 {
@@ -142,9 +145,11 @@ func TestUseCases(t *testing.T) {
 			term := x.onTerminal(t, sc.b, sc.m, sc.w)
 			term.expect("npm install left-pad")
 			term.expect("[o]nce")
+			term.expect("> ")
 			term.answer("o")
 			term.expect("git push origin main")
 			term.expect("[o]nce")
+			term.expect("> ")
 			term.answer("o")
 			_, shown := term.wait()
 			if n := strings.Count(shown, "[o]nce"); n != 2 {

@@ -17,6 +17,9 @@ import (
 )
 
 var buildOnce = sync.OnceValues(func() (string, error) {
+	if path := os.Getenv("AW_E2E_BINARY"); path != "" {
+		return filepath.Abs(path)
+	}
 	dir, err := os.MkdirTemp("", "agent-wrapper-e2e")
 	if err != nil {
 		return "", err
