@@ -405,7 +405,7 @@ func TestTier3IsNeverOffered(t *testing.T) {
 
 func TestUnapproved(t *testing.T) {
 	s := spec{allow: "Bash(ls:*)"}
-	d := s.decideOn(t, using("Bash", "ls; npm install; echo a > /tmp/x; python3 -c 'x'"))
+	d := s.decideOn(t, using("Bash", "ls; npm install; npm install; echo a > /tmp/x; python3 -c 'x'"))
 	if d.Behavior != Ask || d.Held {
 		t.Fatal(outcome(d))
 	}
@@ -423,6 +423,9 @@ func TestUnapproved(t *testing.T) {
 		if r, ok := got[action]; !ok || r != rule {
 			t.Errorf("%s: %q %v, want %q in %v", action, r, ok, rule, got)
 		}
+	}
+	if len(got) != len(d.Unapproved) {
+		t.Errorf("a part is listed twice: %v", d.Unapproved)
 	}
 	if _, ok := got["run ls"]; ok {
 		t.Error("ls is allowed and must not be listed")

@@ -159,10 +159,11 @@ func (e *evaluation) asked(a answer, i int) Decision {
 	return d
 }
 
-// unapproved lists the parts that nothing allows. Those that a session rule
-// may cover come with it; when the ask is held none does.
+// unapproved lists the parts that nothing allows, each once. Those that a
+// session rule may cover come with it; when the ask is held none does.
 func (e *evaluation) unapproved(held bool) []Part {
 	sealed := e.sealed()
+	seen := map[Part]bool{}
 	var parts []Part
 	for i := range e.acts {
 		a := e.open(i)
@@ -170,6 +171,10 @@ func (e *evaluation) unapproved(held bool) []Part {
 			continue
 		}
 		part := Part{Action: e.acts[i].describe(), Reason: a.reason}
+		if seen[part] {
+			continue
+		}
+		seen[part] = true
 		if !held && !sealed[i] {
 			part.Rule = patterns.ExactRule(&e.acts[i].sub)
 		}
