@@ -21,7 +21,7 @@ func (c *commandRule) bind(place Place, list List) *commandRule {
 		return &b
 	}
 	if b.words = fillHome(c.words, place.Home, list); b.words == nil {
-		b.words = []string{string([]byte{home})} // no word of a command has this byte
+		b.words = []string{homeMark} // no word of a command has this byte
 		b.open, b.gaps = false, false
 	}
 	b.gaps = b.gaps || strings.IndexByte(strings.Join(b.words, ""), wild) >= 0
@@ -37,19 +37,18 @@ func (c *commandRule) bind(place Place, list List) *commandRule {
 // fillHome fills in the home directory. If it is unknown, any text may stand
 // for it in ask and deny; an allow then matches nothing, and nil is returned.
 func fillHome(words []string, dir string, list List) []string {
-	mark := string([]byte{home})
-	if !strings.Contains(strings.Join(words, ""), mark) {
+	if !strings.Contains(strings.Join(words, ""), homeMark) {
 		return words
 	}
 	if dir == "" {
 		if list == Allow {
 			return nil
 		}
-		dir = string([]byte{wild})
+		dir = wildcard
 	}
 	filled := make([]string, len(words))
 	for i, w := range words {
-		filled[i] = strings.ReplaceAll(w, mark, dir)
+		filled[i] = strings.ReplaceAll(w, homeMark, dir)
 	}
 	return filled
 }
@@ -81,7 +80,7 @@ func (c *commandRule) allows(sub *Subject, q Query) Match {
 		return Yes
 	}
 	a := sub.Command
-	if a == nil || sub.Kind != RunCommand || !harmless(a.Assigns) {
+	if a == nil || sub.Kind != RunCommand || a.Elsewhere || !harmless(a.Assigns) {
 		return No
 	}
 	for _, words := range c.exact {

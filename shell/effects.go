@@ -142,6 +142,7 @@ func (e *effector) workdir() {
 	}
 	for i := range e.dirs {
 		if !e.w.inside(&e.dirs[i]) {
+			e.frame.Elsewhere = true
 			e.unproven(e.prog.Name + " takes its configuration from a directory outside the workspace, or an unknown one")
 			return
 		}

@@ -145,6 +145,10 @@ type Action struct {
 	// its words may match: an argument that may be an option, a variable that
 	// the program may obey. Empty when there is no such reason.
 	Unproven string
+	// Elsewhere: the Command takes configuration from a directory that its
+	// words do not show and that is not proven to lie in the workspace. Not
+	// even a rule for exactly its words covers it.
+	Elsewhere bool
 	// Reason is how the action comes about, in words, for a person:
 	// "output of > redirection", "option -o of sort".
 	Reason string
