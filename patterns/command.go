@@ -91,7 +91,7 @@ func (p *parser) earlyColon(body string, t *ruleText) error {
 		return nil
 	}
 	for _, w := range splitText(body, true).words {
-		if strings.Contains(w, ":"+string([]byte{wild})) {
+		if strings.Contains(w, ":"+wildcard) {
 			at := max(strings.Index(body, ":*"), 0)
 			return p.fail(p.from+at, `":*" is only valid at the end`, `write "*" for any characters`)
 		}
@@ -116,7 +116,7 @@ func (p *parser) exactSpec(r *Rule, spec string) error {
 		t := splitText(text, true)
 		switch {
 		case t.plain() && !keywords[t.words[0]]:
-			r.command.exact = append(r.command.exact, t.words)
+			r.command.exact = append(r.command.exact, p.timed(t.words))
 			r.command.lines = append(r.command.lines, text)
 		case !fragment(text, t) && shell.Readable(text):
 			r.command.lines = append(r.command.lines, text)
@@ -235,8 +235,8 @@ func leading(t *ruleText) string {
 	if len(words) == 0 {
 		return ""
 	}
-	name := strings.Trim(words[0], string([]byte{wild}))
-	if len(words) > 2 && name == words[0] && isName(words[1]) {
+	name := strings.Trim(words[0], wildcard)
+	if prog := (*shell.Catalog)(nil).Lookup(name); len(words) > 1 && prog != nil && len(prog.Subs) > 0 && isName(words[1]) {
 		name += " " + words[1]
 	}
 	return printable(name)
@@ -253,7 +253,7 @@ func isName(word string) bool {
 
 // printable undoes the marks in a word of a rule.
 func printable(word string) string {
-	return strings.NewReplacer(string([]byte{wild}), "*", string([]byte{home}), "~").Replace(word)
+	return strings.NewReplacer(wildcard, "*", homeMark, "~").Replace(word)
 }
 
 // openQuote reads Bash(python3 -c ' *) and Bash(python3 -c ":*): the quote
@@ -261,6 +261,9 @@ func printable(word string) string {
 func (p *parser) openQuote(r *Rule, body string, prefix bool, t *ruleText) error {
 	rest := body[t.open+1:]
 	head := splitText(body[:t.open], p.list == Allow)
+	if t.assigned > 0 && t.assigned < len(t.words) {
+		return p.wildLine(r, body, body, t)
+	}
 	if strings.Trim(rest, " *") != "" || !head.plain() || t.open == 0 || body[t.open-1] != ' ' {
 		if t.operator < 0 && t.dynamic < 0 && len(t.words) > 1 && !keywords[t.words[0]] {
 			p.warn(Danger, p.from+t.open, "a quote is not closed: whatever follows is matched")
@@ -269,7 +272,7 @@ func (p *parser) openQuote(r *Rule, body string, prefix bool, t *ruleText) error
 		return p.unreadable(body, t)
 	}
 	p.warn(Danger, p.from+t.open, "a quote is not closed: any argument is matched")
-	head.words = append(head.words, string([]byte{wild}))
+	head.words = append(head.words, wildcard)
 	head.stars = true
 	return p.wildSpec(r, head, true)
 }
@@ -278,14 +281,13 @@ func (p *parser) openQuote(r *Rule, body string, prefix bool, t *ruleText) error
 // wildcards.
 func (p *parser) wildSpec(r *Rule, t *ruleText, prefix bool) error {
 	c := r.command
-	c.words, c.open = t.words, prefix
-	any := string([]byte{wild})
-	if !prefix && len(c.words) > 1 && c.words[len(c.words)-1] == any {
+	c.words, c.open = p.timed(t.words), prefix
+	if !prefix && len(c.words) > 1 && c.words[len(c.words)-1] == wildcard {
 		c.words, c.open = c.words[:len(c.words)-1], true
 	}
 	stars, size := 0, 0
 	for _, w := range c.words {
-		stars += strings.Count(w, any)
+		stars += strings.Count(w, wildcard)
 		size += len(w) + 1
 	}
 	switch {
@@ -293,7 +295,7 @@ func (p *parser) wildSpec(r *Rule, t *ruleText, prefix bool) error {
 		return p.fail(p.from, fmt.Sprintf("the pattern is longer than %d bytes", maxPattern), "write a shorter one")
 	case stars > maxStars:
 		return p.fail(p.from, fmt.Sprintf("the pattern has more than %d wildcards", maxStars), "write a simpler one")
-	case p.list == Allow && strings.Trim(c.words[0], any) == "":
+	case p.list == Allow && strings.Trim(c.words[0], wildcard) == "":
 		return p.fail(p.from, "the program may be any program", "name it, as in Bash(node --version)")
 	}
 	c.gaps = stars > 0
@@ -302,6 +304,15 @@ func (p *parser) wildSpec(r *Rule, t *ruleText, prefix bool) error {
 	}
 	p.wildWarnings(r, prefix)
 	return nil
+}
+
+// timed takes off the keyword time: it is no word of the command that is timed.
+func (p *parser) timed(words []string) []string {
+	if len(words) < 2 || words[0] != "time" || strings.HasPrefix(words[1], "-") || strings.HasPrefix(words[1], wildcard) {
+		return words
+	}
+	p.warn(Note, p.from, `"time" is a keyword of the shell: the rule is about `+printable(words[1]))
+	return words[1:]
 }
 
 func (p *parser) wildWarnings(r *Rule, prefix bool) {
@@ -315,7 +326,7 @@ func (p *parser) wildWarnings(r *Rule, prefix bool) {
 	if p.list != Allow {
 		return
 	}
-	if len(c.words) == 1 && c.gaps && !c.open && last[len(last)-1] == wild && last[len(last)-2] != '/' {
+	if len(c.words) == 1 && c.gaps && !c.open && strings.HasSuffix(last, wildcard) && !strings.HasSuffix(last, "/"+wildcard) {
 		p.warn(Note, p.from, `"*" follows without a blank: every program whose name begins so is matched; write "`+printable(last[:len(last)-1])+` *" for one program`)
 	}
 	if why := broad(c); why != "" {
@@ -339,14 +350,14 @@ var runners = map[string]string{
 // not.
 func broad(c *commandRule) string {
 	program := c.words[0][strings.LastIndexByte(c.words[0], '/')+1:]
-	starred := strings.HasSuffix(program, string([]byte{wild}))
-	program = strings.TrimSuffix(program, string([]byte{wild}))
+	starred := strings.HasSuffix(program, wildcard)
+	program = strings.TrimSuffix(program, wildcard)
 	what, known := runners[program]
 	if !known || !c.open && !starred {
 		return ""
 	}
 	for _, w := range c.words[1:] {
-		if w == "--version" || w == "--help" || program != "sudo" && program != "doas" && !strings.HasPrefix(w, "-") && w[0] != wild {
+		if w == "--version" || w == "--help" || program != "sudo" && program != "doas" && !strings.HasPrefix(w, "-") && !strings.HasPrefix(w, wildcard) {
 			return ""
 		}
 	}

@@ -318,7 +318,8 @@ type pathGlob struct {
 	// wildcard, the path itself.
 	prefix string
 	whole  bool
-	// below: what lies below a match matches as well (ask and deny).
+	// below: what lies below a match matches as well (ask and deny), as far as
+	// the path is known.
 	below bool
 	fold  bool
 }
@@ -405,7 +406,7 @@ func (g *pathGlob) match(f *form, proof bool) Match {
 	row[0] = true
 	g.skip(row)
 	for i := range f.segs {
-		if g.below && row[n-1] {
+		if g.below && row[n-1] && !f.deep() {
 			break
 		}
 		sure = sure && len(f.segs[i].holes) == 0 && !f.segs[i].deep

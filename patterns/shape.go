@@ -35,12 +35,11 @@ var stranger = &shell.Program{Operands: shell.Unread}
 // shapeOf reads the words of a rule with wildcards. Options may stand behind a
 // wildcard word, operands not: what they are behind is unknown.
 func shapeOf(words []string, open bool) *shape {
-	any := string([]byte{wild})
 	s := &shape{open: open}
 	gap := false
 	for i, w := range words {
 		switch {
-		case w == any:
+		case w == wildcard:
 			gap, s.open = true, true
 			s.any = s.any || i == 0
 		case gap && !strings.HasPrefix(w, "-"):
@@ -49,10 +48,10 @@ func shapeOf(words []string, open bool) *shape {
 			s.words = append(s.words, w)
 		}
 	}
-	if n := len(s.words); n > 0 && strings.HasSuffix(s.words[n-1], any) {
+	if n := len(s.words); n > 0 && strings.HasSuffix(s.words[n-1], wildcard) {
 		// "push*" is at least "push *"; "--author=*" is the option with a value.
 		s.open = true
-		if head := strings.TrimSuffix(s.words[n-1], any); !strings.HasSuffix(head, "=") {
+		if head := strings.TrimSuffix(s.words[n-1], wildcard); !strings.HasSuffix(head, "=") {
 			s.words = append(s.words[:n-1:n-1], head)
 		}
 	}

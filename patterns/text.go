@@ -22,8 +22,8 @@ type textPattern struct {
 
 // newTextPattern joins the words of a rule.
 func newTextPattern(words []string, open bool) textPattern {
-	joined := strings.Join(words, string([]byte{border}))
-	return textPattern{chunks: strings.Split(joined, string([]byte{wild})), open: open}
+	joined := strings.Join(words, "\x00")
+	return textPattern{chunks: strings.Split(joined, wildcard), open: open}
 }
 
 // match reports whether the pattern matches text, in time linear in the text.
@@ -220,13 +220,13 @@ func fits(want string, w *shell.Word) Match {
 		if strings.IndexByte(want, wild) < 0 {
 			return yesIf(w.Text == want)
 		}
-		p := textPattern{chunks: strings.Split(want, string([]byte{wild}))}
+		p := textPattern{chunks: strings.Split(want, wildcard)}
 		return yesIf(p.match(w.Text))
 	}
-	if want == string([]byte{wild}) && !w.Split {
+	if want == wildcard && !w.Split {
 		return Yes
 	}
-	p := textPattern{chunks: strings.Split(want, string([]byte{wild}))}
+	p := textPattern{chunks: strings.Split(want, wildcard)}
 	return maybeIf(p.meets(wordSteps(nil, w, false)))
 }
 

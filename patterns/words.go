@@ -7,6 +7,9 @@ import "strings"
 const (
 	wild = '\xff' // "*": any run of characters
 	home = '\xfe' // "~" or "$HOME" at the beginning of a word
+
+	wildcard = "\xff"
+	homeMark = "\xfe"
 )
 
 // ruleText is the text of a Bash specifier, split as a shell would split it.

@@ -1,0 +1,308 @@
+package patterns
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+// Pieces of rules and of what they are matched against: few enough that they
+// often meet.
+var (
+	someWords  = []string{"git", "push", "rm", "-rf", "-r", "--force", "ls", "main", "a b", "/bin/rm", "x", "--", "sudo", "git/..", "-x", "unfamiliar", "time"}
+	somePaths  = []string{".env", "src/a.go", "src/b/c.md", "/etc/passwd", "~/.ssh/id", "../x", "a/.env/b", "/proc/self/cwd/x", "src/*.go", "$", "$/x", "SRC/a.go", "s\u00e9/x", "."}
+	someHosts  = []string{"github.com", "api.github.com", "evil.org", "127.0.0.1", "localhost", "a@evil.org", "0x7f.1", "evil.org%2f", "$"}
+	someTools  = []string{"mcp__s__t", "mcp__s__t__u", "mcp__s", "mcp__x__get_a", "Skill", "Task", "Agent", "TodoWrite", "Bash", "Edit", "Other"}
+	someGlobs  = []string{"*", ".env", "src/**", "**/*.md", "/etc/**", "~/.ssh/**", "*.go", "src/{a,b}.go", "./x", "//**/x", "a/[ab]?", "src/a.go", "SRC/**"}
+	someNames  = []string{"mcp__s", "mcp__s__*", "mcp__s__t", "mcp__x__get_*", "Skill", "Skill(x)", "Skill(x*)", "Task(x)", "Agent", "TodoWrite", "Other", "Read", "Edit", "Write", "Grep", "WebFetch", "Bash", "Bash(*)"}
+	anyServers = []string{"*", "mcp__*", "mcp__*__get_*"}
+)
+
+func drawRule(t *rapid.T, list List) *Rule {
+	var text string
+	switch rapid.IntRange(0, 4).Draw(t, "form") {
+	case 0, 1:
+		words := rapid.SliceOfN(rapid.SampledFrom(someWords), 1, 4).Draw(t, "words")
+		for i, w := range words {
+			words[i] = quoted(w)
+		}
+		if rapid.Bool().Draw(t, "star") {
+			words[rapid.IntRange(0, len(words)-1).Draw(t, "at")] = rapid.SampledFrom([]string{"*", "g*", "r*m", "-*"}).Draw(t, "pattern")
+		}
+		text = "Bash(" + strings.Join(words, " ") + rapid.SampledFrom([]string{"", ":*", " *", "*"}).Draw(t, "end") + ")"
+	case 2:
+		text = rapid.SampledFrom([]string{"Read", "Edit", "Write", "Grep"}).Draw(t, "tool") + "(" + rapid.SampledFrom(someGlobs).Draw(t, "glob") + ")"
+	case 3:
+		text = "WebFetch(" + rapid.SampledFrom([]string{"", "domain:", "*."}).Draw(t, "how") + rapid.SampledFrom(someHosts[:5]).Draw(t, "host") + ")"
+	default:
+		names := someNames
+		if list != Allow {
+			names = append(names[:len(names):len(names)], anyServers...)
+		}
+		text = rapid.SampledFrom(names).Draw(t, "name")
+	}
+	r, _, err := Parse(text, list, Source{Name: "t", Line: 1})
+	if err != nil {
+		t.Skip(err)
+	}
+	return r
+}
+
+func drawSubject(t *rapid.T, place Place) *Subject {
+	sub := &Subject{Tool: rapid.SampledFrom(someTools).Draw(t, "tool")}
+	switch rapid.IntRange(0, 5).Draw(t, "kind") {
+	case 0, 1:
+		a := &shell.Action{Kind: shell.Command}
+		for range rapid.IntRange(1, 5).Draw(t, "length") {
+			w := shell.Word{Text: rapid.SampledFrom(someWords).Draw(t, "word")}
+			if rapid.IntRange(0, 6).Draw(t, "unknown") == 0 {
+				w = word(rapid.SampledFrom([]string{"$", "*", "g$", "-$", "*.x", "r*"}).Draw(t, "hole"))
+				w.Split = rapid.Bool().Draw(t, "split")
+			}
+			a.Words = append(a.Words, w)
+		}
+		if a.Words[0].Known() {
+			a.Program = (*shell.Catalog)(nil).Lookup(lastSegment(a.Words[0].Text))
+		}
+		line, _ := plainText(a.Words)
+		sub.Kind, sub.Tool, sub.Command, sub.Line, sub.Simple = RunCommand, "Bash", a, line, rapid.Bool().Draw(t, "simple")
+	case 2:
+		sub.Kind = rapid.SampledFrom([]Kind{ReadPath, WritePath}).Draw(t, "path")
+		sub.Tool = rapid.SampledFrom([]string{"Read", "Edit", "Write", "Grep", "Bash"}).Draw(t, "by")
+		sub.Path = NewPath(word(rapid.SampledFrom(somePaths).Draw(t, "name")), place.Workspace, place, same)
+	case 3:
+		sub.Kind = FetchURL
+		sub.URL = NewURL(plainHoles("https://" + rapid.SampledFrom(someHosts).Draw(t, "host") + "/x"))
+	case 4:
+		sub.Kind, sub.Tool, sub.Line = Hidden, "Bash", "x"
+		sub.May = shell.Effects(rapid.IntRange(0, 15).Draw(t, "may"))
+	default:
+		sub.Kind, sub.Name = UseTool, rapid.SampledFrom([]string{"", "x", "p:x", "xy"}).Draw(t, "asked")
+	}
+	return sub
+}
+
+// A set answers what its rules answer one by one, whatever their order, and
+// names the first of the strongest.
+func TestSetIsItsRules(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		place := here
+		place.Fold = rapid.Bool().Draw(t, "fold")
+		list := rapid.SampledFrom([]List{Allow, Ask, Deny}).Draw(t, "list")
+		var rules []*Rule
+		for range rapid.IntRange(1, 8).Draw(t, "rules") {
+			rules = append(rules, drawRule(t, list))
+		}
+		sub := drawSubject(t, place)
+		q := Query{Specific: rapid.Bool().Draw(t, "specific"), Reach: rapid.IntRange(0, 2).Draw(t, "reach")}
+		var best *Rule
+		want := No
+		for i, r := range rules {
+			fresh := *sub
+			if m := r.bound(place, i).match(&fresh, q); m > want {
+				best, want = r, m
+			}
+		}
+		got, m := NewSet(place, rules...).Match(sub, q)
+		if m != want || (got == nil) != (best == nil) || got != nil && got.String() != best.String() {
+			t.Fatalf("the set says %v by %v, its rules say %v by %v", m, got, want, best)
+		}
+		if list == Allow && m == Maybe {
+			t.Fatal("an allow that may match")
+		}
+		if _, again := NewSet(place, rules...).Match(sub, q); again != m {
+			t.Fatalf("first %v, then %v", m, again)
+		}
+	})
+}
+
+// Adding a rule never makes a match weaker.
+func TestMoreRulesMatchMore(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		list := rapid.SampledFrom([]List{Allow, Ask, Deny}).Draw(t, "list")
+		a, b := drawRule(t, list), drawRule(t, list)
+		sub := drawSubject(t, here)
+		_, one := NewSet(here, a).Match(sub, Query{})
+		_, two := NewSet(here, a, b).Match(sub, Query{})
+		_, swapped := NewSet(here, b, a).Match(sub, Query{})
+		if two < one || two != swapped {
+			t.Fatalf("%v alone %v, with %v %v, swapped %v", a, one, b, two, swapped)
+		}
+	})
+}
+
+// What an allow proves, a deny of the same text finds.
+func TestDenySeesWhatAllowCovers(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		r := drawRule(t, Allow)
+		sub := drawSubject(t, here)
+		if sub.Kind == Hidden || r.bare {
+			return
+		}
+		_, m := NewSet(here, r).Match(sub, Query{})
+		d, _, err := Parse(r.String(), Deny, Source{})
+		if m != Yes || err != nil {
+			return
+		}
+		if _, m := NewSet(here, d).Match(sub, Query{}); m != Yes {
+			t.Fatalf("%v covers, but as a deny it says %v", r, m)
+		}
+	})
+}
+
+func TestPrintParse(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		list := rapid.SampledFrom([]List{Allow, Ask, Deny}).Draw(t, "list")
+		r := drawRule(t, list)
+		again, _, err := Parse(r.String(), list, Source{Name: "t", Line: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a, b := fmt.Sprintf("%+v", dump(r)), fmt.Sprintf("%+v", dump(again)); a != b {
+			t.Fatalf("%s\nis read again as\n%s", a, b)
+		}
+	})
+}
+
+// dump is all that was read of a rule.
+func dump(r *Rule) any {
+	var command, host, name any
+	if r.command != nil {
+		command = *r.command
+	}
+	if r.host != nil {
+		host = *r.host
+	}
+	if r.name != nil {
+		name = *r.name
+	}
+	var paths []string
+	for _, p := range r.paths {
+		paths = append(paths, fmt.Sprint(p.from, p.text, len(p.segs)))
+	}
+	return []any{r.tool, r.text, r.bare, r.family, command, paths, host, name, r.source}
+}
+
+// The exact rule for a subject covers it, and nothing that differs from it.
+func TestExactRule(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		sub, other := drawSubject(t, here), drawSubject(t, here)
+		text := ExactRule(sub)
+		if text == "" {
+			return
+		}
+		r, _, err := Parse(text, Allow, Source{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		set := NewSet(here, r)
+		if _, m := set.Match(sub, Query{}); m != Yes {
+			t.Fatalf("%s does not cover what it was made for", text)
+		}
+		if _, m := set.Match(other, Query{}); m == Yes && sub.Kind == RunCommand {
+			if other.Command == nil || !strings.EqualFold(quoteWords(other), quoteWords(sub)) {
+				t.Fatalf("%s covers %+v", text, other)
+			}
+		}
+	})
+}
+
+func quoteWords(sub *Subject) string {
+	text, _ := plainText(sub.Command.Words)
+	return text
+}
+
+// fuzzHang fails a fuzz target whose input takes too long.
+func fuzzHang(t *testing.T, what string, f func()) {
+	t.Helper()
+	start := time.Now()
+	f()
+	if d := time.Since(start); d > time.Second {
+		t.Fatalf("%s took %v", what, d)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, r := range readLines[realRule](f, "testdata/real-rules.jsonl")[:300] {
+		f.Add(r.Rule, uint8(Deny))
+	}
+	for _, text := range []string{"Bash(a*b:*)", "Read({a,{b,c}}/**)", "WebFetch(*.d)", "Bash(\"", "Bash($(x) *)", "mcp__a__*", "Bash(' *)", `Bash("*")`, "Bash('' *)", "Bash(time '')", "Bash(sudo '' *)"} {
+		f.Add(text, uint8(Allow))
+	}
+	f.Fuzz(func(t *testing.T, text string, list uint8) {
+		l := List(list%3) + Allow
+		fuzzHang(t, "parsing", func() {
+			r, _, err := Parse(text, l, Source{})
+			if err != nil {
+				if err.Error() == "" {
+					t.Fatal("an error without a message")
+				}
+				return
+			}
+			again, _, err := Parse(r.String(), l, Source{})
+			if err != nil || again.String() != r.String() || again.bare != r.bare {
+				t.Fatalf("%q prints as %q, which reads as %v, error %v", text, r, again, err)
+			}
+			NewSet(here, r)
+			NewSet(Place{}, r)
+		})
+	})
+}
+
+func FuzzMatch(f *testing.F) {
+	f.Add("Bash(git * main)", "git\x00push\x00main", uint8(0), uint8(Deny))
+	f.Add("Read(**/*a*b?/**)", "/aaaa/aab/aa", uint8(1), uint8(Deny))
+	f.Add("WebFetch(*.d)", "https://a@b.d\\c", uint8(2), uint8(Ask))
+	f.Add("Bash(*a*b*c*d)", strings.Repeat("a", 3000), uint8(0), uint8(Deny))
+	f.Add("Skill(a*b)", "ab", uint8(3), uint8(Allow))
+	f.Fuzz(func(t *testing.T, text, input string, kind, list uint8) {
+		l := List(list%3) + Allow
+		if len(input) > shell.MaxLine {
+			return
+		}
+		r, _, err := Parse(text, l, Source{})
+		if err != nil {
+			return
+		}
+		set := NewSet(here, r)
+		sub := fuzzSubject(input, kind)
+		fuzzHang(t, r.String(), func() {
+			if _, m := set.Match(sub, Query{}); l == Allow && m == Maybe {
+				t.Fatalf("%s: an allow that may match", r)
+			}
+			ExactRule(sub)
+			Explain(set.Rules()[0], sub)
+		})
+	})
+}
+
+// fuzzSubject makes a subject of fuzzed text: words end at NUL, "$" and "*"
+// are unknown.
+func fuzzSubject(input string, kind uint8) *Subject {
+	switch kind % 4 {
+	case 0:
+		a := &shell.Action{Kind: shell.Command}
+		for _, part := range strings.Split(input, "\x00") {
+			a.Words = append(a.Words, word(part))
+		}
+		if a.Words[0].Known() {
+			a.Program = (*shell.Catalog)(nil).Lookup(lastSegment(a.Words[0].Text))
+		}
+		return &Subject{Kind: RunCommand, Tool: "Bash", Command: a, Line: input, Simple: true}
+	case 1:
+		return &Subject{Kind: WritePath, Tool: "Write", Path: written(input, here)}
+	case 2:
+		return &Subject{Kind: FetchURL, Tool: "WebFetch", URL: NewURL(word(input))}
+	}
+	return &Subject{Kind: UseTool, Tool: "Skill", Name: input}
+}
