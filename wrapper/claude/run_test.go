@@ -918,6 +918,40 @@ func TestStays(t *testing.T) {
 	})
 }
 
+// TestMute: an agent that says no more but stays is killed.
+func TestMute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var f *fake
+		begin := time.Now()
+		_, err := Run(t.Context(), options(agent(t, &f, func(f *fake) {
+			f.ready()
+			f.concludes("one")
+			f.out.Close()
+			<-f.dead
+		}), byWord, &recorder{}))
+		if took := time.Since(begin); err != nil || !f.wasKilled() || took != exitLimit {
+			t.Errorf("got %v, killed %v after %v", err, f.wasKilled(), took)
+		}
+	})
+}
+
+// TestAnswerCrossesWithdrawal: an allow that was under way when the question
+// was withdrawn is not sent, not counted and not told.
+func TestAnswerCrossesWithdrawal(t *testing.T) {
+	events := &recorder{}
+	r := &run{
+		o: &Options{Events: events.take}, speaker: &speaker{},
+		pending: map[string]*question{"r": {use: permission.ToolUse{ID: "u"}, cancel: func() {}, withdrawn: true}},
+	}
+	res, _ := allow(permission.ToolUse{Input: []byte("{}")})
+	if err := r.answered(answer{id: "r", allowed: true, result: res}); err != nil {
+		t.Fatal(err)
+	}
+	if r.out.Allowed != 0 || len(r.speaker.queue) != 0 || events.events[0].Behavior != "deny" {
+		t.Errorf("got %+v, %d lines, %+v", r.out, len(r.speaker.queue), events.events)
+	}
+}
+
 func TestAgentFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out, err, events := play(t, byWord, func(f *fake) {
