@@ -142,7 +142,7 @@ func (e *effector) workdir() {
 	}
 	for i := range e.dirs {
 		if !e.w.inside(&e.dirs[i]) {
-			e.frame.Elsewhere = true
+			e.frame.Elsewhere = !e.w.allInside(e.s.dirs) // an option's directory stands in the words
 			e.unproven(e.prog.Name + " takes its configuration from a directory outside the workspace, or an unknown one")
 			return
 		}
@@ -162,6 +162,15 @@ func (w *walker) inside(dir *Word) bool {
 	clean, root := path.Clean(dir.Text), path.Clean(w.opt.Workspace)
 	start := path.Clean(w.opt.Dir)
 	return clean == start || clean == root || strings.HasPrefix(clean, strings.TrimSuffix(root, "/")+"/")
+}
+
+func (w *walker) allInside(dirs []Word) bool {
+	for i := range dirs {
+		if !w.inside(&dirs[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 func (e *effector) optionEffects() {
