@@ -33,7 +33,7 @@ func TestCatastrophic(t *testing.T) {
 		// by way of something else
 		"sudo rm -rf /", "env rm -rf /", "nohup rm -rf / &", "timeout 5 rm -rf ~", "bash -c 'rm -rf /'", "sh -c \"rm -rf ~\"",
 		"sudo -u root bash -c 'cd / && rm -rf *'", "eval 'rm -rf /'", "echo $(rm -rf /)", "cat <(rm -rf /)", "ls | rm -rf /",
-		"if false; then rm -rf /; fi", "f() { rm -rf /; }; f", "busybox rm -rf /", "ls & rm -rf /", "ls\nrm -rf /", "true || rm -rf /",
+		"if false; then rm -rf /; fi", "f() { rm -rf /; }; f", "busybox rm -rf /", "X=rm; $X -rf /", "d=/; rm -rf $d", "ls & rm -rf /", "ls\nrm -rf /", "true || rm -rf /",
 		// find
 		"find / -delete", "find / -type f -delete", "find /etc /tmp -delete", "find ~ -delete", "find $HOME -delete", "find / -name '*' -delete",
 		"find / ! -name x -delete", "find / -name x -o -delete", "find / -exec rm -rf {} +", "find / -xdev -exec rm -r {} \\;", "cd / && find . -delete",

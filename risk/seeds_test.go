@@ -33,7 +33,6 @@ var deviations = map[string]struct {
 	"S4-C033": {High, "shutdown now: seed 4 itself has shutdown high, its original's tests forbid it"},
 	"S4-C036": {Safe, "cat /etc/passwd: safe with the factor sensitive_path, which one setting lifts"},
 	"S4-C037": {Safe, "the empty line does nothing; whoever takes a command refuses it before"},
-	"S1-C484": {Moderate, "RM=rm; $RM: a command name out of a variable is not followed; it is asked, with the factor dynamic_command"},
 	"S1-C487": {High, "rm y: plain rm is high, only recursive and forced is forbidden"},
 	"S1-C489": {Safe, "the empty line, as above"},
 	"S1-C474": {Moderate, "wevtutil is a Windows program: known only under that shell"},
