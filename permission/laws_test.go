@@ -213,6 +213,34 @@ func TestLawQuoting(t *testing.T) {
 	})
 }
 
+// The trace tells the story of the decision: the strictest of the steps that
+// its actions come to is the decision.
+func TestLawTrace(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		s, use := drawSpec(rt), drawUse(rt)
+		use.Dir = workspace
+		tr := &Trace{}
+		d := Evaluate(s.policy(t), s.session(t), &use, fakeFS{}, tr)
+		if tr.Wall.Behavior != 0 || s.mode == "dontAsk" {
+			return
+		}
+		strictest, layers := Allow, map[Layer]bool{}
+		for _, a := range tr.Actions {
+			if a.Decides < 0 {
+				continue
+			}
+			step := a.Steps[a.Decides]
+			strictest = max(strictest, step.Behavior)
+			if step.Behavior == d.Behavior {
+				layers[step.Layer] = true
+			}
+		}
+		if strictest != d.Behavior || len(layers) > 0 && !layers[d.Layer] {
+			rt.Fatalf("the decision is %s, the trace says %v at %v: %+v", outcome(d), strictest, layers, tr.Actions)
+		}
+	})
+}
+
 // In every mode, what a person has to answer is never answered by a rule.
 func TestLawQuestionsAreNeverAllowed(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {

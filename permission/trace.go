@@ -88,18 +88,22 @@ func (e *evaluation) traced(i int) TracedAction {
 }
 
 // decides returns the index of the step that an action comes to: a hard deny
-// wherever it stands, else a held ask, else the first answer.
+// wherever it stands; else the first answer, unless an ask is held and the
+// answer is no stricter.
 func (t *TracedAction) decides() int {
-	first := -1
-	for i, s := range t.Steps {
-		switch {
+	first, held := -1, -1
+	for i := range t.Steps {
+		switch s := &t.Steps[i]; {
 		case s.Behavior == Deny && s.hard():
 			return i
-		case s.Held && (first < 0 || !t.Steps[first].Held):
-			first = i
-		case s.Behavior != 0 && first < 0:
+		case s.Held && held < 0:
+			held = i
+		case s.Behavior != 0 && !s.Held && first < 0:
 			first = i
 		}
+	}
+	if held >= 0 && (first < 0 || t.Steps[first].Behavior <= Ask) {
+		return held
 	}
 	return first
 }

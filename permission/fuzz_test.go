@@ -1,0 +1,47 @@
+package permission
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// FuzzEvaluate gives the evaluator any tool and any input: it never panics,
+// twice is the same, what is malformed is denied and no allow gets past a
+// deny for everything.
+func FuzzEvaluate(f *testing.F) {
+	for _, part := range parts {
+		use := using("Bash", part)
+		f.Add(use.Tool, string(use.Input), workspace)
+	}
+	for _, text := range others {
+		tool, text, _ := strings.Cut(text, ": ")
+		f.Add(tool, string(using(tool, text).Input), "")
+	}
+	f.Add("Bash", `{"command":"ls","command":"rm"}`, "x")
+	f.Add("Glob", `{"pattern":"../{a,/b}/*","path":"~"}`, "/")
+	some := spec{risk: true, allow: "Bash(ls:*); Bash(git:*); Read; Edit(src/**)", ask: "Bash(git push:*)", deny: "Bash(rm:*); Read(./.env)"}.policy(f)
+	none := spec{mode: "bypassPermissions", allow: "Bash; Read; Edit", deny: "*"}.policy(f)
+	f.Fuzz(func(t *testing.T, tool, input, dir string) {
+		use := ToolUse{Tool: tool, Input: []byte(input), Dir: dir}
+		tr := &Trace{}
+		defer func(from time.Time) {
+			if d := time.Since(from); d > 2*time.Second {
+				t.Fatalf("it took %v", d)
+			}
+		}(time.Now())
+		first, second := Evaluate(some, nil, &use, fakeFS{}, nil), Evaluate(some, nil, &use, fakeFS{}, tr)
+		if strings.Contains(first.Reason, "the evaluator failed") || strings.Contains(second.Reason, "the evaluator failed") {
+			t.Fatalf("%q, %q", first.Reason, second.Reason)
+		}
+		if outcome(first) != outcome(second) || first.Reason != second.Reason {
+			t.Fatalf("%s, then %s", outcome(first), outcome(second))
+		}
+		if first.Behavior < Allow || first.Behavior > Deny || first.Layer < LayerGuard || first.Reason == "" {
+			t.Fatalf("%+v", first)
+		}
+		if d := Evaluate(none, nil, &use, fakeFS{}, nil); d.Behavior != Deny {
+			t.Fatalf("a deny for everything is passed: %s (%s)", outcome(d), d.Reason)
+		}
+	})
+}
