@@ -19,8 +19,8 @@ type row struct {
 	Also   []string // further files that it changes
 	Dir    string   // the directory below the box that the decision must know
 	Passes bool     // any result without an error means that it ran
-	// Person: a person is asked whatever the lists say; it is denied with
-	// nobody there.
+	// Person: a person is asked whatever the lists say, or our guard denies it;
+	// with nobody there it does not run.
 	Person bool
 	// Refused: the agent CLI refuses it before anybody is asked.
 	Refused bool
@@ -65,6 +65,8 @@ func matrix(b *box, rel release) (script, []row) {
 	add("main", row{call: bash("nested", "bash -c 'touch t2'"), Mark: "work/t2"})
 	add("main", row{call: bash("redirect", "echo text > t3"), Mark: "work/t3"})
 	add("main", row{call: bash("write-out", "touch "+p("out/t4")), Mark: "out/t4"})
+	add("main", row{call: call{Name: "no-sandbox", Tool: "Bash", Input: in{"command": "touch t10", "description": "x", "dangerouslyDisableSandbox": true}}, Mark: "work/t10", Person: true})
+	add("main", row{call: bash("huge", ": "+strings.Repeat("a", 70_000)+"; touch t11"), Mark: "work/t11"})
 	add("main", row{call: call{Name: "background", Tool: "Bash", Input: in{"command": "touch t5", "description": "x", "run_in_background": true}}, Mark: "work/t5"})
 	add("main", row{call: call{Name: "background-ls", Tool: "Bash", Input: in{"command": "ls", "description": "x", "run_in_background": true}}, Passes: true})
 
@@ -92,6 +94,7 @@ func matrix(b *box, rel release) (script, []row) {
 	add("main", row{call: call{Name: "glob", Tool: "Glob", Input: in{"pattern": "*.ipynb"}}, Says: "n.ipynb", Refused: true})
 	add("main", row{call: call{Name: "grep", Tool: "Grep", Input: in{"pattern": "secret-of-a"}}, Says: "a.txt", Refused: true})
 	add("main", row{call: call{Name: "write", Tool: "Write", Input: in{"file_path": p("work/w1"), "content": "w"}}, Mark: "work/w1"})
+	add("main", row{call: call{Name: "write-relative", Tool: "Write", Input: in{"file_path": "w3", "content": "w"}}, Mark: "work/w3"})
 	add("main", row{call: call{Name: "write-far", Tool: "Write", Input: in{"file_path": p("out/w2"), "content": "w"}}, Mark: "out/w2"})
 	add("main", row{call: call{Name: "edit", Tool: "Edit", Input: in{"file_path": p("work/a.txt"), "old_string": "alpha", "new_string": "edited-alpha"}}, Holds: "work/a.txt", Text: "edited-alpha", After: "read"})
 	add("main", row{call: call{Name: "write-settings", Tool: "Write", Input: in{"file_path": p("work/.claude/settings.local.json"), "content": "{}"}}, Mark: "work/.claude/settings.local.json", Person: true})
@@ -147,18 +150,36 @@ func matrix(b *box, rel release) (script, []row) {
 	sub("fore")
 	add("main", row{call: call{Name: "agent-plan", Tool: "Agent", Input: in{"description": "d", "prompt": "go [[never]]", "subagent_type": "Plan", "run_in_background": false}}, Passes: true})
 	add("never", row{call: bash("never-touch", "touch n1"), Mark: "work/n1", After: "agent-plan"})
+	agent := func(name, key string, more in) row {
+		input := in{"description": "d", "prompt": "go [[" + key + "]]", "subagent_type": "general-purpose", "run_in_background": false}
+		for k, v := range more {
+			input[k] = v
+		}
+		return row{call: call{Name: name, Tool: "Agent", Input: input}, Passes: true}
+	}
+	add("main", agent("agent-bypass", "bypass", in{"mode": "bypassPermissions"}))
+	add("bypass", row{call: bash("bypass-touch", "touch b1"), Mark: "work/b1"})
+	add("main", agent("agent-tree", "tree", in{"isolation": "worktree"}))
+	add("tree", row{call: call{Name: "tree-poke", Tool: "mcp__marks__poke", Input: in{"mark": "tree-poke"}}, Mark: "marks/tree-poke"})
+	add("main", agent("agent-nest", "nest", nil))
+	add("nest", agent("agent-deep", "deep", nil))
+	add("deep", row{call: bash("deep-touch", "touch d1"), Mark: "work/d1"})
+	add("main", agent("agent-left", "left", nil), agent("agent-right", "right", nil))
+	for _, side := range []string{"left", "right"} {
+		add(side, row{call: bash(side+"-touch", "touch "+side), Mark: "work/" + side}, row{call: bash(side+"-ls", "ls"), Says: "n.ipynb"})
+	}
 	add("main", row{call: call{Name: "agent-back", Tool: "Agent", Input: in{"description": "d", "prompt": "go [[back]]", "subagent_type": "general-purpose", "run_in_background": true}}, Passes: true})
 	sub("back")
 	add("main", row{call: call{Name: "workflow", Tool: "Workflow", Input: in{"script": workflow}}, Passes: true})
 	add("flow", row{call: bash("flow-touch", "touch f1"), Mark: "work/f1"})
 
-	add("main", row{call: call{Name: "worktree", Tool: "EnterWorktree", Input: in{"name": "tree"}}, Says: "Created worktree"})
+	// What goes on behind comes to its end first.
+	behind := map[string]string{"back-poke": "agent-back", "flow-touch": "workflow"}
+	add("main", row{call: call{Name: "worktree", Tool: "EnterWorktree", Input: in{"name": "tree"}, Wait: behind}, Says: "Created worktree"})
 	add("main", row{call: call{Name: "worktree-exit", Tool: "ExitWorktree", Input: in{"action": "remove", "discard_changes": true}}, Passes: true, After: "worktree"})
 	add("main", row{call: call{Name: "plan", Tool: "EnterPlanMode", Input: in{}}, Passes: true})
 	add("main", row{call: call{Name: "plan-exit", Tool: "ExitPlanMode", Input: in{"plan": "x"}}, Passes: true, Person: true, After: "plan"})
-	last := bash("last", "touch t9")
-	last.Wait = map[string]string{"back-poke": "agent-back", "flow-touch": "workflow"}
-	add("main", row{call: last, Mark: "work/t9"})
+	add("main", row{call: bash("last", "touch t9"), Mark: "work/t9"})
 	return s, rows
 }
 
