@@ -7,1565 +7,2331 @@ type names = []string
 // builtin returns the entry of a program, or nil.
 func builtin(name string) *Program {
 	switch name {
-	case ":":
+	case "7z":
 		return &programs[0]
-	case "true":
+	case "7za":
 		return &programs[1]
-	case "false":
+	case "7zr":
 		return &programs[2]
-	case "times":
+	case "7zz":
 		return &programs[3]
-	case "suspend":
+	case "rar":
 		return &programs[4]
-	case "caller":
+	case "unar":
 		return &programs[5]
-	case "Rscript":
+	case ":":
 		return &programs[6]
-	case "R":
+	case "true":
 		return &programs[7]
-	case "littler":
+	case "false":
 		return &programs[8]
-	case "ab":
+	case "times":
 		return &programs[9]
-	case "wrk":
+	case "suspend":
 		return &programs[10]
-	case "hey":
+	case "caller":
 		return &programs[11]
-	case "siege":
+	case "Rscript":
 		return &programs[12]
-	case "bombardier":
+	case "R":
 		return &programs[13]
-	case "vegeta":
+	case "littler":
 		return &programs[14]
-	case "oha":
+	case "ab":
 		return &programs[15]
-	case "autocannon":
+	case "wrk":
 		return &programs[16]
-	case "ack":
+	case "hey":
 		return &programs[17]
-	case "ag":
+	case "siege":
 		return &programs[18]
-	case "alias":
+	case "bombardier":
 		return &programs[19]
-	case "apropos":
+	case "vegeta":
 		return &programs[20]
-	case "whatis":
+	case "oha":
 		return &programs[21]
-	case "arch":
+	case "autocannon":
 		return &programs[22]
-	case "whoami":
+	case "ack":
 		return &programs[23]
-	case "logname":
+	case "ag":
 		return &programs[24]
-	case "users":
+	case "alias":
 		return &programs[25]
-	case "groups":
+	case "apropos":
 		return &programs[26]
-	case "yes":
+	case "whatis":
 		return &programs[27]
-	case "sleep":
+	case "ar":
 		return &programs[28]
-	case "factor":
+	case "arch":
 		return &programs[29]
-	case "aria2c":
+	case "whoami":
 		return &programs[30]
-	case "asdf":
+	case "logname":
 		return &programs[31]
-	case "autoload":
+	case "users":
 		return &programs[32]
-	case "autossh":
+	case "groups":
 		return &programs[33]
-	case "awk":
+	case "yes":
 		return &programs[34]
-	case "gawk":
+	case "sleep":
 		return &programs[35]
-	case "mawk":
+	case "factor":
 		return &programs[36]
-	case "nawk":
+	case "aria2c":
 		return &programs[37]
-	case "original-awk":
+	case "asdf":
 		return &programs[38]
-	case "goawk":
+	case "autoload":
 		return &programs[39]
-	case "b2sum":
+	case "autossh":
 		return &programs[40]
-	case "md5sum":
+	case "ava":
 		return &programs[41]
-	case "sha1sum":
+	case "tap":
 		return &programs[42]
-	case "sha224sum":
+	case "jasmine":
 		return &programs[43]
-	case "sha256sum":
+	case "karma":
 		return &programs[44]
-	case "sha384sum":
+	case "uvu":
 		return &programs[45]
-	case "sha512sum":
+	case "zora":
 		return &programs[46]
-	case "shasum":
+	case "qunit":
 		return &programs[47]
-	case "md5":
+	case "wtr":
 		return &programs[48]
-	case "base64":
+	case "nyc":
 		return &programs[49]
-	case "base32":
+	case "c8":
 		return &programs[50]
-	case "basenc":
+	case "istanbul":
 		return &programs[51]
-	case "basename":
+	case "codecov":
 		return &programs[52]
-	case "bash":
+	case "coveralls":
 		return &programs[53]
-	case "sh":
+	case "testcafe":
 		return &programs[54]
-	case "dash":
+	case "nightwatch":
 		return &programs[55]
-	case "ash":
+	case "webdriverio":
 		return &programs[56]
-	case "zsh":
+	case "wdio":
 		return &programs[57]
-	case "ksh":
+	case "cucumber-js":
 		return &programs[58]
-	case "mksh":
+	case "storybook":
 		return &programs[59]
-	case "ksh93":
+	case "start-storybook":
 		return &programs[60]
-	case "rbash":
+	case "chromatic":
 		return &programs[61]
-	case "rzsh":
+	case "percy":
 		return &programs[62]
-	case "yash":
+	case "lhci":
 		return &programs[63]
-	case "posh":
+	case "lighthouse":
 		return &programs[64]
-	case "bat":
+	case "pa11y":
 		return &programs[65]
-	case "batcat":
+	case "web-test-runner":
 		return &programs[66]
-	case "bg":
+	case "detox":
 		return &programs[67]
-	case "fg":
+	case "appium":
 		return &programs[68]
-	case "bind":
+	case "newman":
 		return &programs[69]
-	case "break":
+	case "k6":
 		return &programs[70]
-	case "continue":
+	case "artillery":
 		return &programs[71]
-	case "shift":
+	case "checkly":
 		return &programs[72]
-	case "logout":
+	case "awk":
 		return &programs[73]
-	case "buf":
+	case "gawk":
 		return &programs[74]
-	case "builtin":
+	case "mawk":
 		return &programs[75]
-	case "busybox":
+	case "nawk":
 		return &programs[76]
-	case "toybox":
+	case "original-awk":
 		return &programs[77]
-	case "caffeinate":
+	case "goawk":
 		return &programs[78]
-	case "capsh":
+	case "b2sum":
 		return &programs[79]
-	case "cargo":
+	case "md5sum":
 		return &programs[80]
-	case "cat":
+	case "sha1sum":
 		return &programs[81]
-	case "catchsegv":
+	case "sha224sum":
 		return &programs[82]
-	case "fakeroot":
+	case "sha256sum":
 		return &programs[83]
-	case "eatmydata":
+	case "sha384sum":
 		return &programs[84]
-	case "dbus-run-session":
+	case "sha512sum":
 		return &programs[85]
-	case "torsocks":
+	case "shasum":
 		return &programs[86]
-	case "torify":
+	case "md5":
 		return &programs[87]
-	case "unbuffer":
+	case "base64":
 		return &programs[88]
-	case "noglob":
+	case "base32":
 		return &programs[89]
-	case "nocorrect":
+	case "basenc":
 		return &programs[90]
-	case "chronic":
+	case "basename":
 		return &programs[91]
-	case "ifne":
+	case "bash":
 		return &programs[92]
-	case "tini":
+	case "sh":
 		return &programs[93]
-	case "dumb-init":
+	case "dash":
 		return &programs[94]
-	case "with-contenv":
+	case "ash":
 		return &programs[95]
-	case "cd":
+	case "zsh":
 		return &programs[96]
-	case "chdir":
+	case "ksh":
 		return &programs[97]
-	case "chcon":
+	case "mksh":
 		return &programs[98]
-	case "chgrp":
+	case "ksh93":
 		return &programs[99]
-	case "chmod":
+	case "rbash":
 		return &programs[100]
-	case "chown":
+	case "rzsh":
 		return &programs[101]
-	case "chpst":
+	case "yash":
 		return &programs[102]
-	case "chroot":
+	case "posh":
 		return &programs[103]
-	case "chrt":
+	case "bat":
 		return &programs[104]
-	case "cksum":
+	case "batcat":
 		return &programs[105]
-	case "sum":
+	case "bg":
 		return &programs[106]
-	case "cmake":
+	case "fg":
 		return &programs[107]
-	case "cmp":
+	case "bind":
 		return &programs[108]
-	case "colrm":
+	case "biome":
 		return &programs[109]
-	case "column":
+	case "rome":
 		return &programs[110]
-	case "comm":
+	case "oxlint":
 		return &programs[111]
-	case "command":
+	case "oxfmt":
 		return &programs[112]
-	case "compgen":
+	case "dprint":
 		return &programs[113]
-	case "complete":
+	case "stylelint":
 		return &programs[114]
-	case "compopt":
+	case "standardjs":
 		return &programs[115]
-	case "cp":
+	case "tslint":
 		return &programs[116]
-	case "cpack":
+	case "jshint":
 		return &programs[117]
-	case "cross-env":
+	case "jscs":
 		return &programs[118]
-	case "cross-env-shell":
+	case "csslint":
 		return &programs[119]
-	case "csh":
+	case "htmlhint":
 		return &programs[120]
-	case "tcsh":
+	case "markdownlint":
 		return &programs[121]
-	case "csplit":
+	case "markdownlint-cli2":
 		return &programs[122]
-	case "ctest":
+	case "remark":
 		return &programs[123]
-	case "curl":
+	case "alex":
 		return &programs[124]
-	case "cut":
+	case "textlint":
 		return &programs[125]
-	case "date":
+	case "cspell":
 		return &programs[126]
-	case "dd":
+	case "knip":
 		return &programs[127]
-	case "declare":
+	case "depcheck":
 		return &programs[128]
-	case "typeset":
+	case "madge":
 		return &programs[129]
-	case "local":
+	case "dependency-cruiser":
 		return &programs[130]
-	case "readonly":
+	case "depcruise":
 		return &programs[131]
-	case "integer":
+	case "npm-check":
 		return &programs[132]
-	case "float":
+	case "npm-check-updates":
 		return &programs[133]
-	case "deno":
+	case "ncu":
 		return &programs[134]
-	case "df":
+	case "size-limit":
 		return &programs[135]
-	case "diff":
+	case "bundlesize":
 		return &programs[136]
-	case "colordiff":
+	case "publint":
 		return &programs[137]
-	case "gdiff":
+	case "attw":
 		return &programs[138]
-	case "diff3":
+	case "syncpack":
 		return &programs[139]
-	case "diffstat":
+	case "sort-package-json":
 		return &programs[140]
-	case "dig":
+	case "commitlint":
 		return &programs[141]
-	case "delv":
+	case "ls-lint":
 		return &programs[142]
-	case "dir":
+	case "secretlint":
 		return &programs[143]
-	case "vdir":
+	case "sherif":
 		return &programs[144]
-	case "dircolors":
+	case "typedoc":
 		return &programs[145]
-	case "direnv":
+	case "api-extractor":
 		return &programs[146]
-	case "dirname":
+	case "license-checker":
 		return &programs[147]
-	case "dirs":
+	case "tsd":
 		return &programs[148]
-	case "disown":
+	case "type-coverage":
 		return &programs[149]
-	case "dlv":
+	case "ts-prune":
 		return &programs[150]
-	case "doas":
+	case "unimported":
 		return &programs[151]
-	case "dos2unix":
+	case "sql-formatter":
 		return &programs[152]
-	case "unix2dos":
+	case "svgo":
 		return &programs[153]
-	case "mac2unix":
+	case "lint-staged":
 		return &programs[154]
-	case "dotenv":
+	case "taplo":
 		return &programs[155]
-	case "dotnet":
+	case "buf-lint":
 		return &programs[156]
-	case "du":
+	case "break":
 		return &programs[157]
-	case "echo":
+	case "continue":
 		return &programs[158]
-	case "emulate":
+	case "shift":
 		return &programs[159]
-	case "enable":
+	case "logout":
 		return &programs[160]
-	case "entr":
+	case "buf":
 		return &programs[161]
-	case "env":
+	case "builtin":
 		return &programs[162]
-	case "envsubst":
+	case "bun":
 		return &programs[163]
-	case "eval":
+	case "bunx":
 		return &programs[164]
-	case "exec":
+	case "busybox":
 		return &programs[165]
-	case "exit":
+	case "toybox":
 		return &programs[166]
-	case "return":
+	case "bzip2":
 		return &programs[167]
-	case "bye":
+	case "bunzip2":
 		return &programs[168]
-	case "expand":
+	case "pbzip2":
 		return &programs[169]
-	case "unexpand":
+	case "lbzip2":
 		return &programs[170]
-	case "expect":
+	case "xz":
 		return &programs[171]
-	case "export":
+	case "unxz":
 		return &programs[172]
-	case "expr":
+	case "lzma":
 		return &programs[173]
-	case "faketime":
+	case "unlzma":
 		return &programs[174]
-	case "fc":
+	case "pxz":
 		return &programs[175]
-	case "r":
+	case "lzip":
 		return &programs[176]
-	case "fd":
+	case "zstd":
 		return &programs[177]
-	case "fdfind":
+	case "unzstd":
 		return &programs[178]
-	case "find":
+	case "zstdmt":
 		return &programs[179]
-	case "gfind":
+	case "lz4":
 		return &programs[180]
-	case "firejail":
+	case "unlz4":
 		return &programs[181]
-	case "fish":
+	case "lzop":
 		return &programs[182]
-	case "flock":
+	case "lrzip":
 		return &programs[183]
-	case "fmt":
+	case "caffeinate":
 		return &programs[184]
-	case "fold":
+	case "capsh":
 		return &programs[185]
-	case "ftp":
+	case "cargo":
 		return &programs[186]
-	case "lftp":
+	case "cat":
 		return &programs[187]
-	case "tnftp":
+	case "catchsegv":
 		return &programs[188]
-	case "ncftp":
+	case "fakeroot":
 		return &programs[189]
-	case "fzf":
+	case "eatmydata":
 		return &programs[190]
-	case "gcc":
+	case "dbus-run-session":
 		return &programs[191]
-	case "cc":
+	case "torsocks":
 		return &programs[192]
-	case "g++":
+	case "torify":
 		return &programs[193]
-	case "c++":
+	case "unbuffer":
 		return &programs[194]
-	case "clang":
+	case "noglob":
 		return &programs[195]
-	case "clang++":
+	case "nocorrect":
 		return &programs[196]
-	case "gcc-10":
+	case "chronic":
 		return &programs[197]
-	case "gcc-11":
+	case "ifne":
 		return &programs[198]
-	case "gcc-12":
+	case "tini":
 		return &programs[199]
-	case "gcc-13":
+	case "dumb-init":
 		return &programs[200]
-	case "gcc-14":
+	case "with-contenv":
 		return &programs[201]
-	case "g++-10":
+	case "cd":
 		return &programs[202]
-	case "g++-11":
+	case "chdir":
 		return &programs[203]
-	case "g++-12":
+	case "chcon":
 		return &programs[204]
-	case "g++-13":
+	case "chgrp":
 		return &programs[205]
-	case "g++-14":
+	case "chmod":
 		return &programs[206]
-	case "clang-14":
+	case "chown":
 		return &programs[207]
-	case "clang-15":
+	case "chpst":
 		return &programs[208]
-	case "clang-16":
+	case "chroot":
 		return &programs[209]
-	case "clang-17":
+	case "chrt":
 		return &programs[210]
-	case "clang-18":
+	case "cksum":
 		return &programs[211]
-	case "clang-19":
+	case "sum":
 		return &programs[212]
-	case "clang++-14":
+	case "cmake":
 		return &programs[213]
-	case "clang++-15":
+	case "cmp":
 		return &programs[214]
-	case "clang++-16":
+	case "colrm":
 		return &programs[215]
-	case "clang++-17":
+	case "column":
 		return &programs[216]
-	case "clang++-18":
+	case "comm":
 		return &programs[217]
-	case "cpp":
+	case "command":
 		return &programs[218]
-	case "gfortran":
+	case "compgen":
 		return &programs[219]
-	case "tcc":
+	case "complete":
 		return &programs[220]
-	case "icx":
+	case "compopt":
 		return &programs[221]
-	case "icpx":
+	case "concurrently":
 		return &programs[222]
-	case "nvcc":
+	case "corepack":
 		return &programs[223]
-	case "emcc":
+	case "cp":
 		return &programs[224]
-	case "em++":
+	case "cpack":
 		return &programs[225]
-	case "x86_64-linux-gnu-gcc":
+	case "cpio":
 		return &programs[226]
-	case "aarch64-linux-gnu-gcc":
+	case "cross-env":
 		return &programs[227]
-	case "musl-gcc":
+	case "cross-env-shell":
 		return &programs[228]
-	case "getconf":
+	case "csh":
 		return &programs[229]
-	case "getopts":
+	case "tcsh":
 		return &programs[230]
-	case "git":
+	case "csplit":
 		return &programs[231]
-	case "go":
+	case "ctest":
 		return &programs[232]
-	case "go1.21":
+	case "curl":
 		return &programs[233]
-	case "go1.22":
+	case "cut":
 		return &programs[234]
-	case "go1.23":
+	case "cypress":
 		return &programs[235]
-	case "go1.24":
+	case "date":
 		return &programs[236]
-	case "go1.25":
+	case "dd":
 		return &programs[237]
-	case "go1.26":
+	case "declare":
 		return &programs[238]
-	case "gotip":
+	case "typeset":
 		return &programs[239]
-	case "gofmt":
+	case "local":
 		return &programs[240]
-	case "goimports":
+	case "readonly":
 		return &programs[241]
-	case "gofumpt":
+	case "integer":
 		return &programs[242]
-	case "gci":
+	case "float":
 		return &programs[243]
-	case "golines":
+	case "deno":
 		return &programs[244]
-	case "golangci-lint":
+	case "df":
 		return &programs[245]
-	case "gosu":
+	case "diff":
 		return &programs[246]
-	case "su-exec":
+	case "colordiff":
 		return &programs[247]
-	case "setuidgid":
+	case "gdiff":
 		return &programs[248]
-	case "gradle":
+	case "diff3":
 		return &programs[249]
-	case "gradlew":
+	case "diffstat":
 		return &programs[250]
-	case "grep":
+	case "dig":
 		return &programs[251]
-	case "egrep":
+	case "delv":
 		return &programs[252]
-	case "fgrep":
+	case "dir":
 		return &programs[253]
-	case "rgrep":
+	case "vdir":
 		return &programs[254]
-	case "ggrep":
+	case "dircolors":
 		return &programs[255]
-	case "zgrep":
+	case "direnv":
 		return &programs[256]
-	case "zegrep":
+	case "dirname":
 		return &programs[257]
-	case "zfgrep":
+	case "dirs":
 		return &programs[258]
-	case "bzgrep":
+	case "disown":
 		return &programs[259]
-	case "xzgrep":
+	case "dlv":
 		return &programs[260]
-	case "pcregrep":
+	case "doas":
 		return &programs[261]
-	case "pcre2grep":
+	case "dos2unix":
 		return &programs[262]
-	case "groovy":
+	case "unix2dos":
 		return &programs[263]
-	case "scala":
+	case "mac2unix":
 		return &programs[264]
-	case "kotlin":
+	case "dotenv":
 		return &programs[265]
-	case "kscript":
+	case "dotnet":
 		return &programs[266]
-	case "jshell":
+	case "du":
 		return &programs[267]
-	case "julia":
+	case "echo":
 		return &programs[268]
-	case "elixir":
+	case "emulate":
 		return &programs[269]
-	case "iex":
+	case "enable":
 		return &programs[270]
-	case "erl":
+	case "entr":
 		return &programs[271]
-	case "escript":
+	case "env":
 		return &programs[272]
-	case "ghci":
+	case "envsubst":
 		return &programs[273]
-	case "runghc":
+	case "eslint":
 		return &programs[274]
-	case "runhaskell":
+	case "eslint_d":
 		return &programs[275]
-	case "clojure":
+	case "xo":
 		return &programs[276]
-	case "clj":
+	case "standard":
 		return &programs[277]
-	case "bb":
+	case "semistandard":
 		return &programs[278]
-	case "racket":
+	case "ts-standard":
 		return &programs[279]
-	case "guile":
+	case "eval":
 		return &programs[280]
-	case "sbcl":
+	case "exec":
 		return &programs[281]
-	case "emacs":
+	case "exit":
 		return &programs[282]
-	case "emacsclient":
+	case "return":
 		return &programs[283]
-	case "swipl":
+	case "bye":
 		return &programs[284]
-	case "octave":
+	case "expand":
 		return &programs[285]
-	case "matlab":
+	case "unexpand":
 		return &programs[286]
-	case "janet":
+	case "expect":
 		return &programs[287]
-	case "gjs":
+	case "export":
 		return &programs[288]
-	case "qjs":
+	case "expr":
 		return &programs[289]
-	case "d8":
+	case "faketime":
 		return &programs[290]
-	case "bun.exe":
+	case "fc":
 		return &programs[291]
-	case "ts-node":
+	case "r":
 		return &programs[292]
-	case "tsx":
+	case "fd":
 		return &programs[293]
-	case "esno":
+	case "fdfind":
 		return &programs[294]
-	case "babel-node":
+	case "find":
 		return &programs[295]
-	case "vite-node":
+	case "gfind":
 		return &programs[296]
-	case "coffee":
+	case "firejail":
 		return &programs[297]
-	case "gtime":
+	case "fish":
 		return &programs[298]
-	case "hash":
+	case "flock":
 		return &programs[299]
-	case "head":
+	case "fmt":
 		return &programs[300]
-	case "help":
+	case "fnm":
 		return &programs[301]
-	case "hexdump":
+	case "n":
 		return &programs[302]
-	case "hd":
+	case "nodenv":
 		return &programs[303]
-	case "history":
+	case "volta":
 		return &programs[304]
-	case "host":
+	case "nvm":
 		return &programs[305]
-	case "nslookup":
+	case "nvs":
 		return &programs[306]
-	case "drill":
+	case "fold":
 		return &programs[307]
-	case "resolvectl":
+	case "ftp":
 		return &programs[308]
-	case "getent":
+	case "lftp":
 		return &programs[309]
-	case "hostid":
+	case "tnftp":
 		return &programs[310]
-	case "hostname":
+	case "ncftp":
 		return &programs[311]
-	case "http":
+	case "fzf":
 		return &programs[312]
-	case "https":
+	case "gcc":
 		return &programs[313]
-	case "xh":
+	case "cc":
 		return &programs[314]
-	case "xhs":
+	case "g++":
 		return &programs[315]
-	case "httpie":
+	case "c++":
 		return &programs[316]
-	case "hyperfine":
+	case "clang":
 		return &programs[317]
-	case "iconv":
+	case "clang++":
 		return &programs[318]
-	case "id":
+	case "gcc-10":
 		return &programs[319]
-	case "ifconfig":
+	case "gcc-11":
 		return &programs[320]
-	case "iwconfig":
+	case "gcc-12":
 		return &programs[321]
-	case "arp":
+	case "gcc-13":
 		return &programs[322]
-	case "route":
+	case "gcc-14":
 		return &programs[323]
-	case "install":
+	case "g++-10":
 		return &programs[324]
-	case "ginstall":
+	case "g++-11":
 		return &programs[325]
-	case "ionice":
+	case "g++-12":
 		return &programs[326]
-	case "ip":
+	case "g++-13":
 		return &programs[327]
-	case "java":
+	case "g++-14":
 		return &programs[328]
-	case "javac":
+	case "clang-14":
 		return &programs[329]
-	case "jobs":
+	case "clang-15":
 		return &programs[330]
-	case "join":
+	case "clang-16":
 		return &programs[331]
-	case "jq":
+	case "clang-17":
 		return &programs[332]
-	case "gojq":
+	case "clang-18":
 		return &programs[333]
-	case "jaq":
+	case "clang-19":
 		return &programs[334]
-	case "just":
+	case "clang++-14":
 		return &programs[335]
-	case "kill":
+	case "clang++-15":
 		return &programs[336]
-	case "ld":
+	case "clang++-16":
 		return &programs[337]
-	case "ld.lld":
+	case "clang++-17":
 		return &programs[338]
-	case "lld":
+	case "clang++-18":
 		return &programs[339]
-	case "ld.gold":
+	case "cpp":
 		return &programs[340]
-	case "mold":
+	case "gfortran":
 		return &programs[341]
-	case "as":
+	case "tcc":
 		return &programs[342]
-	case "nasm":
+	case "icx":
 		return &programs[343]
-	case "yasm":
+	case "icpx":
 		return &programs[344]
-	case "objcopy":
+	case "nvcc":
 		return &programs[345]
-	case "strip":
+	case "emcc":
 		return &programs[346]
-	case "ranlib":
+	case "em++":
 		return &programs[347]
-	case "dlltool":
+	case "x86_64-linux-gnu-gcc":
 		return &programs[348]
-	case "windres":
+	case "aarch64-linux-gnu-gcc":
 		return &programs[349]
-	case "llvm-objcopy":
+	case "musl-gcc":
 		return &programs[350]
-	case "llvm-strip":
+	case "getconf":
 		return &programs[351]
-	case "ld-linux-x86-64.so.2":
+	case "getopts":
 		return &programs[352]
-	case "ld-linux.so.2":
+	case "git":
 		return &programs[353]
-	case "ld-linux-aarch64.so.1":
+	case "go":
 		return &programs[354]
-	case "ld-linux-armhf.so.3":
+	case "go1.21":
 		return &programs[355]
-	case "ld-musl-x86_64.so.1":
+	case "go1.22":
 		return &programs[356]
-	case "ld.so":
+	case "go1.23":
 		return &programs[357]
-	case "less":
+	case "go1.24":
 		return &programs[358]
-	case "lessecho":
+	case "go1.25":
 		return &programs[359]
-	case "let":
+	case "go1.26":
 		return &programs[360]
-	case "link":
+	case "gotip":
 		return &programs[361]
-	case "linux32":
+	case "gofmt":
 		return &programs[362]
-	case "linux64":
+	case "goimports":
 		return &programs[363]
-	case "i386":
+	case "gofumpt":
 		return &programs[364]
-	case "x86_64":
+	case "gci":
 		return &programs[365]
-	case "uname26":
+	case "golines":
 		return &programs[366]
-	case "ln":
+	case "golangci-lint":
 		return &programs[367]
-	case "locate":
+	case "gosu":
 		return &programs[368]
-	case "plocate":
+	case "su-exec":
 		return &programs[369]
-	case "mlocate":
+	case "setuidgid":
 		return &programs[370]
-	case "look":
+	case "gradle":
 		return &programs[371]
-	case "ls":
+	case "gradlew":
 		return &programs[372]
-	case "gls":
+	case "grep":
 		return &programs[373]
-	case "ltrace":
+	case "egrep":
 		return &programs[374]
-	case "lua":
+	case "fgrep":
 		return &programs[375]
-	case "lua5.1":
+	case "rgrep":
 		return &programs[376]
-	case "lua5.2":
+	case "ggrep":
 		return &programs[377]
-	case "lua5.3":
+	case "zgrep":
 		return &programs[378]
-	case "lua5.4":
+	case "zegrep":
 		return &programs[379]
-	case "luajit":
+	case "zfgrep":
 		return &programs[380]
-	case "texlua":
+	case "bzgrep":
 		return &programs[381]
-	case "make":
+	case "xzgrep":
 		return &programs[382]
-	case "gmake":
+	case "pcregrep":
 		return &programs[383]
-	case "remake":
+	case "pcre2grep":
 		return &programs[384]
-	case "bmake":
+	case "groovy":
 		return &programs[385]
-	case "pmake":
+	case "scala":
 		return &programs[386]
-	case "man":
+	case "kotlin":
 		return &programs[387]
-	case "mapfile":
+	case "kscript":
 		return &programs[388]
-	case "readarray":
+	case "jshell":
 		return &programs[389]
-	case "mdfind":
+	case "julia":
 		return &programs[390]
-	case "meson":
+	case "elixir":
 		return &programs[391]
-	case "mise":
+	case "iex":
 		return &programs[392]
-	case "rtx":
+	case "erl":
 		return &programs[393]
-	case "mkdir":
+	case "escript":
 		return &programs[394]
-	case "mkfifo":
+	case "ghci":
 		return &programs[395]
-	case "mknod":
+	case "runghc":
 		return &programs[396]
-	case "mktemp":
+	case "runhaskell":
 		return &programs[397]
-	case "more":
+	case "clojure":
 		return &programs[398]
-	case "mosh":
+	case "clj":
 		return &programs[399]
-	case "mv":
+	case "bb":
 		return &programs[400]
-	case "mvn":
+	case "racket":
 		return &programs[401]
-	case "mvnw":
+	case "guile":
 		return &programs[402]
-	case "mvnd":
+	case "sbcl":
 		return &programs[403]
-	case "nc":
+	case "emacs":
 		return &programs[404]
-	case "netcat":
+	case "emacsclient":
 		return &programs[405]
-	case "ncat":
+	case "swipl":
 		return &programs[406]
-	case "nc.openbsd":
+	case "octave":
 		return &programs[407]
-	case "nc.traditional":
+	case "matlab":
 		return &programs[408]
-	case "nice":
+	case "janet":
 		return &programs[409]
-	case "ninja":
+	case "gjs":
 		return &programs[410]
-	case "ninja-build":
+	case "qjs":
 		return &programs[411]
-	case "samu":
+	case "d8":
 		return &programs[412]
-	case "nl":
+	case "bun.exe":
 		return &programs[413]
-	case "nm":
+	case "ts-node":
 		return &programs[414]
-	case "objdump":
+	case "tsx":
 		return &programs[415]
-	case "readelf":
+	case "esno":
 		return &programs[416]
-	case "size":
+	case "babel-node":
 		return &programs[417]
-	case "ldd":
+	case "vite-node":
 		return &programs[418]
-	case "c++filt":
+	case "coffee":
 		return &programs[419]
-	case "addr2line":
+	case "gtime":
 		return &programs[420]
-	case "elfedit":
+	case "gzip":
 		return &programs[421]
-	case "llvm-nm":
+	case "gunzip":
 		return &programs[422]
-	case "llvm-objdump":
+	case "pigz":
 		return &programs[423]
-	case "llvm-readelf":
+	case "unpigz":
 		return &programs[424]
-	case "otool":
+	case "compress":
 		return &programs[425]
-	case "dwarfdump":
+	case "uncompress":
 		return &programs[426]
-	case "file-x":
+	case "zopfli":
 		return &programs[427]
-	case "nmap":
+	case "brotli":
 		return &programs[428]
-	case "node":
+	case "hash":
 		return &programs[429]
-	case "nodejs":
+	case "head":
 		return &programs[430]
-	case "node.exe":
+	case "help":
 		return &programs[431]
-	case "nohup":
+	case "hexdump":
 		return &programs[432]
-	case "nproc":
+	case "hd":
 		return &programs[433]
-	case "nsenter":
+	case "history":
 		return &programs[434]
-	case "nu":
+	case "host":
 		return &programs[435]
-	case "elvish":
+	case "nslookup":
 		return &programs[436]
-	case "xonsh":
+	case "drill":
 		return &programs[437]
-	case "pwsh":
+	case "resolvectl":
 		return &programs[438]
-	case "powershell":
+	case "getent":
 		return &programs[439]
-	case "cmd":
+	case "hostid":
 		return &programs[440]
-	case "cmd.exe":
+	case "hostname":
 		return &programs[441]
-	case "powershell.exe":
+	case "http":
 		return &programs[442]
-	case "wsl":
+	case "https":
 		return &programs[443]
-	case "wsl.exe":
+	case "xh":
 		return &programs[444]
-	case "oil":
+	case "xhs":
 		return &programs[445]
-	case "osh":
+	case "httpie":
 		return &programs[446]
-	case "ysh":
+	case "hyperfine":
 		return &programs[447]
-	case "rc":
+	case "iconv":
 		return &programs[448]
-	case "es":
+	case "id":
 		return &programs[449]
-	case "numactl":
+	case "ifconfig":
 		return &programs[450]
-	case "numfmt":
+	case "iwconfig":
 		return &programs[451]
-	case "od":
+	case "arp":
 		return &programs[452]
-	case "god":
+	case "route":
 		return &programs[453]
-	case "openssl":
+	case "install":
 		return &programs[454]
-	case "osascript":
+	case "ginstall":
 		return &programs[455]
-	case "parallel":
+	case "ionice":
 		return &programs[456]
-	case "paste":
+	case "ip":
 		return &programs[457]
-	case "patch":
+	case "java":
 		return &programs[458]
-	case "pathchk":
+	case "javac":
 		return &programs[459]
-	case "perf":
+	case "jest":
 		return &programs[460]
-	case "perl":
+	case "jobs":
 		return &programs[461]
-	case "perl5":
+	case "join":
 		return &programs[462]
-	case "perl5.36":
+	case "jq":
 		return &programs[463]
-	case "perl5.38":
+	case "gojq":
 		return &programs[464]
-	case "perl5.40":
+	case "jaq":
 		return &programs[465]
-	case "php":
+	case "just":
 		return &programs[466]
-	case "php7.4":
+	case "kill":
 		return &programs[467]
-	case "php8.0":
+	case "ld":
 		return &programs[468]
-	case "php8.1":
+	case "ld.lld":
 		return &programs[469]
-	case "php8.2":
+	case "lld":
 		return &programs[470]
-	case "php8.3":
+	case "ld.gold":
 		return &programs[471]
-	case "php8.4":
+	case "mold":
 		return &programs[472]
-	case "php-cgi":
+	case "as":
 		return &programs[473]
-	case "ping":
+	case "nasm":
 		return &programs[474]
-	case "ping6":
+	case "yasm":
 		return &programs[475]
-	case "arping":
+	case "objcopy":
 		return &programs[476]
-	case "fping":
+	case "strip":
 		return &programs[477]
-	case "pinky":
+	case "ranlib":
 		return &programs[478]
-	case "finger":
+	case "dlltool":
 		return &programs[479]
-	case "pkexec":
+	case "windres":
 		return &programs[480]
-	case "popd":
+	case "llvm-objcopy":
 		return &programs[481]
-	case "pr":
+	case "llvm-strip":
 		return &programs[482]
-	case "print":
+	case "ld-linux-x86-64.so.2":
 		return &programs[483]
-	case "printenv":
+	case "ld-linux.so.2":
 		return &programs[484]
-	case "printf":
+	case "ld-linux-aarch64.so.1":
 		return &programs[485]
-	case "prlimit":
+	case "ld-linux-armhf.so.3":
 		return &programs[486]
-	case "proot":
+	case "ld-musl-x86_64.so.1":
 		return &programs[487]
-	case "bwrap":
+	case "ld.so":
 		return &programs[488]
-	case "protoc":
+	case "less":
 		return &programs[489]
-	case "proxychains4":
+	case "lessecho":
 		return &programs[490]
-	case "proxychains":
+	case "let":
 		return &programs[491]
-	case "ptx":
+	case "link":
 		return &programs[492]
-	case "pushd":
+	case "linux32":
 		return &programs[493]
-	case "pwd":
+	case "linux64":
 		return &programs[494]
-	case "python":
+	case "i386":
 		return &programs[495]
-	case "python2":
+	case "x86_64":
 		return &programs[496]
-	case "python2.7":
+	case "uname26":
 		return &programs[497]
-	case "python3":
+	case "ln":
 		return &programs[498]
-	case "python3.7":
+	case "locate":
 		return &programs[499]
-	case "python3.8":
+	case "plocate":
 		return &programs[500]
-	case "python3.9":
+	case "mlocate":
 		return &programs[501]
-	case "python3.10":
+	case "look":
 		return &programs[502]
-	case "python3.11":
+	case "ls":
 		return &programs[503]
-	case "python3.12":
+	case "gls":
 		return &programs[504]
-	case "python3.13":
+	case "ltrace":
 		return &programs[505]
-	case "python3.14":
+	case "lua":
 		return &programs[506]
-	case "pypy":
+	case "lua5.1":
 		return &programs[507]
-	case "pypy3":
+	case "lua5.2":
 		return &programs[508]
-	case "python.exe":
+	case "lua5.3":
 		return &programs[509]
-	case "py":
+	case "lua5.4":
 		return &programs[510]
-	case "rclone":
+	case "luajit":
 		return &programs[511]
-	case "read":
+	case "texlua":
 		return &programs[512]
-	case "readlink":
+	case "make":
 		return &programs[513]
-	case "realpath":
+	case "gmake":
 		return &programs[514]
-	case "grealpath":
+	case "remake":
 		return &programs[515]
-	case "rev":
+	case "bmake":
 		return &programs[516]
-	case "rg":
+	case "pmake":
 		return &programs[517]
-	case "ripgrep":
+	case "man":
 		return &programs[518]
-	case "rlwrap":
+	case "mapfile":
 		return &programs[519]
-	case "rm":
+	case "readarray":
 		return &programs[520]
-	case "grm":
+	case "mdfind":
 		return &programs[521]
-	case "rmdir":
+	case "meson":
 		return &programs[522]
-	case "rsync":
+	case "mise":
 		return &programs[523]
-	case "openrsync":
+	case "rtx":
 		return &programs[524]
-	case "ruby":
+	case "mkdir":
 		return &programs[525]
-	case "ruby2.7":
+	case "mkfifo":
 		return &programs[526]
-	case "ruby3.0":
+	case "mknod":
 		return &programs[527]
-	case "ruby3.1":
+	case "mktemp":
 		return &programs[528]
-	case "ruby3.2":
+	case "mocha":
 		return &programs[529]
-	case "ruby3.3":
+	case "more":
 		return &programs[530]
-	case "jruby":
+	case "mosh":
 		return &programs[531]
-	case "irb":
+	case "mv":
 		return &programs[532]
-	case "run0":
+	case "mvn":
 		return &programs[533]
-	case "runcon":
+	case "mvnw":
 		return &programs[534]
-	case "runuser":
+	case "mvnd":
 		return &programs[535]
-	case "rustc":
+	case "nc":
 		return &programs[536]
-	case "rustfmt":
+	case "netcat":
 		return &programs[537]
-	case "rustup":
+	case "ncat":
 		return &programs[538]
-	case "scons":
+	case "nc.openbsd":
 		return &programs[539]
-	case "waf":
+	case "nc.traditional":
 		return &programs[540]
-	case "tup":
+	case "nice":
 		return &programs[541]
-	case "redo":
+	case "ninja":
 		return &programs[542]
-	case "buck":
+	case "ninja-build":
 		return &programs[543]
-	case "buck2":
+	case "samu":
 		return &programs[544]
-	case "pants":
+	case "nl":
 		return &programs[545]
-	case "please":
+	case "nm":
 		return &programs[546]
-	case "rake":
+	case "objdump":
 		return &programs[547]
-	case "drake":
+	case "readelf":
 		return &programs[548]
-	case "thor":
+	case "size":
 		return &programs[549]
-	case "invoke":
+	case "ldd":
 		return &programs[550]
-	case "inv":
+	case "c++filt":
 		return &programs[551]
-	case "fab":
+	case "addr2line":
 		return &programs[552]
-	case "doit":
+	case "elfedit":
 		return &programs[553]
-	case "nox":
+	case "llvm-nm":
 		return &programs[554]
-	case "ant":
+	case "llvm-objdump":
 		return &programs[555]
-	case "sbt":
+	case "llvm-readelf":
 		return &programs[556]
-	case "lein":
+	case "otool":
 		return &programs[557]
-	case "boot":
+	case "dwarfdump":
 		return &programs[558]
-	case "mill":
+	case "file-x":
 		return &programs[559]
-	case "bleep":
+	case "nmap":
 		return &programs[560]
-	case "grunt":
+	case "node":
 		return &programs[561]
-	case "gulp":
+	case "nodejs":
 		return &programs[562]
-	case "jake":
+	case "node.exe":
 		return &programs[563]
-	case "cake":
+	case "nohup":
 		return &programs[564]
-	case "mage":
+	case "npm":
 		return &programs[565]
-	case "xmake":
+	case "cnpm":
 		return &programs[566]
-	case "premake5":
+	case "tnpm":
 		return &programs[567]
-	case "earthly":
+	case "npm-run-all":
 		return &programs[568]
-	case "dagger":
+	case "run-s":
 		return &programs[569]
-	case "tilt":
+	case "run-p":
 		return &programs[570]
-	case "skaffold":
+	case "npm-run-all2":
 		return &programs[571]
-	case "garden":
+	case "nproc":
 		return &programs[572]
-	case "bit":
+	case "npx":
 		return &programs[573]
-	case "scp":
+	case "nsenter":
 		return &programs[574]
-	case "script":
+	case "nu":
 		return &programs[575]
-	case "scriptreplay":
+	case "elvish":
 		return &programs[576]
-	case "sdiff":
+	case "xonsh":
 		return &programs[577]
-	case "sed":
+	case "pwsh":
 		return &programs[578]
-	case "gsed":
+	case "powershell":
 		return &programs[579]
-	case "seq":
+	case "cmd":
 		return &programs[580]
-	case "set":
+	case "cmd.exe":
 		return &programs[581]
-	case "setarch":
+	case "powershell.exe":
 		return &programs[582]
-	case "setopt":
+	case "wsl":
 		return &programs[583]
-	case "unsetopt":
+	case "wsl.exe":
 		return &programs[584]
-	case "setpriv":
+	case "oil":
 		return &programs[585]
-	case "setsid":
+	case "osh":
 		return &programs[586]
-	case "sftp":
+	case "ysh":
 		return &programs[587]
-	case "sg":
+	case "rc":
 		return &programs[588]
-	case "shopt":
+	case "es":
 		return &programs[589]
-	case "shred":
+	case "numactl":
 		return &programs[590]
-	case "shuf":
+	case "numfmt":
 		return &programs[591]
-	case "socat":
+	case "od":
 		return &programs[592]
-	case "softlimit":
+	case "god":
 		return &programs[593]
-	case "sort":
+	case "openssl":
 		return &programs[594]
-	case "gsort":
+	case "osascript":
 		return &programs[595]
-	case "source":
+	case "parallel":
 		return &programs[596]
-	case ".":
+	case "paste":
 		return &programs[597]
-	case "split":
+	case "patch":
 		return &programs[598]
-	case "gsplit":
+	case "pathchk":
 		return &programs[599]
-	case "ss":
+	case "perf":
 		return &programs[600]
-	case "netstat":
+	case "perl":
 		return &programs[601]
-	case "ssh":
+	case "perl5":
 		return &programs[602]
-	case "ssh-add":
+	case "perl5.36":
 		return &programs[603]
-	case "ssh-agent":
+	case "perl5.38":
 		return &programs[604]
-	case "ssh-copy-id":
+	case "perl5.40":
 		return &programs[605]
-	case "ssh-keygen":
+	case "php":
 		return &programs[606]
-	case "ssh-keyscan":
+	case "php7.4":
 		return &programs[607]
-	case "sshpass":
+	case "php8.0":
 		return &programs[608]
-	case "start-stop-daemon":
+	case "php8.1":
 		return &programs[609]
-	case "stat":
+	case "php8.2":
 		return &programs[610]
-	case "staticcheck":
+	case "php8.3":
 		return &programs[611]
-	case "revive":
+	case "php8.4":
 		return &programs[612]
-	case "errcheck":
+	case "php-cgi":
 		return &programs[613]
-	case "ineffassign":
+	case "ping":
 		return &programs[614]
-	case "govulncheck":
+	case "ping6":
 		return &programs[615]
-	case "gosec":
+	case "arping":
 		return &programs[616]
-	case "misspell":
+	case "fping":
 		return &programs[617]
-	case "shadow":
+	case "pinky":
 		return &programs[618]
-	case "deadcode":
+	case "finger":
 		return &programs[619]
-	case "nilaway":
+	case "pkexec":
 		return &programs[620]
-	case "gopls":
+	case "playwright":
 		return &programs[621]
-	case "benchstat":
+	case "pnpm":
 		return &programs[622]
-	case "stringer":
+	case "pnpx-x":
 		return &programs[623]
-	case "mockgen":
+	case "pnpx":
 		return &programs[624]
-	case "wire":
+	case "popd":
 		return &programs[625]
-	case "sqlc":
+	case "pr":
 		return &programs[626]
-	case "templ":
+	case "prettier":
 		return &programs[627]
-	case "swag":
+	case "print":
 		return &programs[628]
-	case "air":
+	case "printenv":
 		return &programs[629]
-	case "gotestsum":
+	case "printf":
 		return &programs[630]
-	case "ginkgo":
+	case "prlimit":
 		return &programs[631]
-	case "ko":
+	case "proot":
 		return &programs[632]
-	case "goreleaser":
+	case "bwrap":
 		return &programs[633]
-	case "protoc-gen-go":
+	case "protoc":
 		return &programs[634]
-	case "gocyclo":
+	case "proxychains4":
 		return &programs[635]
-	case "stdbuf":
+	case "proxychains":
 		return &programs[636]
-	case "strace":
+	case "ptx":
 		return &programs[637]
-	case "strings":
+	case "pushd":
 		return &programs[638]
-	case "stty":
+	case "pwd":
 		return &programs[639]
-	case "su":
+	case "python":
 		return &programs[640]
-	case "sudo":
+	case "python2":
 		return &programs[641]
-	case "sudoedit":
+	case "python2.7":
 		return &programs[642]
-	case "swift":
+	case "python3":
 		return &programs[643]
-	case "sync":
+	case "python3.7":
 		return &programs[644]
-	case "systemd-inhibit":
+	case "python3.8":
 		return &programs[645]
-	case "systemd-nspawn":
+	case "python3.9":
 		return &programs[646]
-	case "systemd-run":
+	case "python3.10":
 		return &programs[647]
-	case "tac":
+	case "python3.11":
 		return &programs[648]
-	case "tail":
+	case "python3.12":
 		return &programs[649]
-	case "task":
+	case "python3.13":
 		return &programs[650]
-	case "go-task":
+	case "python3.14":
 		return &programs[651]
-	case "taskset":
+	case "pypy":
 		return &programs[652]
-	case "tclsh":
+	case "pypy3":
 		return &programs[653]
-	case "wish":
+	case "python.exe":
 		return &programs[654]
-	case "tclsh8.6":
+	case "py":
 		return &programs[655]
-	case "expectk":
+	case "rclone":
 		return &programs[656]
-	case "tcpdump":
+	case "read":
 		return &programs[657]
-	case "tshark":
+	case "readlink":
 		return &programs[658]
-	case "tee":
+	case "realpath":
 		return &programs[659]
-	case "sponge":
+	case "grealpath":
 		return &programs[660]
-	case "telnet":
+	case "rev":
 		return &programs[661]
-	case "test":
+	case "rg":
 		return &programs[662]
-	case "[":
+	case "ripgrep":
 		return &programs[663]
-	case "time":
+	case "rimraf":
 		return &programs[664]
-	case "timeout":
+	case "del":
 		return &programs[665]
-	case "gtimeout":
+	case "trash":
 		return &programs[666]
-	case "touch":
+	case "trash-put":
 		return &programs[667]
-	case "tr":
+	case "del-cli":
 		return &programs[668]
-	case "traceroute":
+	case "shx":
 		return &programs[669]
-	case "tracepath":
+	case "cpx":
 		return &programs[670]
-	case "mtr":
+	case "cpy":
 		return &programs[671]
-	case "traceroute6":
+	case "ncp":
 		return &programs[672]
-	case "trap":
+	case "mkdirp":
 		return &programs[673]
-	case "tree":
+	case "copyfiles":
 		return &programs[674]
-	case "truncate":
+	case "replace-in-file":
 		return &programs[675]
-	case "tsort":
+	case "rlwrap":
 		return &programs[676]
-	case "tty":
+	case "rm":
 		return &programs[677]
-	case "type":
+	case "grm":
 		return &programs[678]
-	case "whence":
+	case "rmdir":
 		return &programs[679]
-	case "where":
+	case "rsync":
 		return &programs[680]
-	case "ulimit":
+	case "openrsync":
 		return &programs[681]
-	case "umask":
+	case "ruby":
 		return &programs[682]
-	case "unalias":
+	case "ruby2.7":
 		return &programs[683]
-	case "uname":
+	case "ruby3.0":
 		return &programs[684]
-	case "uniq":
+	case "ruby3.1":
 		return &programs[685]
-	case "guniq":
+	case "ruby3.2":
 		return &programs[686]
-	case "unlink":
+	case "ruby3.3":
 		return &programs[687]
-	case "unset":
+	case "jruby":
 		return &programs[688]
-	case "unshare":
+	case "irb":
 		return &programs[689]
-	case "uptime":
+	case "run0":
 		return &programs[690]
-	case "valgrind":
+	case "runcon":
 		return &programs[691]
-	case "w":
+	case "runuser":
 		return &programs[692]
-	case "wait":
+	case "rustc":
 		return &programs[693]
-	case "watch":
+	case "rustfmt":
 		return &programs[694]
-	case "watchexec":
+	case "rustup":
 		return &programs[695]
-	case "wc":
+	case "scons":
 		return &programs[696]
-	case "gwc":
+	case "waf":
 		return &programs[697]
-	case "wdiff":
+	case "tup":
 		return &programs[698]
-	case "wget":
+	case "redo":
 		return &programs[699]
-	case "which":
+	case "buck":
 		return &programs[700]
-	case "whereis":
+	case "buck2":
 		return &programs[701]
-	case "command-not-found":
+	case "pants":
 		return &programs[702]
-	case "who":
+	case "please":
 		return &programs[703]
-	case "whois":
+	case "rake":
 		return &programs[704]
-	case "xargs":
+	case "drake":
 		return &programs[705]
-	case "xcodebuild":
+	case "thor":
 		return &programs[706]
-	case "xcrun":
+	case "invoke":
 		return &programs[707]
-	case "xmllint":
+	case "inv":
 		return &programs[708]
-	case "xvfb-run":
+	case "fab":
 		return &programs[709]
-	case "xxd":
+	case "doit":
 		return &programs[710]
-	case "yq":
+	case "nox":
 		return &programs[711]
-	case "zig":
+	case "ant":
 		return &programs[712]
-	case "nim":
+	case "sbt":
 		return &programs[713]
-	case "dart":
+	case "lein":
 		return &programs[714]
-	case "crystal":
+	case "boot":
 		return &programs[715]
-	case "v":
+	case "mill":
 		return &programs[716]
-	case "gleam":
+	case "bleep":
 		return &programs[717]
-	case "mix":
+	case "grunt":
 		return &programs[718]
-	case "rebar3":
+	case "gulp":
 		return &programs[719]
-	case "stack":
+	case "jake":
 		return &programs[720]
-	case "cabal":
+	case "cake":
 		return &programs[721]
-	case "dune":
+	case "mage":
 		return &programs[722]
-	case "opam":
+	case "xmake":
 		return &programs[723]
-	case "sbcl-make":
+	case "premake5":
 		return &programs[724]
-	case "flutter":
+	case "earthly":
 		return &programs[725]
-	case "fvm":
+	case "dagger":
 		return &programs[726]
-	case "hugo":
+	case "tilt":
 		return &programs[727]
-	case "jekyll":
+	case "skaffold":
 		return &programs[728]
-	case "mkdocs":
+	case "garden":
 		return &programs[729]
-	case "sphinx-build":
+	case "bit":
 		return &programs[730]
-	case "bazel":
+	case "scp":
 		return &programs[731]
-	case "bazelisk":
+	case "script":
 		return &programs[732]
-	case "gprbuild":
+	case "scriptreplay":
 		return &programs[733]
-	case "alire":
+	case "sdiff":
 		return &programs[734]
-	case "zmodload":
+	case "sed":
 		return &programs[735]
+	case "gsed":
+		return &programs[736]
+	case "seq":
+		return &programs[737]
+	case "set":
+		return &programs[738]
+	case "setarch":
+		return &programs[739]
+	case "setopt":
+		return &programs[740]
+	case "unsetopt":
+		return &programs[741]
+	case "setpriv":
+		return &programs[742]
+	case "setsid":
+		return &programs[743]
+	case "sftp":
+		return &programs[744]
+	case "sg":
+		return &programs[745]
+	case "shopt":
+		return &programs[746]
+	case "shred":
+		return &programs[747]
+	case "shuf":
+		return &programs[748]
+	case "socat":
+		return &programs[749]
+	case "softlimit":
+		return &programs[750]
+	case "sort":
+		return &programs[751]
+	case "gsort":
+		return &programs[752]
+	case "source":
+		return &programs[753]
+	case ".":
+		return &programs[754]
+	case "split":
+		return &programs[755]
+	case "gsplit":
+		return &programs[756]
+	case "ss":
+		return &programs[757]
+	case "netstat":
+		return &programs[758]
+	case "ssh":
+		return &programs[759]
+	case "ssh-add":
+		return &programs[760]
+	case "ssh-agent":
+		return &programs[761]
+	case "ssh-copy-id":
+		return &programs[762]
+	case "ssh-keygen":
+		return &programs[763]
+	case "ssh-keyscan":
+		return &programs[764]
+	case "sshpass":
+		return &programs[765]
+	case "start-stop-daemon":
+		return &programs[766]
+	case "stat":
+		return &programs[767]
+	case "staticcheck":
+		return &programs[768]
+	case "revive":
+		return &programs[769]
+	case "errcheck":
+		return &programs[770]
+	case "ineffassign":
+		return &programs[771]
+	case "govulncheck":
+		return &programs[772]
+	case "gosec":
+		return &programs[773]
+	case "misspell":
+		return &programs[774]
+	case "shadow":
+		return &programs[775]
+	case "deadcode":
+		return &programs[776]
+	case "nilaway":
+		return &programs[777]
+	case "gopls":
+		return &programs[778]
+	case "benchstat":
+		return &programs[779]
+	case "stringer":
+		return &programs[780]
+	case "mockgen":
+		return &programs[781]
+	case "wire":
+		return &programs[782]
+	case "sqlc":
+		return &programs[783]
+	case "templ":
+		return &programs[784]
+	case "swag":
+		return &programs[785]
+	case "air":
+		return &programs[786]
+	case "gotestsum":
+		return &programs[787]
+	case "ginkgo":
+		return &programs[788]
+	case "ko":
+		return &programs[789]
+	case "goreleaser":
+		return &programs[790]
+	case "protoc-gen-go":
+		return &programs[791]
+	case "gocyclo":
+		return &programs[792]
+	case "stdbuf":
+		return &programs[793]
+	case "strace":
+		return &programs[794]
+	case "strings":
+		return &programs[795]
+	case "stty":
+		return &programs[796]
+	case "su":
+		return &programs[797]
+	case "sudo":
+		return &programs[798]
+	case "sudoedit":
+		return &programs[799]
+	case "swift":
+		return &programs[800]
+	case "sync":
+		return &programs[801]
+	case "systemd-inhibit":
+		return &programs[802]
+	case "systemd-nspawn":
+		return &programs[803]
+	case "systemd-run":
+		return &programs[804]
+	case "tac":
+		return &programs[805]
+	case "tail":
+		return &programs[806]
+	case "tar":
+		return &programs[807]
+	case "gtar":
+		return &programs[808]
+	case "bsdtar":
+		return &programs[809]
+	case "task":
+		return &programs[810]
+	case "go-task":
+		return &programs[811]
+	case "taskset":
+		return &programs[812]
+	case "tclsh":
+		return &programs[813]
+	case "wish":
+		return &programs[814]
+	case "tclsh8.6":
+		return &programs[815]
+	case "expectk":
+		return &programs[816]
+	case "tcpdump":
+		return &programs[817]
+	case "tshark":
+		return &programs[818]
+	case "tee":
+		return &programs[819]
+	case "sponge":
+		return &programs[820]
+	case "telnet":
+		return &programs[821]
+	case "test":
+		return &programs[822]
+	case "[":
+		return &programs[823]
+	case "time":
+		return &programs[824]
+	case "timeout":
+		return &programs[825]
+	case "gtimeout":
+		return &programs[826]
+	case "touch":
+		return &programs[827]
+	case "tr":
+		return &programs[828]
+	case "traceroute":
+		return &programs[829]
+	case "tracepath":
+		return &programs[830]
+	case "mtr":
+		return &programs[831]
+	case "traceroute6":
+		return &programs[832]
+	case "trap":
+		return &programs[833]
+	case "tree":
+		return &programs[834]
+	case "truncate":
+		return &programs[835]
+	case "tsc":
+		return &programs[836]
+	case "vue-tsc":
+		return &programs[837]
+	case "tsgo":
+		return &programs[838]
+	case "tsort":
+		return &programs[839]
+	case "tty":
+		return &programs[840]
+	case "type":
+		return &programs[841]
+	case "whence":
+		return &programs[842]
+	case "where":
+		return &programs[843]
+	case "ulimit":
+		return &programs[844]
+	case "umask":
+		return &programs[845]
+	case "unalias":
+		return &programs[846]
+	case "uname":
+		return &programs[847]
+	case "uniq":
+		return &programs[848]
+	case "guniq":
+		return &programs[849]
+	case "unlink":
+		return &programs[850]
+	case "unset":
+		return &programs[851]
+	case "unshare":
+		return &programs[852]
+	case "unzip":
+		return &programs[853]
+	case "uptime":
+		return &programs[854]
+	case "valgrind":
+		return &programs[855]
+	case "vitest":
+		return &programs[856]
+	case "w":
+		return &programs[857]
+	case "wait":
+		return &programs[858]
+	case "watch":
+		return &programs[859]
+	case "watchexec":
+		return &programs[860]
+	case "wc":
+		return &programs[861]
+	case "gwc":
+		return &programs[862]
+	case "wdiff":
+		return &programs[863]
+	case "webpack":
+		return &programs[864]
+	case "webpack-dev-server":
+		return &programs[865]
+	case "vite":
+		return &programs[866]
+	case "rollup":
+		return &programs[867]
+	case "parcel":
+		return &programs[868]
+	case "esbuild":
+		return &programs[869]
+	case "swc":
+		return &programs[870]
+	case "babel":
+		return &programs[871]
+	case "rspack":
+		return &programs[872]
+	case "rsbuild":
+		return &programs[873]
+	case "tsup":
+		return &programs[874]
+	case "tsdown":
+		return &programs[875]
+	case "unbuild":
+		return &programs[876]
+	case "microbundle":
+		return &programs[877]
+	case "ncc":
+		return &programs[878]
+	case "snowpack":
+		return &programs[879]
+	case "wmr":
+		return &programs[880]
+	case "browserify":
+		return &programs[881]
+	case "metro":
+		return &programs[882]
+	case "turbopack":
+		return &programs[883]
+	case "postcss":
+		return &programs[884]
+	case "tailwindcss":
+		return &programs[885]
+	case "sass":
+		return &programs[886]
+	case "lessc":
+		return &programs[887]
+	case "stylus":
+		return &programs[888]
+	case "pug":
+		return &programs[889]
+	case "uglifyjs":
+		return &programs[890]
+	case "terser":
+		return &programs[891]
+	case "cleancss":
+		return &programs[892]
+	case "html-minifier":
+		return &programs[893]
+	case "svelte-kit":
+		return &programs[894]
+	case "svelte-check":
+		return &programs[895]
+	case "next":
+		return &programs[896]
+	case "nuxt":
+		return &programs[897]
+	case "nuxi":
+		return &programs[898]
+	case "astro":
+		return &programs[899]
+	case "remix":
+		return &programs[900]
+	case "gatsby":
+		return &programs[901]
+	case "vue-cli-service":
+		return &programs[902]
+	case "react-scripts":
+		return &programs[903]
+	case "craco":
+		return &programs[904]
+	case "ng":
+		return &programs[905]
+	case "nest":
+		return &programs[906]
+	case "expo":
+		return &programs[907]
+	case "eas":
+		return &programs[908]
+	case "react-native":
+		return &programs[909]
+	case "ionic":
+		return &programs[910]
+	case "capacitor":
+		return &programs[911]
+	case "cap":
+		return &programs[912]
+	case "quasar":
+		return &programs[913]
+	case "ember":
+		return &programs[914]
+	case "docusaurus":
+		return &programs[915]
+	case "vuepress":
+		return &programs[916]
+	case "vitepress":
+		return &programs[917]
+	case "eleventy":
+		return &programs[918]
+	case "strapi":
+		return &programs[919]
+	case "medusa":
+		return &programs[920]
+	case "payload":
+		return &programs[921]
+	case "wrangler":
+		return &programs[922]
+	case "vercel":
+		return &programs[923]
+	case "netlify":
+		return &programs[924]
+	case "firebase":
+		return &programs[925]
+	case "amplify":
+		return &programs[926]
+	case "serverless":
+		return &programs[927]
+	case "sls":
+		return &programs[928]
+	case "cdk":
+		return &programs[929]
+	case "cdktf":
+		return &programs[930]
+	case "pulumi":
+		return &programs[931]
+	case "sst":
+		return &programs[932]
+	case "supabase":
+		return &programs[933]
+	case "prisma":
+		return &programs[934]
+	case "drizzle-kit":
+		return &programs[935]
+	case "typeorm":
+		return &programs[936]
+	case "sequelize":
+		return &programs[937]
+	case "sequelize-cli":
+		return &programs[938]
+	case "knex":
+		return &programs[939]
+	case "mikro-orm":
+		return &programs[940]
+	case "graphql-codegen":
+		return &programs[941]
+	case "openapi-generator":
+		return &programs[942]
+	case "openapi-generator-cli":
+		return &programs[943]
+	case "openapi-typescript":
+		return &programs[944]
+	case "orval":
+		return &programs[945]
+	case "swagger-cli":
+		return &programs[946]
+	case "redocly":
+		return &programs[947]
+	case "spectral":
+		return &programs[948]
+	case "changeset":
+		return &programs[949]
+	case "semantic-release":
+		return &programs[950]
+	case "release-it":
+		return &programs[951]
+	case "np":
+		return &programs[952]
+	case "lerna":
+		return &programs[953]
+	case "nx":
+		return &programs[954]
+	case "turbo":
+		return &programs[955]
+	case "rush":
+		return &programs[956]
+	case "rushx":
+		return &programs[957]
+	case "wireit":
+		return &programs[958]
+	case "moon":
+		return &programs[959]
+	case "husky":
+		return &programs[960]
+	case "patch-package":
+		return &programs[961]
+	case "serve":
+		return &programs[962]
+	case "http-server":
+		return &programs[963]
+	case "live-server":
+		return &programs[964]
+	case "json-server":
+		return &programs[965]
+	case "browser-sync":
+		return &programs[966]
+	case "localtunnel":
+		return &programs[967]
+	case "lt":
+		return &programs[968]
+	case "ngrok":
+		return &programs[969]
+	case "nodemon":
+		return &programs[970]
+	case "pm2":
+		return &programs[971]
+	case "forever":
+		return &programs[972]
+	case "plop":
+		return &programs[973]
+	case "hygen":
+		return &programs[974]
+	case "yo":
+		return &programs[975]
+	case "degit":
+		return &programs[976]
+	case "tiged":
+		return &programs[977]
+	case "create-react-app":
+		return &programs[978]
+	case "create-next-app":
+		return &programs[979]
+	case "create-vite":
+		return &programs[980]
+	case "shadcn":
+		return &programs[981]
+	case "vsce":
+		return &programs[982]
+	case "ovsx":
+		return &programs[983]
+	case "electron":
+		return &programs[984]
+	case "electron-builder":
+		return &programs[985]
+	case "electron-forge":
+		return &programs[986]
+	case "tauri":
+		return &programs[987]
+	case "esm":
+		return &programs[988]
+	case "zx":
+		return &programs[989]
+	case "wasp":
+		return &programs[990]
+	case "convex":
+		return &programs[991]
+	case "inngest":
+		return &programs[992]
+	case "trigger":
+		return &programs[993]
+	case "solid":
+		return &programs[994]
+	case "qwik":
+		return &programs[995]
+	case "hardhat":
+		return &programs[996]
+	case "forge":
+		return &programs[997]
+	case "cast":
+		return &programs[998]
+	case "anvil":
+		return &programs[999]
+	case "truffle":
+		return &programs[1000]
+	case "anchor":
+		return &programs[1001]
+	case "solana":
+		return &programs[1002]
+	case "wget":
+		return &programs[1003]
+	case "which":
+		return &programs[1004]
+	case "whereis":
+		return &programs[1005]
+	case "command-not-found":
+		return &programs[1006]
+	case "who":
+		return &programs[1007]
+	case "whois":
+		return &programs[1008]
+	case "xargs":
+		return &programs[1009]
+	case "xcodebuild":
+		return &programs[1010]
+	case "xcrun":
+		return &programs[1011]
+	case "xmllint":
+		return &programs[1012]
+	case "xvfb-run":
+		return &programs[1013]
+	case "xxd":
+		return &programs[1014]
+	case "yarn":
+		return &programs[1015]
+	case "yarnpkg":
+		return &programs[1016]
+	case "yq":
+		return &programs[1017]
+	case "zcat":
+		return &programs[1018]
+	case "bzcat":
+		return &programs[1019]
+	case "xzcat":
+		return &programs[1020]
+	case "zstdcat":
+		return &programs[1021]
+	case "lz4cat":
+		return &programs[1022]
+	case "lzcat":
+		return &programs[1023]
+	case "gzcat":
+		return &programs[1024]
+	case "zless":
+		return &programs[1025]
+	case "zmore":
+		return &programs[1026]
+	case "bzless":
+		return &programs[1027]
+	case "bzmore":
+		return &programs[1028]
+	case "xzless":
+		return &programs[1029]
+	case "zcmp":
+		return &programs[1030]
+	case "zdiff":
+		return &programs[1031]
+	case "bzcmp":
+		return &programs[1032]
+	case "bzdiff":
+		return &programs[1033]
+	case "xzcmp":
+		return &programs[1034]
+	case "xzdiff":
+		return &programs[1035]
+	case "zig":
+		return &programs[1036]
+	case "nim":
+		return &programs[1037]
+	case "dart":
+		return &programs[1038]
+	case "crystal":
+		return &programs[1039]
+	case "v":
+		return &programs[1040]
+	case "gleam":
+		return &programs[1041]
+	case "mix":
+		return &programs[1042]
+	case "rebar3":
+		return &programs[1043]
+	case "stack":
+		return &programs[1044]
+	case "cabal":
+		return &programs[1045]
+	case "dune":
+		return &programs[1046]
+	case "opam":
+		return &programs[1047]
+	case "sbcl-make":
+		return &programs[1048]
+	case "flutter":
+		return &programs[1049]
+	case "fvm":
+		return &programs[1050]
+	case "hugo":
+		return &programs[1051]
+	case "jekyll":
+		return &programs[1052]
+	case "mkdocs":
+		return &programs[1053]
+	case "sphinx-build":
+		return &programs[1054]
+	case "bazel":
+		return &programs[1055]
+	case "bazelisk":
+		return &programs[1056]
+	case "gprbuild":
+		return &programs[1057]
+	case "alire":
+		return &programs[1058]
+	case "zip":
+		return &programs[1059]
+	case "zipinfo":
+		return &programs[1060]
+	case "zipgrep":
+		return &programs[1061]
+	case "zipnote":
+		return &programs[1062]
+	case "unrar":
+		return &programs[1063]
+	case "lsar":
+		return &programs[1064]
+	case "zmodload":
+		return &programs[1065]
 	}
 	return nil
 }
 
 var programs = [...]Program{
+	{Name: "7z", Style: Joined, Operands: Unread, Options: options0, Here: true},
+	{Name: "7za", Style: Joined, Operands: Unread, Options: options0, Here: true},
+	{Name: "7zr", Style: Joined, Operands: Unread, Options: options0, Here: true},
+	{Name: "7zz", Style: Joined, Operands: Unread, Options: options0, Here: true},
+	{Name: "rar", Style: Joined, Operands: Unread, Options: options0, Here: true},
+	{Name: "unar", Style: Joined, Operands: Unread, Options: options0, Here: true},
 	{Name: ":", Style: NoOpts, Safe: true},
 	{Name: "true", Style: NoOpts, Safe: true},
 	{Name: "false", Style: NoOpts, Safe: true},
 	{Name: "times", Style: NoOpts, Safe: true},
 	{Name: "suspend", Style: NoOpts, Safe: true},
 	{Name: "caller", Style: NoOpts, Safe: true},
-	{Name: "Rscript", Style: POSIX, Operands: Script, Options: options0, Ends: true, Stdin: true},
-	{Name: "R", Style: POSIX, Operands: Script, Options: options0, Ends: true, Stdin: true},
-	{Name: "littler", Style: POSIX, Operands: Script, Options: options0, Ends: true, Stdin: true},
-	{Name: "ab", Operands: URLs, Options: options1},
-	{Name: "wrk", Operands: URLs, Options: options1},
-	{Name: "hey", Operands: URLs, Options: options1},
-	{Name: "siege", Operands: URLs, Options: options1},
-	{Name: "bombardier", Operands: URLs, Options: options1},
-	{Name: "vegeta", Operands: URLs, Options: options1},
-	{Name: "oha", Operands: URLs, Options: options1},
-	{Name: "autocannon", Operands: URLs, Options: options1},
-	{Name: "ack", Operands: PatternTree, Options: options2},
-	{Name: "ag", Operands: PatternTree, Options: options3},
-	{Name: "alias", Style: POSIX, Options: options4, Special: "alias"},
-	{Name: "apropos", Options: options5},
-	{Name: "whatis", Options: options5},
-	{Name: "arch", Options: options6, Safe: true},
-	{Name: "whoami", Options: options6, Safe: true},
-	{Name: "logname", Options: options6, Safe: true},
-	{Name: "users", Options: options6, Safe: true},
-	{Name: "groups", Options: options6, Safe: true},
-	{Name: "yes", Options: options6, Safe: true},
-	{Name: "sleep", Options: options6, Safe: true},
-	{Name: "factor", Options: options6, Safe: true},
-	{Name: "aria2c", Operands: URLs, Options: options7, Here: true},
-	{Name: "asdf", Operands: Unread, Subs: subs8},
-	{Name: "autoload", Operands: Unread, Options: options9},
-	{Name: "autossh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options10, Ends: true, Special: "ssh"},
-	{Name: "awk", Style: POSIX, Operands: Script, Options: options11, Ends: true, Special: "awk"},
-	{Name: "gawk", Style: POSIX, Operands: Script, Options: options11, Ends: true, Special: "awk"},
-	{Name: "mawk", Style: POSIX, Operands: Script, Options: options11, Ends: true, Special: "awk"},
-	{Name: "nawk", Style: POSIX, Operands: Script, Options: options11, Ends: true, Special: "awk"},
-	{Name: "original-awk", Style: POSIX, Operands: Script, Options: options11, Ends: true, Special: "awk"},
-	{Name: "goawk", Style: POSIX, Operands: Script, Options: options11, Ends: true, Special: "awk"},
-	{Name: "b2sum", Operands: Reads, Options: options12, Safe: true},
-	{Name: "md5sum", Operands: Reads, Options: options12, Safe: true},
-	{Name: "sha1sum", Operands: Reads, Options: options12, Safe: true},
-	{Name: "sha224sum", Operands: Reads, Options: options12, Safe: true},
-	{Name: "sha256sum", Operands: Reads, Options: options12, Safe: true},
-	{Name: "sha384sum", Operands: Reads, Options: options12, Safe: true},
-	{Name: "sha512sum", Operands: Reads, Options: options12, Safe: true},
-	{Name: "shasum", Operands: Reads, Options: options12, Safe: true},
-	{Name: "md5", Operands: Reads, Options: options12, Safe: true},
-	{Name: "base64", Operands: Reads, Options: options13, Safe: true},
-	{Name: "base32", Operands: Reads, Options: options13, Safe: true},
-	{Name: "basenc", Operands: Reads, Options: options13, Safe: true},
-	{Name: "basename", Operands: Names, Options: options14, Safe: true},
-	{Name: "bash", Style: POSIX, Operands: Script, Options: options15, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "sh", Style: POSIX, Operands: Script, Options: options15, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "dash", Style: POSIX, Operands: Script, Options: options15, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "ash", Style: POSIX, Operands: Script, Options: options15, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "zsh", Style: POSIX, Operands: Script, Options: options15, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "ksh", Style: POSIX, Operands: Script, Options: options15, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "mksh", Style: POSIX, Operands: Script, Options: options15, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "ksh93", Style: POSIX, Operands: Script, Options: options15, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "rbash", Style: POSIX, Operands: Script, Options: options15, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "rzsh", Style: POSIX, Operands: Script, Options: options15, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "yash", Style: POSIX, Operands: Script, Options: options15, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "posh", Style: POSIX, Operands: Script, Options: options15, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "bat", Style: Exact, Operands: Reads, Options: options16},
-	{Name: "batcat", Style: Exact, Operands: Reads, Options: options16},
+	{Name: "Rscript", Style: POSIX, Operands: Script, Options: options1, Ends: true, Stdin: true},
+	{Name: "R", Style: POSIX, Operands: Script, Options: options1, Ends: true, Stdin: true},
+	{Name: "littler", Style: POSIX, Operands: Script, Options: options1, Ends: true, Stdin: true},
+	{Name: "ab", Operands: URLs, Options: options2},
+	{Name: "wrk", Operands: URLs, Options: options2},
+	{Name: "hey", Operands: URLs, Options: options2},
+	{Name: "siege", Operands: URLs, Options: options2},
+	{Name: "bombardier", Operands: URLs, Options: options2},
+	{Name: "vegeta", Operands: URLs, Options: options2},
+	{Name: "oha", Operands: URLs, Options: options2},
+	{Name: "autocannon", Operands: URLs, Options: options2},
+	{Name: "ack", Operands: PatternTree, Options: options3},
+	{Name: "ag", Operands: PatternTree, Options: options4},
+	{Name: "alias", Style: POSIX, Options: options5, Special: "alias"},
+	{Name: "apropos", Options: options6},
+	{Name: "whatis", Options: options6},
+	{Name: "ar", Style: Bundle, Operands: Outputs, Options: options7},
+	{Name: "arch", Options: options8, Safe: true},
+	{Name: "whoami", Options: options8, Safe: true},
+	{Name: "logname", Options: options8, Safe: true},
+	{Name: "users", Options: options8, Safe: true},
+	{Name: "groups", Options: options8, Safe: true},
+	{Name: "yes", Options: options8, Safe: true},
+	{Name: "sleep", Options: options8, Safe: true},
+	{Name: "factor", Options: options8, Safe: true},
+	{Name: "aria2c", Operands: URLs, Options: options9, Here: true},
+	{Name: "asdf", Operands: Unread, Subs: subs10},
+	{Name: "autoload", Operands: Unread, Options: options11},
+	{Name: "autossh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options12, Ends: true, Special: "ssh"},
+	{Name: "ava", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
+	{Name: "tap", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
+	{Name: "jasmine", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
+	{Name: "karma", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
+	{Name: "uvu", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
+	{Name: "zora", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
+	{Name: "qunit", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
+	{Name: "wtr", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
+	{Name: "nyc", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
+	{Name: "c8", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
+	{Name: "istanbul", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
+	{Name: "codecov", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
+	{Name: "coveralls", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
+	{Name: "testcafe", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
+	{Name: "nightwatch", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
+	{Name: "webdriverio", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
+	{Name: "wdio", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
+	{Name: "cucumber-js", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
+	{Name: "storybook", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
+	{Name: "start-storybook", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
+	{Name: "chromatic", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
+	{Name: "percy", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
+	{Name: "lhci", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
+	{Name: "lighthouse", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
+	{Name: "pa11y", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
+	{Name: "web-test-runner", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
+	{Name: "detox", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
+	{Name: "appium", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
+	{Name: "newman", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
+	{Name: "k6", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
+	{Name: "artillery", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
+	{Name: "checkly", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
+	{Name: "awk", Style: POSIX, Operands: Script, Options: options14, Ends: true, Special: "awk"},
+	{Name: "gawk", Style: POSIX, Operands: Script, Options: options14, Ends: true, Special: "awk"},
+	{Name: "mawk", Style: POSIX, Operands: Script, Options: options14, Ends: true, Special: "awk"},
+	{Name: "nawk", Style: POSIX, Operands: Script, Options: options14, Ends: true, Special: "awk"},
+	{Name: "original-awk", Style: POSIX, Operands: Script, Options: options14, Ends: true, Special: "awk"},
+	{Name: "goawk", Style: POSIX, Operands: Script, Options: options14, Ends: true, Special: "awk"},
+	{Name: "b2sum", Operands: Reads, Options: options15, Safe: true},
+	{Name: "md5sum", Operands: Reads, Options: options15, Safe: true},
+	{Name: "sha1sum", Operands: Reads, Options: options15, Safe: true},
+	{Name: "sha224sum", Operands: Reads, Options: options15, Safe: true},
+	{Name: "sha256sum", Operands: Reads, Options: options15, Safe: true},
+	{Name: "sha384sum", Operands: Reads, Options: options15, Safe: true},
+	{Name: "sha512sum", Operands: Reads, Options: options15, Safe: true},
+	{Name: "shasum", Operands: Reads, Options: options15, Safe: true},
+	{Name: "md5", Operands: Reads, Options: options15, Safe: true},
+	{Name: "base64", Operands: Reads, Options: options16, Safe: true},
+	{Name: "base32", Operands: Reads, Options: options16, Safe: true},
+	{Name: "basenc", Operands: Reads, Options: options16, Safe: true},
+	{Name: "basename", Operands: Names, Options: options17, Safe: true},
+	{Name: "bash", Style: POSIX, Operands: Script, Options: options18, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "sh", Style: POSIX, Operands: Script, Options: options18, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "dash", Style: POSIX, Operands: Script, Options: options18, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "ash", Style: POSIX, Operands: Script, Options: options18, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "zsh", Style: POSIX, Operands: Script, Options: options18, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "ksh", Style: POSIX, Operands: Script, Options: options18, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "mksh", Style: POSIX, Operands: Script, Options: options18, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "ksh93", Style: POSIX, Operands: Script, Options: options18, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "rbash", Style: POSIX, Operands: Script, Options: options18, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "rzsh", Style: POSIX, Operands: Script, Options: options18, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "yash", Style: POSIX, Operands: Script, Options: options18, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "posh", Style: POSIX, Operands: Script, Options: options18, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "bat", Style: Exact, Operands: Reads, Options: options19},
+	{Name: "batcat", Style: Exact, Operands: Reads, Options: options19},
 	{Name: "bg", Safe: true},
 	{Name: "fg", Safe: true},
-	{Name: "bind", Style: POSIX, Operands: Unread, Options: options17},
+	{Name: "bind", Style: POSIX, Operands: Unread, Options: options20},
+	{Name: "biome", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "rome", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "oxlint", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "oxfmt", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "dprint", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "stylelint", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "standardjs", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "tslint", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "jshint", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "jscs", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "csslint", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "htmlhint", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "markdownlint", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "markdownlint-cli2", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "remark", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "alex", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "textlint", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "cspell", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "knip", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "depcheck", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "madge", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "dependency-cruiser", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "depcruise", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "npm-check", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "npm-check-updates", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "ncu", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "size-limit", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "bundlesize", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "publint", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "attw", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "syncpack", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "sort-package-json", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "commitlint", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "ls-lint", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "secretlint", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "sherif", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "typedoc", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "api-extractor", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "license-checker", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "tsd", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "type-coverage", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "ts-prune", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "unimported", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "sql-formatter", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "svgo", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "lint-staged", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "taplo", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "buf-lint", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
 	{Name: "break", Style: NoOpts, Safe: true},
 	{Name: "continue", Style: NoOpts, Safe: true},
 	{Name: "shift", Style: NoOpts, Safe: true},
 	{Name: "logout", Style: NoOpts, Safe: true},
-	{Name: "buf", Style: Exact, Options: options18, Inherit: true, Workdir: true},
+	{Name: "buf", Style: Exact, Options: options22, Inherit: true, Workdir: true},
 	{Name: "builtin", Style: POSIX, Operands: RunsArgs, Ends: true, Plain: true, Special: "command"},
+	{Name: "bun", Style: Exact, Operands: Script, Options: options23, Subs: subs27, Inherit: true, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bunx", Style: Exact, Operands: RunsArgs, Options: options28, Ends: true, Workdir: true},
 	{Name: "busybox", Style: POSIX, Operands: RunsArgs, Ends: true, Special: "busybox"},
 	{Name: "toybox", Style: POSIX, Operands: RunsArgs, Ends: true, Special: "busybox"},
-	{Name: "caffeinate", Operands: RunsArgs, Options: options19, Ends: true},
-	{Name: "capsh", Style: POSIX, Operands: ShellArgs, Options: options20, Stdin: true},
-	{Name: "cargo", Style: Exact, Operands: Unread, Options: options21, Subs: subs36, Inherit: true, Workdir: true},
-	{Name: "cat", Operands: Reads, Options: options37, Safe: true},
+	{Name: "bzip2", Operands: Outputs, Options: options29},
+	{Name: "bunzip2", Operands: Outputs, Options: options29},
+	{Name: "pbzip2", Operands: Outputs, Options: options29},
+	{Name: "lbzip2", Operands: Outputs, Options: options29},
+	{Name: "xz", Operands: Outputs, Options: options29},
+	{Name: "unxz", Operands: Outputs, Options: options29},
+	{Name: "lzma", Operands: Outputs, Options: options29},
+	{Name: "unlzma", Operands: Outputs, Options: options29},
+	{Name: "pxz", Operands: Outputs, Options: options29},
+	{Name: "lzip", Operands: Outputs, Options: options29},
+	{Name: "zstd", Operands: Outputs, Options: options29},
+	{Name: "unzstd", Operands: Outputs, Options: options29},
+	{Name: "zstdmt", Operands: Outputs, Options: options29},
+	{Name: "lz4", Operands: Outputs, Options: options29},
+	{Name: "unlz4", Operands: Outputs, Options: options29},
+	{Name: "lzop", Operands: Outputs, Options: options29},
+	{Name: "lrzip", Operands: Outputs, Options: options29},
+	{Name: "caffeinate", Operands: RunsArgs, Options: options30, Ends: true},
+	{Name: "capsh", Style: POSIX, Operands: ShellArgs, Options: options31, Stdin: true},
+	{Name: "cargo", Style: Exact, Operands: Unread, Options: options32, Subs: subs47, Inherit: true, Workdir: true},
+	{Name: "cat", Operands: Reads, Options: options48, Safe: true},
 	{Name: "catchsegv", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "fakeroot", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "eatmydata", Style: POSIX, Operands: RunsArgs, Ends: true},
@@ -1580,521 +2346,572 @@ var programs = [...]Program{
 	{Name: "tini", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "dumb-init", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "with-contenv", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "cd", Style: POSIX, Operands: Names, Options: options38, Safe: true, Special: "cd"},
-	{Name: "chdir", Style: POSIX, Operands: Names, Options: options38, Safe: true, Special: "cd"},
-	{Name: "chcon", Operands: ModeOutputs, Options: options39},
-	{Name: "chgrp", Operands: ModeOutputs, Options: options40},
-	{Name: "chmod", Operands: ModeWrites, Options: options41},
-	{Name: "chown", Operands: ModeOutputs, Options: options42},
-	{Name: "chpst", Style: POSIX, Operands: RunsArgs, Options: options43, Ends: true},
-	{Name: "chroot", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options44, Ends: true, Stdin: true},
-	{Name: "chrt", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options45, Ends: true},
-	{Name: "cksum", Operands: Reads, Options: options46, Safe: true},
-	{Name: "sum", Operands: Reads, Options: options46, Safe: true},
-	{Name: "cmake", Style: Joined, Options: options47, Workdir: true},
-	{Name: "cmp", Operands: Reads, Options: options48, Safe: true},
-	{Name: "colrm", Options: options49, Safe: true},
-	{Name: "column", Operands: Reads, Options: options50, Safe: true},
-	{Name: "comm", Operands: Reads, Options: options51, Safe: true},
-	{Name: "command", Style: POSIX, Operands: RunsArgs, Options: options52, Ends: true, Plain: true, Special: "command"},
-	{Name: "compgen", Style: POSIX, Operands: Unread, Options: options53, Special: "compgen"},
-	{Name: "complete", Style: POSIX, Operands: Unread, Options: options54, Special: "complete"},
-	{Name: "compopt", Style: POSIX, Options: options55},
-	{Name: "cp", Operands: Copy, Options: options56},
-	{Name: "cpack", Style: Joined, Options: options57, Workdir: true},
+	{Name: "cd", Style: POSIX, Operands: Names, Options: options49, Safe: true, Special: "cd"},
+	{Name: "chdir", Style: POSIX, Operands: Names, Options: options49, Safe: true, Special: "cd"},
+	{Name: "chcon", Operands: ModeOutputs, Options: options50},
+	{Name: "chgrp", Operands: ModeOutputs, Options: options51},
+	{Name: "chmod", Operands: ModeWrites, Options: options52},
+	{Name: "chown", Operands: ModeOutputs, Options: options53},
+	{Name: "chpst", Style: POSIX, Operands: RunsArgs, Options: options54, Ends: true},
+	{Name: "chroot", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options55, Ends: true, Stdin: true},
+	{Name: "chrt", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options56, Ends: true},
+	{Name: "cksum", Operands: Reads, Options: options57, Safe: true},
+	{Name: "sum", Operands: Reads, Options: options57, Safe: true},
+	{Name: "cmake", Style: Joined, Options: options58, Workdir: true},
+	{Name: "cmp", Operands: Reads, Options: options59, Safe: true},
+	{Name: "colrm", Options: options60, Safe: true},
+	{Name: "column", Operands: Reads, Options: options61, Safe: true},
+	{Name: "comm", Operands: Reads, Options: options62, Safe: true},
+	{Name: "command", Style: POSIX, Operands: RunsArgs, Options: options63, Ends: true, Plain: true, Special: "command"},
+	{Name: "compgen", Style: POSIX, Operands: Unread, Options: options64, Special: "compgen"},
+	{Name: "complete", Style: POSIX, Operands: Unread, Options: options65, Special: "complete"},
+	{Name: "compopt", Style: POSIX, Options: options66},
+	{Name: "concurrently", Style: Exact, Operands: RunsTexts, Options: options67},
+	{Name: "corepack", Style: Exact, Operands: RunsArgs, Subs: subs69, Ends: true},
+	{Name: "cp", Operands: Copy, Options: options70},
+	{Name: "cpack", Style: Joined, Options: options71, Workdir: true},
+	{Name: "cpio", Operands: Unread, Options: options72},
 	{Name: "cross-env", Style: POSIX, Operands: RunsArgs, Ends: true, Assigns: true},
 	{Name: "cross-env-shell", Style: POSIX, Operands: RunsArgs, Ends: true, Assigns: true},
-	{Name: "csh", Style: POSIX, Operands: Script, Options: options58, Ends: true, Stdin: true},
-	{Name: "tcsh", Style: POSIX, Operands: Script, Options: options58, Ends: true, Stdin: true},
-	{Name: "csplit", Operands: Reads, Options: options59, Here: true},
-	{Name: "ctest", Style: Joined, Options: options60, Workdir: true},
-	{Name: "curl", Operands: URLs, Options: options61, Special: "curl"},
-	{Name: "cut", Operands: Reads, Options: options62, Safe: true},
-	{Name: "date", Options: options63},
-	{Name: "dd", Style: NoOpts, Options: options49, Special: "dd"},
-	{Name: "declare", Style: POSIX, Operands: Assigns, Options: options64, Special: "declare"},
-	{Name: "typeset", Style: POSIX, Operands: Assigns, Options: options64, Special: "declare"},
-	{Name: "local", Style: POSIX, Operands: Assigns, Options: options64, Special: "declare"},
-	{Name: "readonly", Style: POSIX, Operands: Assigns, Options: options64, Special: "declare"},
-	{Name: "integer", Style: POSIX, Operands: Assigns, Options: options64, Special: "declare"},
-	{Name: "float", Style: POSIX, Operands: Assigns, Options: options64, Special: "declare"},
-	{Name: "deno", Style: Exact, Operands: Script, Options: options65, Subs: subs75, Ends: true, Stdin: true},
-	{Name: "df", Operands: Names, Options: options76, Safe: true},
-	{Name: "diff", Operands: Reads, Options: options77, Safe: true},
-	{Name: "colordiff", Operands: Reads, Options: options77, Safe: true},
-	{Name: "gdiff", Operands: Reads, Options: options77, Safe: true},
-	{Name: "diff3", Operands: Reads, Options: options78},
-	{Name: "diffstat", Operands: Reads, Options: options79},
-	{Name: "dig", Options: options80},
-	{Name: "delv", Options: options80},
-	{Name: "dir", Operands: Names, Options: options81, Safe: true},
-	{Name: "vdir", Operands: Names, Options: options81, Safe: true},
-	{Name: "dircolors", Operands: Reads, Options: options82, Safe: true},
-	{Name: "direnv", Operands: Unread, Subs: subs84},
-	{Name: "dirname", Operands: Names, Options: options85, Safe: true},
-	{Name: "dirs", Style: POSIX, Options: options86, Safe: true},
-	{Name: "disown", Style: POSIX, Options: options87},
-	{Name: "dlv", Style: Exact, Operands: Unread, Options: options88, Stdin: true},
-	{Name: "doas", Style: POSIX, Operands: RunsArgs, Options: options89, Ends: true},
-	{Name: "dos2unix", Operands: Outputs, Options: options90},
-	{Name: "unix2dos", Operands: Outputs, Options: options90},
-	{Name: "mac2unix", Operands: Outputs, Options: options90},
-	{Name: "dotenv", Style: POSIX, Operands: RunsArgs, Options: options91, Ends: true},
-	{Name: "dotnet", Operands: Unread, Options: options92, Subs: subs96, Workdir: true},
-	{Name: "du", Operands: Names, Options: options97, Safe: true},
+	{Name: "csh", Style: POSIX, Operands: Script, Options: options73, Ends: true, Stdin: true},
+	{Name: "tcsh", Style: POSIX, Operands: Script, Options: options73, Ends: true, Stdin: true},
+	{Name: "csplit", Operands: Reads, Options: options74, Here: true},
+	{Name: "ctest", Style: Joined, Options: options75, Workdir: true},
+	{Name: "curl", Operands: URLs, Options: options76, Special: "curl"},
+	{Name: "cut", Operands: Reads, Options: options77, Safe: true},
+	{Name: "cypress", Style: Exact, Operands: Unread, Subs: subs79, Workdir: true},
+	{Name: "date", Options: options80},
+	{Name: "dd", Style: NoOpts, Options: options60, Special: "dd"},
+	{Name: "declare", Style: POSIX, Operands: Assigns, Options: options81, Special: "declare"},
+	{Name: "typeset", Style: POSIX, Operands: Assigns, Options: options81, Special: "declare"},
+	{Name: "local", Style: POSIX, Operands: Assigns, Options: options81, Special: "declare"},
+	{Name: "readonly", Style: POSIX, Operands: Assigns, Options: options81, Special: "declare"},
+	{Name: "integer", Style: POSIX, Operands: Assigns, Options: options81, Special: "declare"},
+	{Name: "float", Style: POSIX, Operands: Assigns, Options: options81, Special: "declare"},
+	{Name: "deno", Style: Exact, Operands: Script, Options: options82, Subs: subs92, Ends: true, Stdin: true},
+	{Name: "df", Operands: Names, Options: options93, Safe: true},
+	{Name: "diff", Operands: Reads, Options: options94, Safe: true},
+	{Name: "colordiff", Operands: Reads, Options: options94, Safe: true},
+	{Name: "gdiff", Operands: Reads, Options: options94, Safe: true},
+	{Name: "diff3", Operands: Reads, Options: options95},
+	{Name: "diffstat", Operands: Reads, Options: options96},
+	{Name: "dig", Options: options97},
+	{Name: "delv", Options: options97},
+	{Name: "dir", Operands: Names, Options: options98, Safe: true},
+	{Name: "vdir", Operands: Names, Options: options98, Safe: true},
+	{Name: "dircolors", Operands: Reads, Options: options99, Safe: true},
+	{Name: "direnv", Operands: Unread, Subs: subs101},
+	{Name: "dirname", Operands: Names, Options: options102, Safe: true},
+	{Name: "dirs", Style: POSIX, Options: options103, Safe: true},
+	{Name: "disown", Style: POSIX, Options: options104},
+	{Name: "dlv", Style: Exact, Operands: Unread, Options: options105, Stdin: true},
+	{Name: "doas", Style: POSIX, Operands: RunsArgs, Options: options106, Ends: true},
+	{Name: "dos2unix", Operands: Outputs, Options: options107},
+	{Name: "unix2dos", Operands: Outputs, Options: options107},
+	{Name: "mac2unix", Operands: Outputs, Options: options107},
+	{Name: "dotenv", Style: POSIX, Operands: RunsArgs, Options: options108, Ends: true},
+	{Name: "dotnet", Operands: Unread, Options: options109, Subs: subs113, Workdir: true},
+	{Name: "du", Operands: Names, Options: options114, Safe: true},
 	{Name: "echo", Style: NoOpts, Safe: true},
-	{Name: "emulate", Style: POSIX, Operands: Unread, Options: options98},
-	{Name: "enable", Style: POSIX, Operands: Unread, Options: options99, Special: "enable"},
-	{Name: "entr", Style: POSIX, Operands: RunsArgs, Options: options100, Ends: true},
-	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options101, Ends: true, Assigns: true, Special: "env"},
-	{Name: "envsubst", Options: options102, Safe: true},
+	{Name: "emulate", Style: POSIX, Operands: Unread, Options: options115},
+	{Name: "enable", Style: POSIX, Operands: Unread, Options: options116, Special: "enable"},
+	{Name: "entr", Style: POSIX, Operands: RunsArgs, Options: options117, Ends: true},
+	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options118, Ends: true, Assigns: true, Special: "env"},
+	{Name: "envsubst", Options: options119, Safe: true},
+	{Name: "eslint", Operands: Reads, Options: options120, Workdir: true},
+	{Name: "eslint_d", Operands: Reads, Options: options120, Workdir: true},
+	{Name: "xo", Operands: Reads, Options: options120, Workdir: true},
+	{Name: "standard", Operands: Reads, Options: options120, Workdir: true},
+	{Name: "semistandard", Operands: Reads, Options: options120, Workdir: true},
+	{Name: "ts-standard", Operands: Reads, Options: options120, Workdir: true},
 	{Name: "eval", Style: NoOpts, Operands: RunsText, Ends: true, Special: "eval"},
-	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options103, Ends: true, Special: "exec"},
+	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options121, Ends: true, Special: "exec"},
 	{Name: "exit", Style: NoOpts, Safe: true, Special: "exit"},
 	{Name: "return", Style: NoOpts, Safe: true, Special: "exit"},
 	{Name: "bye", Style: NoOpts, Safe: true, Special: "exit"},
-	{Name: "expand", Operands: Reads, Options: options104, Safe: true},
-	{Name: "unexpand", Operands: Reads, Options: options104, Safe: true},
-	{Name: "expect", Style: POSIX, Operands: Script, Options: options105, Ends: true, Stdin: true},
-	{Name: "export", Style: POSIX, Operands: Assigns, Options: options106, Special: "declare"},
+	{Name: "expand", Operands: Reads, Options: options122, Safe: true},
+	{Name: "unexpand", Operands: Reads, Options: options122, Safe: true},
+	{Name: "expect", Style: POSIX, Operands: Script, Options: options123, Ends: true, Stdin: true},
+	{Name: "export", Style: POSIX, Operands: Assigns, Options: options124, Special: "declare"},
 	{Name: "expr", Style: NoOpts, Safe: true},
-	{Name: "faketime", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options107, Ends: true},
-	{Name: "fc", Style: POSIX, Operands: RunsText, Options: options108, Ends: true, Special: "fc"},
-	{Name: "r", Style: POSIX, Operands: RunsText, Options: options108, Ends: true, Special: "fc"},
-	{Name: "fd", Style: Exact, Options: options109},
-	{Name: "fdfind", Style: Exact, Options: options109},
-	{Name: "find", Style: Dash, Operands: Names, Options: options110, Special: "find"},
-	{Name: "gfind", Style: Dash, Operands: Names, Options: options110, Special: "find"},
+	{Name: "faketime", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options125, Ends: true},
+	{Name: "fc", Style: POSIX, Operands: RunsText, Options: options126, Ends: true, Special: "fc"},
+	{Name: "r", Style: POSIX, Operands: RunsText, Options: options126, Ends: true, Special: "fc"},
+	{Name: "fd", Style: Exact, Options: options127},
+	{Name: "fdfind", Style: Exact, Options: options127},
+	{Name: "find", Style: Dash, Operands: Names, Options: options128, Special: "find"},
+	{Name: "gfind", Style: Dash, Operands: Names, Options: options128, Special: "find"},
 	{Name: "firejail", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "fish", Style: POSIX, Operands: Script, Options: options111, Ends: true, Stdin: true},
-	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options112},
-	{Name: "fmt", Operands: Reads, Options: options113, Safe: true},
-	{Name: "fold", Operands: Reads, Options: options114, Safe: true},
-	{Name: "ftp", Style: POSIX, Options: options115, Stdin: true},
-	{Name: "lftp", Style: POSIX, Options: options115, Stdin: true},
-	{Name: "tnftp", Style: POSIX, Options: options115, Stdin: true},
-	{Name: "ncftp", Style: POSIX, Options: options115, Stdin: true},
-	{Name: "fzf", Options: options116},
-	{Name: "gcc", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
-	{Name: "cc", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
-	{Name: "g++", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
-	{Name: "c++", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
-	{Name: "clang", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
-	{Name: "clang++", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
-	{Name: "gcc-10", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
-	{Name: "gcc-11", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
-	{Name: "gcc-12", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
-	{Name: "gcc-13", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
-	{Name: "gcc-14", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
-	{Name: "g++-10", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
-	{Name: "g++-11", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
-	{Name: "g++-12", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
-	{Name: "g++-13", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
-	{Name: "g++-14", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
-	{Name: "clang-14", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
-	{Name: "clang-15", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
-	{Name: "clang-16", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
-	{Name: "clang-17", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
-	{Name: "clang-18", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
-	{Name: "clang-19", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
-	{Name: "clang++-14", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
-	{Name: "clang++-15", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
-	{Name: "clang++-16", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
-	{Name: "clang++-17", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
-	{Name: "clang++-18", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
-	{Name: "cpp", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
-	{Name: "gfortran", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
-	{Name: "tcc", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
-	{Name: "icx", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
-	{Name: "icpx", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
-	{Name: "nvcc", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
-	{Name: "emcc", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
-	{Name: "em++", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
-	{Name: "x86_64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
-	{Name: "aarch64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
-	{Name: "musl-gcc", Style: Joined, Operands: Reads, Options: options117, Special: "gcc"},
-	{Name: "getconf", Options: options118, Safe: true},
+	{Name: "fish", Style: POSIX, Operands: Script, Options: options129, Ends: true, Stdin: true},
+	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options130},
+	{Name: "fmt", Operands: Reads, Options: options131, Safe: true},
+	{Name: "fnm", Operands: Unread, Subs: subs133},
+	{Name: "n", Operands: Unread, Subs: subs133},
+	{Name: "nodenv", Operands: Unread, Subs: subs133},
+	{Name: "volta", Operands: Unread, Subs: subs133},
+	{Name: "nvm", Operands: Unread, Subs: subs133},
+	{Name: "nvs", Operands: Unread, Subs: subs133},
+	{Name: "fold", Operands: Reads, Options: options134, Safe: true},
+	{Name: "ftp", Style: POSIX, Options: options135, Stdin: true},
+	{Name: "lftp", Style: POSIX, Options: options135, Stdin: true},
+	{Name: "tnftp", Style: POSIX, Options: options135, Stdin: true},
+	{Name: "ncftp", Style: POSIX, Options: options135, Stdin: true},
+	{Name: "fzf", Options: options136},
+	{Name: "gcc", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
+	{Name: "cc", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
+	{Name: "g++", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
+	{Name: "c++", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
+	{Name: "clang", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
+	{Name: "clang++", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
+	{Name: "gcc-10", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
+	{Name: "gcc-11", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
+	{Name: "gcc-12", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
+	{Name: "gcc-13", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
+	{Name: "gcc-14", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
+	{Name: "g++-10", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
+	{Name: "g++-11", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
+	{Name: "g++-12", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
+	{Name: "g++-13", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
+	{Name: "g++-14", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
+	{Name: "clang-14", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
+	{Name: "clang-15", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
+	{Name: "clang-16", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
+	{Name: "clang-17", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
+	{Name: "clang-18", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
+	{Name: "clang-19", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
+	{Name: "clang++-14", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
+	{Name: "clang++-15", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
+	{Name: "clang++-16", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
+	{Name: "clang++-17", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
+	{Name: "clang++-18", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
+	{Name: "cpp", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
+	{Name: "gfortran", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
+	{Name: "tcc", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
+	{Name: "icx", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
+	{Name: "icpx", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
+	{Name: "nvcc", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
+	{Name: "emcc", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
+	{Name: "em++", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
+	{Name: "x86_64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
+	{Name: "aarch64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
+	{Name: "musl-gcc", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
+	{Name: "getconf", Options: options138, Safe: true},
 	{Name: "getopts", Style: POSIX, Operands: Assigns, Special: "getopts"},
-	{Name: "git", Operands: Unread, Options: options119, Subs: subs233, Workdir: true, Special: "git"},
-	{Name: "go", Style: Dash, Operands: Unread, Options: options234, Subs: subs257, Workdir: true, Special: "go"},
-	{Name: "go1.21", Style: Dash, Operands: Unread, Options: options234, Subs: subs257, Workdir: true, Special: "go"},
-	{Name: "go1.22", Style: Dash, Operands: Unread, Options: options234, Subs: subs257, Workdir: true, Special: "go"},
-	{Name: "go1.23", Style: Dash, Operands: Unread, Options: options234, Subs: subs257, Workdir: true, Special: "go"},
-	{Name: "go1.24", Style: Dash, Operands: Unread, Options: options234, Subs: subs257, Workdir: true, Special: "go"},
-	{Name: "go1.25", Style: Dash, Operands: Unread, Options: options234, Subs: subs257, Workdir: true, Special: "go"},
-	{Name: "go1.26", Style: Dash, Operands: Unread, Options: options234, Subs: subs257, Workdir: true, Special: "go"},
-	{Name: "gotip", Style: Dash, Operands: Unread, Options: options234, Subs: subs257, Workdir: true, Special: "go"},
-	{Name: "gofmt", Style: Dash, Operands: Reads, Options: options258},
-	{Name: "goimports", Style: Dash, Operands: Reads, Options: options258},
-	{Name: "gofumpt", Style: Dash, Operands: Reads, Options: options258},
-	{Name: "gci", Style: Dash, Operands: Reads, Options: options258},
-	{Name: "golines", Style: Dash, Operands: Reads, Options: options258},
-	{Name: "golangci-lint", Style: Exact, Options: options259, Subs: subs263, Inherit: true, Workdir: true},
+	{Name: "git", Operands: Unread, Options: options139, Subs: subs253, Workdir: true, Special: "git"},
+	{Name: "go", Style: Dash, Operands: Unread, Options: options254, Subs: subs277, Workdir: true, Special: "go"},
+	{Name: "go1.21", Style: Dash, Operands: Unread, Options: options254, Subs: subs277, Workdir: true, Special: "go"},
+	{Name: "go1.22", Style: Dash, Operands: Unread, Options: options254, Subs: subs277, Workdir: true, Special: "go"},
+	{Name: "go1.23", Style: Dash, Operands: Unread, Options: options254, Subs: subs277, Workdir: true, Special: "go"},
+	{Name: "go1.24", Style: Dash, Operands: Unread, Options: options254, Subs: subs277, Workdir: true, Special: "go"},
+	{Name: "go1.25", Style: Dash, Operands: Unread, Options: options254, Subs: subs277, Workdir: true, Special: "go"},
+	{Name: "go1.26", Style: Dash, Operands: Unread, Options: options254, Subs: subs277, Workdir: true, Special: "go"},
+	{Name: "gotip", Style: Dash, Operands: Unread, Options: options254, Subs: subs277, Workdir: true, Special: "go"},
+	{Name: "gofmt", Style: Dash, Operands: Reads, Options: options278},
+	{Name: "goimports", Style: Dash, Operands: Reads, Options: options278},
+	{Name: "gofumpt", Style: Dash, Operands: Reads, Options: options278},
+	{Name: "gci", Style: Dash, Operands: Reads, Options: options278},
+	{Name: "golines", Style: Dash, Operands: Reads, Options: options278},
+	{Name: "golangci-lint", Style: Exact, Options: options279, Subs: subs283, Inherit: true, Workdir: true},
 	{Name: "gosu", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
 	{Name: "su-exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
 	{Name: "setuidgid", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
-	{Name: "gradle", Style: Exact, Options: options264, Workdir: true},
-	{Name: "gradlew", Style: Exact, Options: options264, Workdir: true},
-	{Name: "grep", Operands: PatternReads, Options: options265, Safe: true},
-	{Name: "egrep", Operands: PatternReads, Options: options265, Safe: true},
-	{Name: "fgrep", Operands: PatternReads, Options: options265, Safe: true},
-	{Name: "rgrep", Operands: PatternReads, Options: options265, Safe: true},
-	{Name: "ggrep", Operands: PatternReads, Options: options265, Safe: true},
-	{Name: "zgrep", Operands: PatternReads, Options: options265, Safe: true},
-	{Name: "zegrep", Operands: PatternReads, Options: options265, Safe: true},
-	{Name: "zfgrep", Operands: PatternReads, Options: options265, Safe: true},
-	{Name: "bzgrep", Operands: PatternReads, Options: options265, Safe: true},
-	{Name: "xzgrep", Operands: PatternReads, Options: options265, Safe: true},
-	{Name: "pcregrep", Operands: PatternReads, Options: options265, Safe: true},
-	{Name: "pcre2grep", Operands: PatternReads, Options: options265, Safe: true},
-	{Name: "groovy", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
-	{Name: "scala", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
-	{Name: "kotlin", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
-	{Name: "kscript", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
-	{Name: "jshell", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
-	{Name: "julia", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
-	{Name: "elixir", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
-	{Name: "iex", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
-	{Name: "erl", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
-	{Name: "escript", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ghci", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
-	{Name: "runghc", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
-	{Name: "runhaskell", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
-	{Name: "clojure", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
-	{Name: "clj", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bb", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
-	{Name: "racket", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
-	{Name: "guile", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
-	{Name: "sbcl", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
-	{Name: "emacs", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
-	{Name: "emacsclient", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
-	{Name: "swipl", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
-	{Name: "octave", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
-	{Name: "matlab", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
-	{Name: "janet", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
-	{Name: "gjs", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
-	{Name: "qjs", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
-	{Name: "d8", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bun.exe", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ts-node", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
-	{Name: "tsx", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
-	{Name: "esno", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
-	{Name: "babel-node", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
-	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
-	{Name: "coffee", Style: POSIX, Operands: Script, Options: options266, Ends: true, Workdir: true, Stdin: true},
-	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Options: options267, Ends: true, Plain: true},
-	{Name: "hash", Style: POSIX, Operands: Names, Options: options268, Special: "hash"},
-	{Name: "head", Operands: Reads, Options: options269, Safe: true},
-	{Name: "help", Style: POSIX, Options: options270, Safe: true},
-	{Name: "hexdump", Operands: Reads, Options: options271, Safe: true},
-	{Name: "hd", Operands: Reads, Options: options271, Safe: true},
-	{Name: "history", Style: POSIX, Operands: Unread, Options: options272, Special: "history"},
-	{Name: "host", Options: options273},
-	{Name: "nslookup", Options: options273},
-	{Name: "drill", Options: options273},
-	{Name: "resolvectl", Options: options273},
-	{Name: "getent", Options: options273},
-	{Name: "hostid", Options: options49, Safe: true},
-	{Name: "hostname", Operands: Unread, Options: options274},
-	{Name: "http", Options: options275},
-	{Name: "https", Options: options275},
-	{Name: "xh", Options: options275},
-	{Name: "xhs", Options: options275},
-	{Name: "httpie", Options: options275},
-	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options276},
-	{Name: "iconv", Operands: Reads, Options: options277},
-	{Name: "id", Options: options278, Safe: true},
+	{Name: "gradle", Style: Exact, Options: options284, Workdir: true},
+	{Name: "gradlew", Style: Exact, Options: options284, Workdir: true},
+	{Name: "grep", Operands: PatternReads, Options: options285, Safe: true},
+	{Name: "egrep", Operands: PatternReads, Options: options285, Safe: true},
+	{Name: "fgrep", Operands: PatternReads, Options: options285, Safe: true},
+	{Name: "rgrep", Operands: PatternReads, Options: options285, Safe: true},
+	{Name: "ggrep", Operands: PatternReads, Options: options285, Safe: true},
+	{Name: "zgrep", Operands: PatternReads, Options: options285, Safe: true},
+	{Name: "zegrep", Operands: PatternReads, Options: options285, Safe: true},
+	{Name: "zfgrep", Operands: PatternReads, Options: options285, Safe: true},
+	{Name: "bzgrep", Operands: PatternReads, Options: options285, Safe: true},
+	{Name: "xzgrep", Operands: PatternReads, Options: options285, Safe: true},
+	{Name: "pcregrep", Operands: PatternReads, Options: options285, Safe: true},
+	{Name: "pcre2grep", Operands: PatternReads, Options: options285, Safe: true},
+	{Name: "groovy", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
+	{Name: "scala", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
+	{Name: "kotlin", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
+	{Name: "kscript", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
+	{Name: "jshell", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
+	{Name: "julia", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
+	{Name: "elixir", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
+	{Name: "iex", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
+	{Name: "erl", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
+	{Name: "escript", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ghci", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
+	{Name: "runghc", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
+	{Name: "runhaskell", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
+	{Name: "clojure", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
+	{Name: "clj", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bb", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
+	{Name: "racket", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
+	{Name: "guile", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
+	{Name: "sbcl", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
+	{Name: "emacs", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
+	{Name: "emacsclient", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
+	{Name: "swipl", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
+	{Name: "octave", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
+	{Name: "matlab", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
+	{Name: "janet", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
+	{Name: "gjs", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
+	{Name: "qjs", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
+	{Name: "d8", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bun.exe", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ts-node", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
+	{Name: "tsx", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
+	{Name: "esno", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
+	{Name: "babel-node", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
+	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
+	{Name: "coffee", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
+	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Options: options287, Ends: true, Plain: true},
+	{Name: "gzip", Operands: Outputs, Options: options288},
+	{Name: "gunzip", Operands: Outputs, Options: options288},
+	{Name: "pigz", Operands: Outputs, Options: options288},
+	{Name: "unpigz", Operands: Outputs, Options: options288},
+	{Name: "compress", Operands: Outputs, Options: options288},
+	{Name: "uncompress", Operands: Outputs, Options: options288},
+	{Name: "zopfli", Operands: Outputs, Options: options288},
+	{Name: "brotli", Operands: Outputs, Options: options288},
+	{Name: "hash", Style: POSIX, Operands: Names, Options: options289, Special: "hash"},
+	{Name: "head", Operands: Reads, Options: options290, Safe: true},
+	{Name: "help", Style: POSIX, Options: options291, Safe: true},
+	{Name: "hexdump", Operands: Reads, Options: options292, Safe: true},
+	{Name: "hd", Operands: Reads, Options: options292, Safe: true},
+	{Name: "history", Style: POSIX, Operands: Unread, Options: options293, Special: "history"},
+	{Name: "host", Options: options294},
+	{Name: "nslookup", Options: options294},
+	{Name: "drill", Options: options294},
+	{Name: "resolvectl", Options: options294},
+	{Name: "getent", Options: options294},
+	{Name: "hostid", Options: options60, Safe: true},
+	{Name: "hostname", Operands: Unread, Options: options295},
+	{Name: "http", Options: options296},
+	{Name: "https", Options: options296},
+	{Name: "xh", Options: options296},
+	{Name: "xhs", Options: options296},
+	{Name: "httpie", Options: options296},
+	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options297},
+	{Name: "iconv", Operands: Reads, Options: options298},
+	{Name: "id", Options: options299, Safe: true},
 	{Name: "ifconfig", Operands: Unread},
 	{Name: "iwconfig", Operands: Unread},
 	{Name: "arp", Operands: Unread},
 	{Name: "route", Operands: Unread},
-	{Name: "install", Operands: Copy, Options: options279},
-	{Name: "ginstall", Operands: Copy, Options: options279},
-	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options280, Ends: true},
-	{Name: "ip", Style: POSIX, Operands: Unread, Options: options281, Subs: subs285},
-	{Name: "java", Style: Joined, Operands: Script, Options: options286, Ends: true},
-	{Name: "javac", Style: Joined, Operands: Reads, Options: options287, Here: true},
-	{Name: "jobs", Style: POSIX, Options: options288, Special: "jobs"},
-	{Name: "join", Operands: Reads, Options: options289, Safe: true},
-	{Name: "jq", Operands: PatternReads, Options: options290, Special: "jq"},
-	{Name: "gojq", Operands: PatternReads, Options: options290, Special: "jq"},
-	{Name: "jaq", Operands: PatternReads, Options: options290, Special: "jq"},
-	{Name: "just", Style: Exact, Options: options291, Workdir: true},
-	{Name: "kill", Style: Dash, Options: options292, Safe: true, Special: "kill"},
-	{Name: "ld", Style: Joined, Operands: Outputs, Options: options293},
-	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options293},
-	{Name: "lld", Style: Joined, Operands: Outputs, Options: options293},
-	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options293},
-	{Name: "mold", Style: Joined, Operands: Outputs, Options: options293},
-	{Name: "as", Style: Joined, Operands: Outputs, Options: options293},
-	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options293},
-	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options293},
-	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options293},
-	{Name: "strip", Style: Joined, Operands: Outputs, Options: options293},
-	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options293},
-	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options293},
-	{Name: "windres", Style: Joined, Operands: Outputs, Options: options293},
-	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options293},
-	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options293},
-	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options294, Ends: true},
-	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options294, Ends: true},
-	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options294, Ends: true},
-	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options294, Ends: true},
-	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options294, Ends: true},
-	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options294, Ends: true},
-	{Name: "less", Operands: Reads, Options: options295},
-	{Name: "lessecho", Operands: Reads, Options: options295},
+	{Name: "install", Operands: Copy, Options: options300},
+	{Name: "ginstall", Operands: Copy, Options: options300},
+	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options301, Ends: true},
+	{Name: "ip", Style: POSIX, Operands: Unread, Options: options302, Subs: subs306},
+	{Name: "java", Style: Joined, Operands: Script, Options: options307, Ends: true},
+	{Name: "javac", Style: Joined, Operands: Reads, Options: options308, Here: true},
+	{Name: "jest", Options: options309, Workdir: true},
+	{Name: "jobs", Style: POSIX, Options: options310, Special: "jobs"},
+	{Name: "join", Operands: Reads, Options: options311, Safe: true},
+	{Name: "jq", Operands: PatternReads, Options: options312, Special: "jq"},
+	{Name: "gojq", Operands: PatternReads, Options: options312, Special: "jq"},
+	{Name: "jaq", Operands: PatternReads, Options: options312, Special: "jq"},
+	{Name: "just", Style: Exact, Options: options313, Workdir: true},
+	{Name: "kill", Style: Dash, Options: options314, Safe: true, Special: "kill"},
+	{Name: "ld", Style: Joined, Operands: Outputs, Options: options315},
+	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options315},
+	{Name: "lld", Style: Joined, Operands: Outputs, Options: options315},
+	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options315},
+	{Name: "mold", Style: Joined, Operands: Outputs, Options: options315},
+	{Name: "as", Style: Joined, Operands: Outputs, Options: options315},
+	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options315},
+	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options315},
+	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options315},
+	{Name: "strip", Style: Joined, Operands: Outputs, Options: options315},
+	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options315},
+	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options315},
+	{Name: "windres", Style: Joined, Operands: Outputs, Options: options315},
+	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options315},
+	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options315},
+	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options316, Ends: true},
+	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options316, Ends: true},
+	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options316, Ends: true},
+	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options316, Ends: true},
+	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options316, Ends: true},
+	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options316, Ends: true},
+	{Name: "less", Operands: Reads, Options: options317},
+	{Name: "lessecho", Operands: Reads, Options: options317},
 	{Name: "let", Style: NoOpts, Special: "let"},
-	{Name: "link", Operands: Copy, Options: options49},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Options: options296, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Options: options296, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Options: options296, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Options: options296, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Options: options296, Ends: true},
-	{Name: "ln", Operands: Copy, Options: options297},
-	{Name: "locate", Operands: Names, Options: options298, Safe: true},
-	{Name: "plocate", Operands: Names, Options: options298, Safe: true},
-	{Name: "mlocate", Operands: Names, Options: options298, Safe: true},
-	{Name: "look", Operands: PatternReads, Options: options299, Safe: true},
-	{Name: "ls", Operands: Names, Options: options300, Safe: true},
-	{Name: "gls", Operands: Names, Options: options300, Safe: true},
-	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options301, Ends: true},
-	{Name: "lua", Style: POSIX, Operands: Script, Options: options302, Ends: true, Stdin: true},
-	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options302, Ends: true, Stdin: true},
-	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options302, Ends: true, Stdin: true},
-	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options302, Ends: true, Stdin: true},
-	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options302, Ends: true, Stdin: true},
-	{Name: "luajit", Style: POSIX, Operands: Script, Options: options302, Ends: true, Stdin: true},
-	{Name: "texlua", Style: POSIX, Operands: Script, Options: options302, Ends: true, Stdin: true},
-	{Name: "make", Options: options303, Workdir: true, Special: "make"},
-	{Name: "gmake", Options: options303, Workdir: true, Special: "make"},
-	{Name: "remake", Options: options303, Workdir: true, Special: "make"},
-	{Name: "bmake", Options: options303, Workdir: true, Special: "make"},
-	{Name: "pmake", Options: options303, Workdir: true, Special: "make"},
-	{Name: "man", Options: options304},
-	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options305, Special: "mapfile"},
-	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options305, Special: "mapfile"},
-	{Name: "mdfind", Style: Dash, Options: options306, Safe: true},
-	{Name: "meson", Operands: Unread, Subs: subs311, Workdir: true},
-	{Name: "mise", Style: Exact, Options: options312, Subs: subs318, Inherit: true, Workdir: true},
-	{Name: "rtx", Style: Exact, Options: options312, Subs: subs318, Inherit: true, Workdir: true},
-	{Name: "mkdir", Operands: Writes, Options: options319},
-	{Name: "mkfifo", Operands: Outputs, Options: options320},
-	{Name: "mknod", Operands: Outputs, Options: options320},
-	{Name: "mktemp", Operands: Outputs, Options: options321},
-	{Name: "more", Operands: Reads, Options: options322},
-	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options323, Ends: true},
-	{Name: "mv", Operands: Move, Options: options324},
-	{Name: "mvn", Options: options325, Workdir: true},
-	{Name: "mvnw", Options: options325, Workdir: true},
-	{Name: "mvnd", Options: options325, Workdir: true},
-	{Name: "nc", Options: options326},
-	{Name: "netcat", Options: options326},
-	{Name: "ncat", Options: options326},
-	{Name: "nc.openbsd", Options: options326},
-	{Name: "nc.traditional", Options: options326},
-	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options327, Ends: true, Plain: true},
-	{Name: "ninja", Options: options328, Workdir: true},
-	{Name: "ninja-build", Options: options328, Workdir: true},
-	{Name: "samu", Options: options328, Workdir: true},
-	{Name: "nl", Operands: Reads, Options: options329, Safe: true},
-	{Name: "nm", Operands: Reads, Options: options330},
-	{Name: "objdump", Operands: Reads, Options: options330},
-	{Name: "readelf", Operands: Reads, Options: options330},
-	{Name: "size", Operands: Reads, Options: options330},
-	{Name: "ldd", Operands: Reads, Options: options330},
-	{Name: "c++filt", Operands: Reads, Options: options330},
-	{Name: "addr2line", Operands: Reads, Options: options330},
-	{Name: "elfedit", Operands: Reads, Options: options330},
-	{Name: "llvm-nm", Operands: Reads, Options: options330},
-	{Name: "llvm-objdump", Operands: Reads, Options: options330},
-	{Name: "llvm-readelf", Operands: Reads, Options: options330},
-	{Name: "otool", Operands: Reads, Options: options330},
-	{Name: "dwarfdump", Operands: Reads, Options: options330},
-	{Name: "file-x", Operands: Reads, Options: options330},
-	{Name: "nmap", Style: Joined, Options: options331},
-	{Name: "node", Style: Exact, Operands: Script, Options: options332, Ends: true, Workdir: true, Stdin: true},
-	{Name: "nodejs", Style: Exact, Operands: Script, Options: options332, Ends: true, Workdir: true, Stdin: true},
-	{Name: "node.exe", Style: Exact, Operands: Script, Options: options332, Ends: true, Workdir: true, Stdin: true},
-	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options49, Ends: true, Plain: true},
-	{Name: "nproc", Options: options333, Safe: true},
-	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options334, Ends: true, Stdin: true},
-	{Name: "nu", Style: POSIX, Operands: Unread, Options: options335, Stdin: true},
-	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options335, Stdin: true},
-	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options335, Stdin: true},
-	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options335, Stdin: true},
-	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options335, Stdin: true},
-	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options335, Stdin: true},
-	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options335, Stdin: true},
-	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options335, Stdin: true},
-	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options335, Stdin: true},
-	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options335, Stdin: true},
-	{Name: "oil", Style: POSIX, Operands: Unread, Options: options335, Stdin: true},
-	{Name: "osh", Style: POSIX, Operands: Unread, Options: options335, Stdin: true},
-	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options335, Stdin: true},
-	{Name: "rc", Style: POSIX, Operands: Unread, Options: options335, Stdin: true},
-	{Name: "es", Style: POSIX, Operands: Unread, Options: options335, Stdin: true},
-	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options336, Ends: true},
-	{Name: "numfmt", Options: options337, Safe: true},
-	{Name: "od", Operands: Reads, Options: options338, Safe: true},
-	{Name: "god", Operands: Reads, Options: options338, Safe: true},
-	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs343},
-	{Name: "osascript", Style: POSIX, Operands: Script, Options: options344, Ends: true, Stdin: true},
-	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options345, Ends: true, Stdin: true},
-	{Name: "paste", Operands: Reads, Options: options346, Safe: true},
-	{Name: "patch", Operands: InOut, Options: options347, Here: true},
-	{Name: "pathchk", Operands: Names, Options: options348, Safe: true},
-	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs354},
-	{Name: "perl", Style: POSIX, Operands: Script, Options: options355, Ends: true, Stdin: true},
-	{Name: "perl5", Style: POSIX, Operands: Script, Options: options355, Ends: true, Stdin: true},
-	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options355, Ends: true, Stdin: true},
-	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options355, Ends: true, Stdin: true},
-	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options355, Ends: true, Stdin: true},
-	{Name: "php", Style: POSIX, Operands: Script, Options: options356, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options356, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options356, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options356, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options356, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options356, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options356, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options356, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ping", Options: options357},
-	{Name: "ping6", Options: options357},
-	{Name: "arping", Options: options357},
-	{Name: "fping", Options: options357},
-	{Name: "pinky", Options: options358, Safe: true},
-	{Name: "finger", Options: options358, Safe: true},
-	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options359, Ends: true},
-	{Name: "popd", Style: POSIX, Operands: Names, Options: options360, Safe: true, Special: "popd"},
-	{Name: "pr", Operands: Reads, Options: options361, Safe: true},
-	{Name: "print", Style: POSIX, Options: options362},
-	{Name: "printenv", Options: options363, Safe: true},
-	{Name: "printf", Style: POSIX, Options: options364, Special: "printf"},
-	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options365, Ends: true},
+	{Name: "link", Operands: Copy, Options: options60},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Options: options318, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Options: options318, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Options: options318, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Options: options318, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Options: options318, Ends: true},
+	{Name: "ln", Operands: Copy, Options: options319},
+	{Name: "locate", Operands: Names, Options: options320, Safe: true},
+	{Name: "plocate", Operands: Names, Options: options320, Safe: true},
+	{Name: "mlocate", Operands: Names, Options: options320, Safe: true},
+	{Name: "look", Operands: PatternReads, Options: options321, Safe: true},
+	{Name: "ls", Operands: Names, Options: options322, Safe: true},
+	{Name: "gls", Operands: Names, Options: options322, Safe: true},
+	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options323, Ends: true},
+	{Name: "lua", Style: POSIX, Operands: Script, Options: options324, Ends: true, Stdin: true},
+	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options324, Ends: true, Stdin: true},
+	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options324, Ends: true, Stdin: true},
+	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options324, Ends: true, Stdin: true},
+	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options324, Ends: true, Stdin: true},
+	{Name: "luajit", Style: POSIX, Operands: Script, Options: options324, Ends: true, Stdin: true},
+	{Name: "texlua", Style: POSIX, Operands: Script, Options: options324, Ends: true, Stdin: true},
+	{Name: "make", Options: options325, Workdir: true, Special: "make"},
+	{Name: "gmake", Options: options325, Workdir: true, Special: "make"},
+	{Name: "remake", Options: options325, Workdir: true, Special: "make"},
+	{Name: "bmake", Options: options325, Workdir: true, Special: "make"},
+	{Name: "pmake", Options: options325, Workdir: true, Special: "make"},
+	{Name: "man", Options: options326},
+	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options327, Special: "mapfile"},
+	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options327, Special: "mapfile"},
+	{Name: "mdfind", Style: Dash, Options: options328, Safe: true},
+	{Name: "meson", Operands: Unread, Subs: subs333, Workdir: true},
+	{Name: "mise", Style: Exact, Options: options334, Subs: subs340, Inherit: true, Workdir: true},
+	{Name: "rtx", Style: Exact, Options: options334, Subs: subs340, Inherit: true, Workdir: true},
+	{Name: "mkdir", Operands: Writes, Options: options341},
+	{Name: "mkfifo", Operands: Outputs, Options: options342},
+	{Name: "mknod", Operands: Outputs, Options: options342},
+	{Name: "mktemp", Operands: Outputs, Options: options343},
+	{Name: "mocha", Options: options344, Workdir: true},
+	{Name: "more", Operands: Reads, Options: options345},
+	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options346, Ends: true},
+	{Name: "mv", Operands: Move, Options: options347},
+	{Name: "mvn", Options: options348, Workdir: true},
+	{Name: "mvnw", Options: options348, Workdir: true},
+	{Name: "mvnd", Options: options348, Workdir: true},
+	{Name: "nc", Options: options349},
+	{Name: "netcat", Options: options349},
+	{Name: "ncat", Options: options349},
+	{Name: "nc.openbsd", Options: options349},
+	{Name: "nc.traditional", Options: options349},
+	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options350, Ends: true, Plain: true},
+	{Name: "ninja", Options: options351, Workdir: true},
+	{Name: "ninja-build", Options: options351, Workdir: true},
+	{Name: "samu", Options: options351, Workdir: true},
+	{Name: "nl", Operands: Reads, Options: options352, Safe: true},
+	{Name: "nm", Operands: Reads, Options: options353},
+	{Name: "objdump", Operands: Reads, Options: options353},
+	{Name: "readelf", Operands: Reads, Options: options353},
+	{Name: "size", Operands: Reads, Options: options353},
+	{Name: "ldd", Operands: Reads, Options: options353},
+	{Name: "c++filt", Operands: Reads, Options: options353},
+	{Name: "addr2line", Operands: Reads, Options: options353},
+	{Name: "elfedit", Operands: Reads, Options: options353},
+	{Name: "llvm-nm", Operands: Reads, Options: options353},
+	{Name: "llvm-objdump", Operands: Reads, Options: options353},
+	{Name: "llvm-readelf", Operands: Reads, Options: options353},
+	{Name: "otool", Operands: Reads, Options: options353},
+	{Name: "dwarfdump", Operands: Reads, Options: options353},
+	{Name: "file-x", Operands: Reads, Options: options353},
+	{Name: "nmap", Style: Joined, Options: options354},
+	{Name: "node", Style: Exact, Operands: Script, Options: options355, Ends: true, Workdir: true, Stdin: true},
+	{Name: "nodejs", Style: Exact, Operands: Script, Options: options355, Ends: true, Workdir: true, Stdin: true},
+	{Name: "node.exe", Style: Exact, Operands: Script, Options: options355, Ends: true, Workdir: true, Stdin: true},
+	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options60, Ends: true, Plain: true},
+	{Name: "npm", Operands: Unread, Options: options356, Subs: subs358, Inherit: true, Workdir: true},
+	{Name: "cnpm", Operands: Unread, Options: options356, Subs: subs358, Inherit: true, Workdir: true},
+	{Name: "tnpm", Operands: Unread, Options: options356, Subs: subs358, Inherit: true, Workdir: true},
+	{Name: "npm-run-all", Options: options359, Workdir: true},
+	{Name: "run-s", Options: options359, Workdir: true},
+	{Name: "run-p", Options: options359, Workdir: true},
+	{Name: "npm-run-all2", Options: options359, Workdir: true},
+	{Name: "nproc", Options: options360, Safe: true},
+	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options361, Ends: true, Workdir: true},
+	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options362, Ends: true, Stdin: true},
+	{Name: "nu", Style: POSIX, Operands: Unread, Options: options363, Stdin: true},
+	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options363, Stdin: true},
+	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options363, Stdin: true},
+	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options363, Stdin: true},
+	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options363, Stdin: true},
+	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options363, Stdin: true},
+	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options363, Stdin: true},
+	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options363, Stdin: true},
+	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options363, Stdin: true},
+	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options363, Stdin: true},
+	{Name: "oil", Style: POSIX, Operands: Unread, Options: options363, Stdin: true},
+	{Name: "osh", Style: POSIX, Operands: Unread, Options: options363, Stdin: true},
+	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options363, Stdin: true},
+	{Name: "rc", Style: POSIX, Operands: Unread, Options: options363, Stdin: true},
+	{Name: "es", Style: POSIX, Operands: Unread, Options: options363, Stdin: true},
+	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options364, Ends: true},
+	{Name: "numfmt", Options: options365, Safe: true},
+	{Name: "od", Operands: Reads, Options: options366, Safe: true},
+	{Name: "god", Operands: Reads, Options: options366, Safe: true},
+	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs371},
+	{Name: "osascript", Style: POSIX, Operands: Script, Options: options372, Ends: true, Stdin: true},
+	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options373, Ends: true, Stdin: true},
+	{Name: "paste", Operands: Reads, Options: options374, Safe: true},
+	{Name: "patch", Operands: InOut, Options: options375, Here: true},
+	{Name: "pathchk", Operands: Names, Options: options376, Safe: true},
+	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs382},
+	{Name: "perl", Style: POSIX, Operands: Script, Options: options383, Ends: true, Stdin: true},
+	{Name: "perl5", Style: POSIX, Operands: Script, Options: options383, Ends: true, Stdin: true},
+	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options383, Ends: true, Stdin: true},
+	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options383, Ends: true, Stdin: true},
+	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options383, Ends: true, Stdin: true},
+	{Name: "php", Style: POSIX, Operands: Script, Options: options384, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options384, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options384, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options384, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options384, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options384, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options384, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options384, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ping", Options: options385},
+	{Name: "ping6", Options: options385},
+	{Name: "arping", Options: options385},
+	{Name: "fping", Options: options385},
+	{Name: "pinky", Options: options386, Safe: true},
+	{Name: "finger", Options: options386, Safe: true},
+	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options387, Ends: true},
+	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs390, Workdir: true},
+	{Name: "pnpm", Style: Exact, Options: options391, Subs: subs395, Inherit: true, Workdir: true},
+	{Name: "pnpx-x", Style: Exact, Options: options391, Subs: subs395, Inherit: true, Workdir: true},
+	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options396, Ends: true, Workdir: true},
+	{Name: "popd", Style: POSIX, Operands: Names, Options: options397, Safe: true, Special: "popd"},
+	{Name: "pr", Operands: Reads, Options: options398, Safe: true},
+	{Name: "prettier", Operands: Reads, Options: options399, Workdir: true},
+	{Name: "print", Style: POSIX, Options: options400},
+	{Name: "printenv", Options: options401, Safe: true},
+	{Name: "printf", Style: POSIX, Options: options402, Special: "printf"},
+	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options403, Ends: true},
 	{Name: "proot", Style: POSIX, Operands: Unread},
 	{Name: "bwrap", Style: POSIX, Operands: Unread},
-	{Name: "protoc", Operands: Reads, Options: options366},
-	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options367, Ends: true},
-	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options367, Ends: true},
-	{Name: "ptx", Operands: InOut, Options: options368},
-	{Name: "pushd", Style: POSIX, Operands: Names, Options: options360, Safe: true, Special: "pushd"},
-	{Name: "pwd", Style: POSIX, Options: options369, Safe: true},
-	{Name: "python", Style: POSIX, Operands: Script, Options: options370, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python2", Style: POSIX, Operands: Script, Options: options370, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options370, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3", Style: POSIX, Operands: Script, Options: options370, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options370, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options370, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options370, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options370, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options370, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options370, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options370, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options370, Ends: true, Workdir: true, Stdin: true},
-	{Name: "pypy", Style: POSIX, Operands: Script, Options: options370, Ends: true, Workdir: true, Stdin: true},
-	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options370, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options370, Ends: true, Workdir: true, Stdin: true},
-	{Name: "py", Style: POSIX, Operands: Script, Options: options370, Ends: true, Workdir: true, Stdin: true},
-	{Name: "rclone", Style: Exact, Operands: Unread, Options: options371},
-	{Name: "read", Style: POSIX, Operands: Assigns, Options: options372, Special: "read"},
-	{Name: "readlink", Operands: Names, Options: options373, Safe: true},
-	{Name: "realpath", Operands: Names, Options: options374, Safe: true},
-	{Name: "grealpath", Operands: Names, Options: options374, Safe: true},
-	{Name: "rev", Operands: Reads, Options: options375, Safe: true},
-	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options376},
-	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options376},
-	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options377, Ends: true},
-	{Name: "rm", Operands: Writes, Options: options378},
-	{Name: "grm", Operands: Writes, Options: options378},
-	{Name: "rmdir", Operands: Writes, Options: options379},
-	{Name: "rsync", Operands: Transfer, Options: options380},
-	{Name: "openrsync", Operands: Transfer, Options: options380},
-	{Name: "ruby", Style: POSIX, Operands: Script, Options: options381, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options381, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options381, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options381, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options381, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options381, Ends: true, Workdir: true, Stdin: true},
-	{Name: "jruby", Style: POSIX, Operands: Script, Options: options381, Ends: true, Workdir: true, Stdin: true},
-	{Name: "irb", Style: POSIX, Operands: Script, Options: options381, Ends: true, Workdir: true, Stdin: true},
-	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options382, Ends: true, Stdin: true},
-	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options383, Ends: true},
-	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options384, Stdin: true},
-	{Name: "rustc", Style: Exact, Operands: Reads, Options: options385},
-	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options386},
-	{Name: "rustup", Style: Exact, Operands: Unread, Options: options387, Subs: subs391},
-	{Name: "scons", Options: options392, Workdir: true},
-	{Name: "waf", Options: options392, Workdir: true},
-	{Name: "tup", Options: options392, Workdir: true},
-	{Name: "redo", Options: options392, Workdir: true},
-	{Name: "buck", Options: options392, Workdir: true},
-	{Name: "buck2", Options: options392, Workdir: true},
-	{Name: "pants", Options: options392, Workdir: true},
-	{Name: "please", Options: options392, Workdir: true},
-	{Name: "rake", Options: options392, Workdir: true},
-	{Name: "drake", Options: options392, Workdir: true},
-	{Name: "thor", Options: options392, Workdir: true},
-	{Name: "invoke", Options: options392, Workdir: true},
-	{Name: "inv", Options: options392, Workdir: true},
-	{Name: "fab", Options: options392, Workdir: true},
-	{Name: "doit", Options: options392, Workdir: true},
-	{Name: "nox", Options: options392, Workdir: true},
-	{Name: "ant", Options: options392, Workdir: true},
-	{Name: "sbt", Options: options392, Workdir: true},
-	{Name: "lein", Options: options392, Workdir: true},
-	{Name: "boot", Options: options392, Workdir: true},
-	{Name: "mill", Options: options392, Workdir: true},
-	{Name: "bleep", Options: options392, Workdir: true},
-	{Name: "grunt", Options: options392, Workdir: true},
-	{Name: "gulp", Options: options392, Workdir: true},
-	{Name: "jake", Options: options392, Workdir: true},
-	{Name: "cake", Options: options392, Workdir: true},
-	{Name: "mage", Options: options392, Workdir: true},
-	{Name: "xmake", Options: options392, Workdir: true},
-	{Name: "premake5", Options: options392, Workdir: true},
-	{Name: "earthly", Options: options392, Workdir: true},
-	{Name: "dagger", Options: options392, Workdir: true},
-	{Name: "tilt", Options: options392, Workdir: true},
-	{Name: "skaffold", Options: options392, Workdir: true},
-	{Name: "garden", Options: options392, Workdir: true},
-	{Name: "bit", Options: options392, Workdir: true},
-	{Name: "scp", Operands: Transfer, Options: options393, Special: "ssh-option"},
-	{Name: "script", Operands: Outputs, Options: options394, Here: true},
-	{Name: "scriptreplay", Operands: Reads, Options: options395},
-	{Name: "sdiff", Operands: Reads, Options: options396},
-	{Name: "sed", Operands: PatternReads, Options: options397, Special: "sed"},
-	{Name: "gsed", Operands: PatternReads, Options: options397, Special: "sed"},
-	{Name: "seq", Options: options398, Safe: true},
-	{Name: "set", Style: POSIX, Options: options399, Special: "set"},
-	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Options: options296, Subs: subs400, Ends: true},
-	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options401},
-	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options401},
-	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options402, Ends: true},
-	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options403, Ends: true},
-	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options404, Stdin: true, Special: "ssh-option"},
-	{Name: "sg", Operands: RunsText, Skip: 1, Options: options405, Ends: true},
-	{Name: "shopt", Style: POSIX, Options: options406, Special: "shopt"},
-	{Name: "shred", Operands: Outputs, Options: options407},
-	{Name: "shuf", Operands: Reads, Options: options408},
-	{Name: "socat", Style: Dash, Operands: Code, Options: options409},
-	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options410, Ends: true},
-	{Name: "sort", Operands: Reads, Options: options411},
-	{Name: "gsort", Operands: Reads, Options: options411},
+	{Name: "protoc", Operands: Reads, Options: options404},
+	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options405, Ends: true},
+	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options405, Ends: true},
+	{Name: "ptx", Operands: InOut, Options: options406},
+	{Name: "pushd", Style: POSIX, Operands: Names, Options: options397, Safe: true, Special: "pushd"},
+	{Name: "pwd", Style: POSIX, Options: options407, Safe: true},
+	{Name: "python", Style: POSIX, Operands: Script, Options: options408, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python2", Style: POSIX, Operands: Script, Options: options408, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options408, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3", Style: POSIX, Operands: Script, Options: options408, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options408, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options408, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options408, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options408, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options408, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options408, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options408, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options408, Ends: true, Workdir: true, Stdin: true},
+	{Name: "pypy", Style: POSIX, Operands: Script, Options: options408, Ends: true, Workdir: true, Stdin: true},
+	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options408, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options408, Ends: true, Workdir: true, Stdin: true},
+	{Name: "py", Style: POSIX, Operands: Script, Options: options408, Ends: true, Workdir: true, Stdin: true},
+	{Name: "rclone", Style: Exact, Operands: Unread, Options: options409},
+	{Name: "read", Style: POSIX, Operands: Assigns, Options: options410, Special: "read"},
+	{Name: "readlink", Operands: Names, Options: options411, Safe: true},
+	{Name: "realpath", Operands: Names, Options: options412, Safe: true},
+	{Name: "grealpath", Operands: Names, Options: options412, Safe: true},
+	{Name: "rev", Operands: Reads, Options: options413, Safe: true},
+	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options414},
+	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options414},
+	{Name: "rimraf", Operands: Outputs, Options: options415},
+	{Name: "del", Operands: Outputs, Options: options415},
+	{Name: "trash", Operands: Outputs, Options: options415},
+	{Name: "trash-put", Operands: Outputs, Options: options415},
+	{Name: "del-cli", Operands: Outputs, Options: options415},
+	{Name: "shx", Operands: Outputs, Options: options415},
+	{Name: "cpx", Operands: Outputs, Options: options415},
+	{Name: "cpy", Operands: Outputs, Options: options415},
+	{Name: "ncp", Operands: Outputs, Options: options415},
+	{Name: "mkdirp", Operands: Outputs, Options: options415},
+	{Name: "copyfiles", Operands: Outputs, Options: options415},
+	{Name: "replace-in-file", Operands: Outputs, Options: options415},
+	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options416, Ends: true},
+	{Name: "rm", Operands: Writes, Options: options417},
+	{Name: "grm", Operands: Writes, Options: options417},
+	{Name: "rmdir", Operands: Writes, Options: options418},
+	{Name: "rsync", Operands: Transfer, Options: options419},
+	{Name: "openrsync", Operands: Transfer, Options: options419},
+	{Name: "ruby", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
+	{Name: "jruby", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
+	{Name: "irb", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
+	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options421, Ends: true, Stdin: true},
+	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options422, Ends: true},
+	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options423, Stdin: true},
+	{Name: "rustc", Style: Exact, Operands: Reads, Options: options424},
+	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options425},
+	{Name: "rustup", Style: Exact, Operands: Unread, Options: options426, Subs: subs430},
+	{Name: "scons", Options: options431, Workdir: true},
+	{Name: "waf", Options: options431, Workdir: true},
+	{Name: "tup", Options: options431, Workdir: true},
+	{Name: "redo", Options: options431, Workdir: true},
+	{Name: "buck", Options: options431, Workdir: true},
+	{Name: "buck2", Options: options431, Workdir: true},
+	{Name: "pants", Options: options431, Workdir: true},
+	{Name: "please", Options: options431, Workdir: true},
+	{Name: "rake", Options: options431, Workdir: true},
+	{Name: "drake", Options: options431, Workdir: true},
+	{Name: "thor", Options: options431, Workdir: true},
+	{Name: "invoke", Options: options431, Workdir: true},
+	{Name: "inv", Options: options431, Workdir: true},
+	{Name: "fab", Options: options431, Workdir: true},
+	{Name: "doit", Options: options431, Workdir: true},
+	{Name: "nox", Options: options431, Workdir: true},
+	{Name: "ant", Options: options431, Workdir: true},
+	{Name: "sbt", Options: options431, Workdir: true},
+	{Name: "lein", Options: options431, Workdir: true},
+	{Name: "boot", Options: options431, Workdir: true},
+	{Name: "mill", Options: options431, Workdir: true},
+	{Name: "bleep", Options: options431, Workdir: true},
+	{Name: "grunt", Options: options431, Workdir: true},
+	{Name: "gulp", Options: options431, Workdir: true},
+	{Name: "jake", Options: options431, Workdir: true},
+	{Name: "cake", Options: options431, Workdir: true},
+	{Name: "mage", Options: options431, Workdir: true},
+	{Name: "xmake", Options: options431, Workdir: true},
+	{Name: "premake5", Options: options431, Workdir: true},
+	{Name: "earthly", Options: options431, Workdir: true},
+	{Name: "dagger", Options: options431, Workdir: true},
+	{Name: "tilt", Options: options431, Workdir: true},
+	{Name: "skaffold", Options: options431, Workdir: true},
+	{Name: "garden", Options: options431, Workdir: true},
+	{Name: "bit", Options: options431, Workdir: true},
+	{Name: "scp", Operands: Transfer, Options: options432, Special: "ssh-option"},
+	{Name: "script", Operands: Outputs, Options: options433, Here: true},
+	{Name: "scriptreplay", Operands: Reads, Options: options434},
+	{Name: "sdiff", Operands: Reads, Options: options435},
+	{Name: "sed", Operands: PatternReads, Options: options436, Special: "sed"},
+	{Name: "gsed", Operands: PatternReads, Options: options436, Special: "sed"},
+	{Name: "seq", Options: options437, Safe: true},
+	{Name: "set", Style: POSIX, Options: options438, Special: "set"},
+	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Options: options318, Subs: subs439, Ends: true},
+	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options440},
+	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options440},
+	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options441, Ends: true},
+	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options442, Ends: true},
+	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options443, Stdin: true, Special: "ssh-option"},
+	{Name: "sg", Operands: RunsText, Skip: 1, Options: options444, Ends: true},
+	{Name: "shopt", Style: POSIX, Options: options445, Special: "shopt"},
+	{Name: "shred", Operands: Outputs, Options: options446},
+	{Name: "shuf", Operands: Reads, Options: options447},
+	{Name: "socat", Style: Dash, Operands: Code, Options: options448},
+	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options449, Ends: true},
+	{Name: "sort", Operands: Reads, Options: options450},
+	{Name: "gsort", Operands: Reads, Options: options450},
 	{Name: "source", Style: POSIX, Operands: Script, Ends: true, Special: "source"},
 	{Name: ".", Style: POSIX, Operands: Script, Ends: true, Special: "source"},
-	{Name: "split", Operands: InOut, Options: options412, Here: true},
-	{Name: "gsplit", Operands: InOut, Options: options412, Here: true},
-	{Name: "ss", Options: options413},
-	{Name: "netstat", Options: options413},
-	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options414, Ends: true, Special: "ssh"},
-	{Name: "ssh-add", Operands: Reads, Options: options415},
-	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options416, Ends: true},
-	{Name: "ssh-copy-id", Options: options417, Special: "ssh-option"},
-	{Name: "ssh-keygen", Style: POSIX, Options: options418},
-	{Name: "ssh-keyscan", Options: options419},
-	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options420, Ends: true},
-	{Name: "start-stop-daemon", Operands: Unread, Options: options421},
-	{Name: "stat", Operands: Names, Options: options422, Safe: true},
+	{Name: "split", Operands: InOut, Options: options451, Here: true},
+	{Name: "gsplit", Operands: InOut, Options: options451, Here: true},
+	{Name: "ss", Options: options452},
+	{Name: "netstat", Options: options452},
+	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options453, Ends: true, Special: "ssh"},
+	{Name: "ssh-add", Operands: Reads, Options: options454},
+	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options455, Ends: true},
+	{Name: "ssh-copy-id", Options: options456, Special: "ssh-option"},
+	{Name: "ssh-keygen", Style: POSIX, Options: options457},
+	{Name: "ssh-keyscan", Options: options458},
+	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options459, Ends: true},
+	{Name: "start-stop-daemon", Operands: Unread, Options: options460},
+	{Name: "stat", Operands: Names, Options: options461, Safe: true},
 	{Name: "staticcheck", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "revive", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "errcheck", Style: Dash, Operands: Unread, Workdir: true},
@@ -2120,109 +2937,318 @@ var programs = [...]Program{
 	{Name: "goreleaser", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "protoc-gen-go", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "gocyclo", Style: Dash, Operands: Unread, Workdir: true},
-	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options423, Ends: true, Plain: true},
-	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options424, Ends: true},
-	{Name: "strings", Operands: Reads, Options: options425, Safe: true},
-	{Name: "stty", Options: options426},
-	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options427, Stdin: true},
-	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options428, Ends: true, Assigns: true},
-	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options429},
-	{Name: "swift", Style: Exact, Operands: Script, Options: options430, Subs: subs432, Ends: true, Workdir: true, Stdin: true},
-	{Name: "sync", Operands: Names, Options: options433, Safe: true},
-	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options434, Ends: true},
+	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options462, Ends: true, Plain: true},
+	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options463, Ends: true},
+	{Name: "strings", Operands: Reads, Options: options464, Safe: true},
+	{Name: "stty", Options: options465},
+	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options466, Stdin: true},
+	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options467, Ends: true, Assigns: true},
+	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options468},
+	{Name: "swift", Style: Exact, Operands: Script, Options: options469, Subs: subs471, Ends: true, Workdir: true, Stdin: true},
+	{Name: "sync", Operands: Names, Options: options472, Safe: true},
+	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options473, Ends: true},
 	{Name: "systemd-nspawn", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options435, Ends: true},
-	{Name: "tac", Operands: Reads, Options: options436, Safe: true},
-	{Name: "tail", Operands: Reads, Options: options437, Safe: true},
-	{Name: "task", Style: Exact, Options: options438, Workdir: true},
-	{Name: "go-task", Style: Exact, Options: options438, Workdir: true},
-	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options439, Ends: true},
+	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options474, Ends: true},
+	{Name: "tac", Operands: Reads, Options: options475, Safe: true},
+	{Name: "tail", Operands: Reads, Options: options476, Safe: true},
+	{Name: "tar", Style: Bundle, Operands: Unread, Options: options477, Special: "tar"},
+	{Name: "gtar", Style: Bundle, Operands: Unread, Options: options477, Special: "tar"},
+	{Name: "bsdtar", Style: Bundle, Operands: Unread, Options: options477, Special: "tar"},
+	{Name: "task", Style: Exact, Options: options478, Workdir: true},
+	{Name: "go-task", Style: Exact, Options: options478, Workdir: true},
+	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options479, Ends: true},
 	{Name: "tclsh", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "wish", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "tclsh8.6", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "expectk", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
-	{Name: "tcpdump", Options: options440},
-	{Name: "tshark", Options: options440},
-	{Name: "tee", Operands: Outputs, Options: options441},
-	{Name: "sponge", Operands: Outputs, Options: options441},
-	{Name: "telnet", Style: POSIX, Options: options442},
+	{Name: "tcpdump", Options: options480},
+	{Name: "tshark", Options: options480},
+	{Name: "tee", Operands: Outputs, Options: options481},
+	{Name: "sponge", Operands: Outputs, Options: options481},
+	{Name: "telnet", Style: POSIX, Options: options482},
 	{Name: "test", Style: NoOpts, Operands: Names, Special: "test"},
 	{Name: "[", Style: NoOpts, Operands: Names, Special: "test"},
-	{Name: "time", Style: POSIX, Operands: RunsArgs, Options: options267, Ends: true, Plain: true},
-	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options443, Ends: true, Plain: true},
-	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options443, Ends: true, Plain: true},
-	{Name: "touch", Operands: Writes, Options: options444},
-	{Name: "tr", Options: options445, Safe: true},
-	{Name: "traceroute", Options: options446},
-	{Name: "tracepath", Options: options446},
-	{Name: "mtr", Options: options446},
-	{Name: "traceroute6", Options: options446},
-	{Name: "trap", Style: POSIX, Operands: Unread, Options: options447, Special: "trap"},
-	{Name: "tree", Style: Exact, Operands: Names, Options: options448},
-	{Name: "truncate", Operands: Outputs, Options: options449},
-	{Name: "tsort", Operands: Reads, Options: options49, Safe: true},
-	{Name: "tty", Options: options450, Safe: true},
-	{Name: "type", Style: POSIX, Operands: Names, Options: options451, Safe: true},
-	{Name: "whence", Style: POSIX, Operands: Names, Options: options451, Safe: true},
-	{Name: "where", Style: POSIX, Operands: Names, Options: options451, Safe: true},
-	{Name: "ulimit", Style: POSIX, Options: options452},
-	{Name: "umask", Style: POSIX, Options: options453},
-	{Name: "unalias", Style: POSIX, Options: options454},
-	{Name: "uname", Options: options455, Safe: true},
-	{Name: "uniq", Operands: InOut, Options: options456},
-	{Name: "guniq", Operands: InOut, Options: options456},
-	{Name: "unlink", Operands: Writes, Options: options49},
-	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options457, Special: "unset"},
-	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options458, Ends: true, Stdin: true},
-	{Name: "uptime", Options: options459, Safe: true},
-	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options460, Ends: true},
-	{Name: "w", Options: options461, Safe: true},
-	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options462, Special: "wait"},
-	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options463, Ends: true},
-	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options464, Ends: true},
-	{Name: "wc", Operands: Reads, Options: options465, Safe: true},
-	{Name: "gwc", Operands: Reads, Options: options465, Safe: true},
-	{Name: "wdiff", Operands: Reads, Options: options466, Safe: true},
-	{Name: "wget", Operands: URLs, Options: options467, Here: true},
-	{Name: "which", Operands: Names, Options: options468, Safe: true},
-	{Name: "whereis", Operands: Names, Options: options468, Safe: true},
-	{Name: "command-not-found", Operands: Names, Options: options468, Safe: true},
-	{Name: "who", Operands: Reads, Options: options469, Safe: true},
-	{Name: "whois", Options: options470},
-	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options471, Ends: true, Special: "xargs"},
-	{Name: "xcodebuild", Style: Dash, Options: options472, Workdir: true},
-	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options473, Ends: true},
-	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options474},
-	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options475, Ends: true},
-	{Name: "xxd", Style: Dash, Operands: InOut, Options: options476},
-	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options477, Special: "jq"},
-	{Name: "zig", Style: Exact, Options: options478, Workdir: true},
-	{Name: "nim", Style: Exact, Options: options478, Workdir: true},
-	{Name: "dart", Style: Exact, Options: options478, Workdir: true},
-	{Name: "crystal", Style: Exact, Options: options478, Workdir: true},
-	{Name: "v", Style: Exact, Options: options478, Workdir: true},
-	{Name: "gleam", Style: Exact, Options: options478, Workdir: true},
-	{Name: "mix", Style: Exact, Options: options478, Workdir: true},
-	{Name: "rebar3", Style: Exact, Options: options478, Workdir: true},
-	{Name: "stack", Style: Exact, Options: options478, Workdir: true},
-	{Name: "cabal", Style: Exact, Options: options478, Workdir: true},
-	{Name: "dune", Style: Exact, Options: options478, Workdir: true},
-	{Name: "opam", Style: Exact, Options: options478, Workdir: true},
-	{Name: "sbcl-make", Style: Exact, Options: options478, Workdir: true},
-	{Name: "flutter", Style: Exact, Options: options478, Workdir: true},
-	{Name: "fvm", Style: Exact, Options: options478, Workdir: true},
-	{Name: "hugo", Style: Exact, Options: options478, Workdir: true},
-	{Name: "jekyll", Style: Exact, Options: options478, Workdir: true},
-	{Name: "mkdocs", Style: Exact, Options: options478, Workdir: true},
-	{Name: "sphinx-build", Style: Exact, Options: options478, Workdir: true},
-	{Name: "bazel", Style: Exact, Options: options478, Workdir: true},
-	{Name: "bazelisk", Style: Exact, Options: options478, Workdir: true},
-	{Name: "gprbuild", Style: Exact, Options: options478, Workdir: true},
-	{Name: "alire", Style: Exact, Options: options478, Workdir: true},
-	{Name: "zmodload", Operands: Unread, Options: options479},
+	{Name: "time", Style: POSIX, Operands: RunsArgs, Options: options287, Ends: true, Plain: true},
+	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options483, Ends: true, Plain: true},
+	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options483, Ends: true, Plain: true},
+	{Name: "touch", Operands: Writes, Options: options484},
+	{Name: "tr", Options: options485, Safe: true},
+	{Name: "traceroute", Options: options486},
+	{Name: "tracepath", Options: options486},
+	{Name: "mtr", Options: options486},
+	{Name: "traceroute6", Options: options486},
+	{Name: "trap", Style: POSIX, Operands: Unread, Options: options487, Special: "trap"},
+	{Name: "tree", Style: Exact, Operands: Names, Options: options488},
+	{Name: "truncate", Operands: Outputs, Options: options489},
+	{Name: "tsc", Style: Dash, Options: options490, Workdir: true},
+	{Name: "vue-tsc", Style: Dash, Options: options490, Workdir: true},
+	{Name: "tsgo", Style: Dash, Options: options490, Workdir: true},
+	{Name: "tsort", Operands: Reads, Options: options60, Safe: true},
+	{Name: "tty", Options: options491, Safe: true},
+	{Name: "type", Style: POSIX, Operands: Names, Options: options492, Safe: true},
+	{Name: "whence", Style: POSIX, Operands: Names, Options: options492, Safe: true},
+	{Name: "where", Style: POSIX, Operands: Names, Options: options492, Safe: true},
+	{Name: "ulimit", Style: POSIX, Options: options493},
+	{Name: "umask", Style: POSIX, Options: options494},
+	{Name: "unalias", Style: POSIX, Options: options495},
+	{Name: "uname", Options: options496, Safe: true},
+	{Name: "uniq", Operands: InOut, Options: options497},
+	{Name: "guniq", Operands: InOut, Options: options497},
+	{Name: "unlink", Operands: Writes, Options: options60},
+	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options498, Special: "unset"},
+	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options499, Ends: true, Stdin: true},
+	{Name: "unzip", Operands: Unread, Options: options500, Here: true},
+	{Name: "uptime", Options: options501, Safe: true},
+	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options502, Ends: true},
+	{Name: "vitest", Style: Exact, Options: options503, Subs: subs504, Inherit: true, Workdir: true},
+	{Name: "w", Options: options505, Safe: true},
+	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options506, Special: "wait"},
+	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options507, Ends: true},
+	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options508, Ends: true},
+	{Name: "wc", Operands: Reads, Options: options509, Safe: true},
+	{Name: "gwc", Operands: Reads, Options: options509, Safe: true},
+	{Name: "wdiff", Operands: Reads, Options: options510, Safe: true},
+	{Name: "webpack", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "vite", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "rollup", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "parcel", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "esbuild", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "swc", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "babel", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "rspack", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "tsup", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "ncc", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "wmr", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "browserify", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "metro", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "turbopack", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "postcss", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "tailwindcss", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "sass", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "lessc", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "stylus", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "pug", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "uglifyjs", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "terser", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "cleancss", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "html-minifier", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "svelte-kit", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "svelte-check", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "next", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "nuxt", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "nuxi", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "astro", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "remix", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "gatsby", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "vue-cli-service", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "react-scripts", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "craco", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "ng", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "nest", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "expo", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "eas", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "react-native", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "ionic", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "capacitor", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "cap", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "quasar", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "ember", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "docusaurus", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "vuepress", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "vitepress", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "eleventy", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "strapi", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "medusa", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "payload", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "wrangler", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "vercel", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "netlify", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "firebase", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "amplify", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "serverless", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "sls", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "cdk", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "cdktf", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "sst", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "supabase", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "prisma", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "drizzle-kit", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "typeorm", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "sequelize", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "sequelize-cli", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "knex", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "mikro-orm", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "graphql-codegen", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "openapi-generator", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "openapi-generator-cli", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "openapi-typescript", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "orval", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "swagger-cli", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "redocly", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "spectral", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "changeset", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "semantic-release", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "release-it", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "np", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "lerna", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "nx", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "turbo", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "rush", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "rushx", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "wireit", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "moon", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "husky", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "patch-package", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "serve", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "http-server", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "live-server", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "json-server", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "browser-sync", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "localtunnel", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "lt", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "nodemon", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "pm2", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "forever", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "plop", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "hygen", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "yo", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "degit", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "tiged", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "create-react-app", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "create-next-app", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "create-vite", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "shadcn", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "vsce", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "ovsx", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "electron", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "electron-builder", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "electron-forge", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "tauri", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "esm", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "zx", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "wasp", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "convex", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "inngest", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "trigger", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "solid", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "qwik", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "hardhat", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "forge", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "cast", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "anvil", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "truffle", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "anchor", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "solana", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
+	{Name: "wget", Operands: URLs, Options: options512, Here: true},
+	{Name: "which", Operands: Names, Options: options513, Safe: true},
+	{Name: "whereis", Operands: Names, Options: options513, Safe: true},
+	{Name: "command-not-found", Operands: Names, Options: options513, Safe: true},
+	{Name: "who", Operands: Reads, Options: options514, Safe: true},
+	{Name: "whois", Options: options515},
+	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options516, Ends: true, Special: "xargs"},
+	{Name: "xcodebuild", Style: Dash, Options: options517, Workdir: true},
+	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options518, Ends: true},
+	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options519},
+	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options520, Ends: true},
+	{Name: "xxd", Style: Dash, Operands: InOut, Options: options521},
+	{Name: "yarn", Style: Exact, Options: options522, Subs: subs527, Inherit: true, Workdir: true},
+	{Name: "yarnpkg", Style: Exact, Options: options522, Subs: subs527, Inherit: true, Workdir: true},
+	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options528, Special: "jq"},
+	{Name: "zcat", Operands: Reads, Options: options529},
+	{Name: "bzcat", Operands: Reads, Options: options529},
+	{Name: "xzcat", Operands: Reads, Options: options529},
+	{Name: "zstdcat", Operands: Reads, Options: options529},
+	{Name: "lz4cat", Operands: Reads, Options: options529},
+	{Name: "lzcat", Operands: Reads, Options: options529},
+	{Name: "gzcat", Operands: Reads, Options: options529},
+	{Name: "zless", Operands: Reads, Options: options529},
+	{Name: "zmore", Operands: Reads, Options: options529},
+	{Name: "bzless", Operands: Reads, Options: options529},
+	{Name: "bzmore", Operands: Reads, Options: options529},
+	{Name: "xzless", Operands: Reads, Options: options529},
+	{Name: "zcmp", Operands: Reads, Options: options529},
+	{Name: "zdiff", Operands: Reads, Options: options529},
+	{Name: "bzcmp", Operands: Reads, Options: options529},
+	{Name: "bzdiff", Operands: Reads, Options: options529},
+	{Name: "xzcmp", Operands: Reads, Options: options529},
+	{Name: "xzdiff", Operands: Reads, Options: options529},
+	{Name: "zig", Style: Exact, Options: options530, Workdir: true},
+	{Name: "nim", Style: Exact, Options: options530, Workdir: true},
+	{Name: "dart", Style: Exact, Options: options530, Workdir: true},
+	{Name: "crystal", Style: Exact, Options: options530, Workdir: true},
+	{Name: "v", Style: Exact, Options: options530, Workdir: true},
+	{Name: "gleam", Style: Exact, Options: options530, Workdir: true},
+	{Name: "mix", Style: Exact, Options: options530, Workdir: true},
+	{Name: "rebar3", Style: Exact, Options: options530, Workdir: true},
+	{Name: "stack", Style: Exact, Options: options530, Workdir: true},
+	{Name: "cabal", Style: Exact, Options: options530, Workdir: true},
+	{Name: "dune", Style: Exact, Options: options530, Workdir: true},
+	{Name: "opam", Style: Exact, Options: options530, Workdir: true},
+	{Name: "sbcl-make", Style: Exact, Options: options530, Workdir: true},
+	{Name: "flutter", Style: Exact, Options: options530, Workdir: true},
+	{Name: "fvm", Style: Exact, Options: options530, Workdir: true},
+	{Name: "hugo", Style: Exact, Options: options530, Workdir: true},
+	{Name: "jekyll", Style: Exact, Options: options530, Workdir: true},
+	{Name: "mkdocs", Style: Exact, Options: options530, Workdir: true},
+	{Name: "sphinx-build", Style: Exact, Options: options530, Workdir: true},
+	{Name: "bazel", Style: Exact, Options: options530, Workdir: true},
+	{Name: "bazelisk", Style: Exact, Options: options530, Workdir: true},
+	{Name: "gprbuild", Style: Exact, Options: options530, Workdir: true},
+	{Name: "alire", Style: Exact, Options: options530, Workdir: true},
+	{Name: "zip", Operands: Outputs, Options: options531},
+	{Name: "zipinfo", Operands: Reads},
+	{Name: "zipgrep", Operands: Reads},
+	{Name: "zipnote", Operands: Reads},
+	{Name: "unrar", Operands: Reads},
+	{Name: "lsar", Operands: Reads},
+	{Name: "zmodload", Operands: Unread, Options: options532},
 }
 
 var options0 = []Option{
+	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-p"}, Value: Optional},
+	{Names: names{"-m"}, Value: Optional},
+	{Names: names{"-t"}, Value: Optional},
+	{Names: names{"-r"}, Value: Optional},
+	{Names: names{"-i"}, Value: Optional},
+	{Names: names{"-x"}, Value: Optional},
+	{Names: names{"-y"}},
+	{Names: names{"-aoa"}},
+	{Names: names{"-aos"}},
+	{Names: names{"-aou"}},
+	{Names: names{"-aot"}},
+	{Names: names{"-bb"}, Value: Optional},
+	{Names: names{"-bs"}, Value: Optional},
+	{Names: names{"-bt"}},
+	{Names: names{"-bd"}},
+	{Names: names{"-so"}, Effect: EffReadOnly},
+	{Names: names{"-si"}, Value: Optional},
+	{Names: names{"-sdel"}, Effect: EffUnproven},
+	{Names: names{"-slt"}},
+	{Names: names{"-spf"}, Effect: EffUnproven},
+	{Names: names{"-sfx"}, Value: Optional, Effect: EffUnproven},
+	{Names: names{"-u"}, Value: Optional},
+	{Names: names{"-v"}, Value: Optional},
+	{Names: names{"-w"}, Value: Optional, Effect: EffWrite},
+	{Names: names{"-ssc"}, Value: Optional},
+	{Names: names{"-scs"}, Value: Optional},
+	{Names: names{"-scc"}, Value: Optional},
+	{Names: names{"-stl"}},
+	{Names: names{"-snl"}},
+	{Names: names{"-sni"}},
+	{Names: names{"--help"}},
+	{Names: names{"-h"}},
+}
+
+var options1 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"--vanilla"}},
 	{Names: names{"--no-save"}},
@@ -2244,7 +3270,7 @@ var options0 = []Option{
 	{Names: names{"-d", "--debugger"}, Value: Required, Effect: EffProgram},
 }
 
-var options1 = []Option{
+var options2 = []Option{
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-t"}, Value: Required},
@@ -2270,7 +3296,7 @@ var options1 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var options2 = []Option{
+var options3 = []Option{
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
 	{Names: names{"-C", "--context"}, Value: Optional},
@@ -2358,7 +3384,7 @@ var options2 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options3 = []Option{
+var options4 = []Option{
 	{Names: names{"--pager"}, Value: Required, Effect: EffRun},
 	{Names: names{"--nopager"}},
 	{Names: names{"-a", "--all-types"}},
@@ -2414,11 +3440,11 @@ var options3 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options4 = []Option{
+var options5 = []Option{
 	{Names: names{"-p"}},
 }
 
-var options5 = []Option{
+var options6 = []Option{
 	{Names: names{"-C", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-M", "--manpath"}, Value: Required},
 	{Names: names{"-d", "--debug"}},
@@ -2438,13 +3464,48 @@ var options5 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options6 = []Option{
+var options7 = []Option{
+	{Names: names{"-d"}},
+	{Names: names{"-m"}},
+	{Names: names{"-p"}, Effect: EffReadOnly},
+	{Names: names{"-q"}},
+	{Names: names{"-r"}},
+	{Names: names{"-s"}},
+	{Names: names{"-t"}, Effect: EffReadOnly},
+	{Names: names{"-x"}, Effect: EffUnproven},
+	{Names: names{"-a"}},
+	{Names: names{"-b"}},
+	{Names: names{"-c"}},
+	{Names: names{"-D"}},
+	{Names: names{"-f"}},
+	{Names: names{"-i"}},
+	{Names: names{"-l"}, Value: Required},
+	{Names: names{"-N"}},
+	{Names: names{"-o"}},
+	{Names: names{"-O"}},
+	{Names: names{"-P"}},
+	{Names: names{"-S"}},
+	{Names: names{"-T"}},
+	{Names: names{"-u"}},
+	{Names: names{"-U"}},
+	{Names: names{"-v"}},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"--help"}},
+	{Names: names{"--plugin"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--target"}, Value: Required},
+	{Names: names{"--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--record-libdeps"}, Value: Required},
+	{Names: names{"--thin"}},
+	{Names: names{"-X32_64"}},
+}
+
+var options8 = []Option{
 	{Names: names{"-h", "--exponents"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options7 = []Option{
+var options9 = []Option{
 	{Names: names{"-o", "--out"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-d", "--dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-i", "--input-file"}, Value: Required, Effect: EffRead},
@@ -2487,7 +3548,7 @@ var options7 = []Option{
 	{Names: names{"-M", "--metalink-file"}, Value: Required, Effect: EffInput},
 }
 
-var subs8 = []Program{
+var subs10 = []Program{
 	{Name: "current", Path: names{"current"}},
 	{Name: "env", Operands: RunsArgs, Skip: 1, Path: names{"env"}, Ends: true},
 	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Ends: true},
@@ -2510,7 +3571,7 @@ var subs8 = []Program{
 	{Name: "which", Path: names{"current"}},
 }
 
-var options9 = []Option{
+var options11 = []Option{
 	{Names: names{"-U"}},
 	{Names: names{"-z"}},
 	{Names: names{"-k"}, Effect: EffUnproven},
@@ -2518,7 +3579,7 @@ var options9 = []Option{
 	{Names: names{"+X"}, Effect: EffUnproven},
 }
 
-var options10 = []Option{
+var options12 = []Option{
 	{Names: names{"-M"}, Value: Required},
 	{Names: names{"-f"}},
 	{Names: names{"-V"}},
@@ -2542,7 +3603,16 @@ var options10 = []Option{
 	{Names: names{"-J"}, Value: Required, Effect: EffUnproven},
 }
 
-var options11 = []Option{
+var options13 = []Option{
+	{Names: names{"-c", "--config", "--nycrc-path"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"--reporter"}, Value: Required},
+	{Names: names{"-o", "--output", "--output-dir"}, Value: Required, Effect: EffWrite},
+}
+
+var options14 = []Option{
 	{Names: names{"-W"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-k", "--csv"}},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
@@ -2577,7 +3647,7 @@ var options11 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options12 = []Option{
+var options15 = []Option{
 	{Names: names{"-a", "--algorithm"}, Value: Required},
 	{Names: names{"-l", "--length"}, Value: Required},
 	{Names: names{"-0", "--01"}},
@@ -2598,7 +3668,7 @@ var options12 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options13 = []Option{
+var options16 = []Option{
 	{Names: names{"-d", "-D", "--decode"}},
 	{Names: names{"--base64"}},
 	{Names: names{"--base64url"}},
@@ -2615,7 +3685,7 @@ var options13 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options14 = []Option{
+var options17 = []Option{
 	{Names: names{"-a", "--multiple"}},
 	{Names: names{"-s", "--suffix"}, Value: Required},
 	{Names: names{"-z", "--zero"}},
@@ -2623,7 +3693,7 @@ var options14 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options15 = []Option{
+var options18 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -2668,7 +3738,7 @@ var options15 = []Option{
 	{Names: names{"--pretty-print"}},
 }
 
-var options16 = []Option{
+var options19 = []Option{
 	{Names: names{"-A", "--show-all"}},
 	{Names: names{"--nonprintable-notation"}, Value: Required},
 	{Names: names{"-p", "--plain"}},
@@ -2720,7 +3790,7 @@ var options16 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options17 = []Option{
+var options20 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
@@ -2737,7 +3807,65 @@ var options17 = []Option{
 	{Names: names{"-x"}, Value: Required, Effect: EffRun},
 }
 
-var options18 = []Option{
+var options21 = []Option{
+	{Names: names{"-c", "--config", "--config-path", "--config-basedir"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--write", "--fix", "--apply", "--apply-unsafe", "--unsafe"}, Effect: EffInPlace},
+	{Names: names{"-o", "--output", "--output-file", "--report-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--plugin", "--custom-syntax", "--rules", "--rulesdir"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"-f", "--format", "--formatter", "--reporter"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--custom-formatter"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--quiet", "-q"}},
+	{Names: names{"--verbose", "-v"}},
+	{Names: names{"--version", "-V"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"--color"}},
+	{Names: names{"--no-color"}},
+	{Names: names{"--max-diagnostics"}, Value: Required},
+	{Names: names{"--diagnostic-level"}, Value: Required},
+	{Names: names{"--staged"}},
+	{Names: names{"--changed"}},
+	{Names: names{"--since"}, Value: Required},
+	{Names: names{"--max-warnings"}, Value: Required},
+	{Names: names{"--ignore-path"}, Value: Required, Effect: EffInput},
+	{Names: names{"--ignore-pattern"}, Value: Required},
+	{Names: names{"--cache"}},
+	{Names: names{"--cache-location"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--stdin-file-path"}, Value: Required},
+	{Names: names{"--vcs-root"}, Value: Required},
+	{Names: names{"--vcs-enabled"}, Value: Required},
+	{Names: names{"--log-level"}, Value: Required},
+	{Names: names{"--no-errors-on-unmatched"}},
+	{Names: names{"--files-ignore-unknown"}, Value: Required},
+	{Names: names{"--production"}},
+	{Names: names{"--strict"}},
+	{Names: names{"--include"}, Value: Required},
+	{Names: names{"--exclude"}, Value: Required},
+	{Names: names{"--workspace"}, Value: Required},
+	{Names: names{"--dir", "--directory", "--cwd"}, Value: Required, Effect: EffDir},
+	{Names: names{"--dependencies"}},
+	{Names: names{"--ext", "--extensions"}, Value: Required},
+	{Names: names{"--tsconfig", "--ts-config"}, Value: Required},
+	{Names: names{"--edit"}, Value: Optional},
+	{Names: names{"--from"}, Value: Required},
+	{Names: names{"--to"}, Value: Required},
+	{Names: names{"--extends"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"--parser-preset"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"--deny"}, Value: Required},
+	{Names: names{"--allow"}, Value: Required},
+	{Names: names{"--warn"}, Value: Required},
+	{Names: names{"-A"}, Value: Required},
+	{Names: names{"-D"}, Value: Required},
+	{Names: names{"-W"}, Value: Required},
+	{Names: names{"--only"}, Value: Required},
+	{Names: names{"--skip"}, Value: Required},
+	{Names: names{"--threads"}, Value: Required},
+	{Names: names{"--no-ignore"}},
+	{Names: names{"--image"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--circular"}},
+}
+
+var options22 = []Option{
 	{Names: names{"--debug"}},
 	{Names: names{"--log-format"}, Value: Required},
 	{Names: names{"--timeout"}, Value: Required},
@@ -2757,7 +3885,283 @@ var options18 = []Option{
 	{Names: names{"--disable-symlinks"}},
 }
 
-var options19 = []Option{
+var options23 = []Option{
+	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode, Pattern: true},
+	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode, Pattern: true},
+	{Names: names{"-r", "--preload", "--require", "--import"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-c", "--config"}, Value: Optional, Effect: EffProgram},
+	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
+	{Names: names{"--env-file"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--watch"}},
+	{Names: names{"--hot"}},
+	{Names: names{"--no-clear-screen"}},
+	{Names: names{"--smol"}},
+	{Names: names{"--inspect"}, Value: Optional},
+	{Names: names{"--inspect-wait"}, Value: Optional},
+	{Names: names{"--inspect-brk"}, Value: Optional},
+	{Names: names{"--if-present"}},
+	{Names: names{"--no-install"}},
+	{Names: names{"--install"}, Value: Required},
+	{Names: names{"-i"}},
+	{Names: names{"--prefer-offline"}},
+	{Names: names{"--prefer-latest"}},
+	{Names: names{"--port"}, Value: Required},
+	{Names: names{"-u", "--origin"}, Value: Required},
+	{Names: names{"--conditions"}, Value: Required},
+	{Names: names{"--silent"}},
+	{Names: names{"-v", "--version"}, Effect: EffPattern},
+	{Names: names{"--revision"}, Effect: EffPattern},
+	{Names: names{"--filter", "-F"}, Value: Required},
+	{Names: names{"-b", "--bun"}},
+	{Names: names{"--shell"}, Value: Required},
+	{Names: names{"--tsconfig-override"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-d", "--define"}, Value: Required},
+	{Names: names{"--drop"}, Value: Required},
+	{Names: names{"-l", "--loader"}, Value: Required},
+	{Names: names{"--no-macros"}},
+	{Names: names{"--jsx-factory"}, Value: Required},
+	{Names: names{"--jsx-fragment"}, Value: Required},
+	{Names: names{"--jsx-import-source"}, Value: Required},
+	{Names: names{"--jsx-runtime"}, Value: Required},
+	{Names: names{"--main-fields"}, Value: Required},
+	{Names: names{"--extension-order"}, Value: Required},
+	{Names: names{"--ignore-dce-annotations"}},
+	{Names: names{"-h", "--help"}, Effect: EffPattern},
+	{Names: names{"--elide-lines"}, Value: Required},
+	{Names: names{"--workspaces"}},
+	{Names: names{"--backend"}, Value: Required},
+	{Names: names{"--no-env-file"}},
+	{Names: names{"--cpu-prof"}, Effect: EffWriteHere},
+	{Names: names{"--cpu-prof-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--cpu-prof-name"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--user-agent"}, Value: Required},
+	{Names: names{"--max-http-header-size"}, Value: Required},
+	{Names: names{"--dns-result-order"}, Value: Required},
+	{Names: names{"--expose-gc"}},
+	{Names: names{"--no-deprecation"}},
+	{Names: names{"--throw-deprecation"}},
+	{Names: names{"--title"}, Value: Required},
+	{Names: names{"--zero-fill-buffers"}},
+	{Names: names{"--no-addons"}},
+	{Names: names{"--unhandled-rejections"}, Value: Required},
+	{Names: names{"--console-depth"}, Value: Required},
+}
+
+var options24 = []Option{
+	{Names: names{"--production"}},
+	{Names: names{"--compile"}, Effect: EffWriteHere},
+	{Names: names{"--bytecode"}},
+	{Names: names{"--outdir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--outfile"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--target"}, Value: Required},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"--sourcemap"}, Value: Optional},
+	{Names: names{"--minify"}},
+	{Names: names{"--minify-syntax"}},
+	{Names: names{"--minify-whitespace"}},
+	{Names: names{"--minify-identifiers"}},
+	{Names: names{"--splitting"}},
+	{Names: names{"--root"}, Value: Required},
+	{Names: names{"--public-path"}, Value: Required},
+	{Names: names{"-e", "--external"}, Value: Required},
+	{Names: names{"--packages"}, Value: Required},
+	{Names: names{"--entry-naming"}, Value: Required},
+	{Names: names{"--chunk-naming"}, Value: Required},
+	{Names: names{"--asset-naming"}, Value: Required},
+	{Names: names{"--banner"}, Value: Required},
+	{Names: names{"--footer"}, Value: Required},
+	{Names: names{"--no-bundle"}},
+	{Names: names{"--css-chunking"}},
+	{Names: names{"--env"}, Value: Required},
+	{Names: names{"--metafile"}, Value: Optional, Effect: EffWrite},
+	{Names: names{"--windows-icon"}, Value: Required},
+	{Names: names{"--emit-dce-annotations"}},
+	{Names: names{"--react-fast-refresh"}},
+	{Names: names{"--server-components"}},
+	{Names: names{"--app"}},
+	{Names: names{"--no-clear-screen"}},
+	{Names: names{"--watch"}},
+	{Names: names{"--keep-names"}},
+	{Names: names{"--bundle"}},
+}
+
+var options25 = []Option{
+	{Names: names{"-d", "--dev", "-D", "--development"}},
+	{Names: names{"--optional"}},
+	{Names: names{"--peer"}},
+	{Names: names{"-E", "--exact"}},
+	{Names: names{"-g", "--global"}},
+	{Names: names{"-p", "--production"}},
+	{Names: names{"--no-save"}},
+	{Names: names{"--save"}},
+	{Names: names{"--dry-run"}},
+	{Names: names{"--frozen-lockfile"}},
+	{Names: names{"-f", "--force"}},
+	{Names: names{"--cache-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--no-cache"}},
+	{Names: names{"--silent"}},
+	{Names: names{"--quiet"}},
+	{Names: names{"--verbose"}},
+	{Names: names{"--no-progress"}},
+	{Names: names{"--no-summary"}},
+	{Names: names{"--no-verify"}},
+	{Names: names{"--ignore-scripts"}},
+	{Names: names{"--trust"}},
+	{Names: names{"--registry"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--concurrent-scripts"}, Value: Required},
+	{Names: names{"--network-concurrency"}, Value: Required},
+	{Names: names{"--save-text-lockfile"}},
+	{Names: names{"--lockfile-only"}},
+	{Names: names{"--omit"}, Value: Required},
+	{Names: names{"--linker"}, Value: Required},
+	{Names: names{"--analyze"}},
+	{Names: names{"--only-missing"}},
+	{Names: names{"--ca"}, Value: Required},
+	{Names: names{"--cafile"}, Value: Required, Effect: EffInput},
+	{Names: names{"-y", "--yarn"}},
+	{Names: names{"--latest"}},
+	{Names: names{"-r", "--recursive"}},
+	{Names: names{"-i", "--interactive"}},
+	{Names: names{"--minimum-release-age"}, Value: Required},
+}
+
+var options26 = []Option{
+	{Names: names{"--timeout"}, Value: Required},
+	{Names: names{"--update-snapshots"}},
+	{Names: names{"-u"}},
+	{Names: names{"--rerun-each"}, Value: Required},
+	{Names: names{"--only"}},
+	{Names: names{"--todo"}},
+	{Names: names{"--coverage"}},
+	{Names: names{"--coverage-reporter"}, Value: Required},
+	{Names: names{"--coverage-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--bail"}, Value: Optional},
+	{Names: names{"-t", "--test-name-pattern"}, Value: Required},
+	{Names: names{"--reporter"}, Value: Required},
+	{Names: names{"--reporter-outfile"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--randomize"}},
+	{Names: names{"--seed"}, Value: Required},
+	{Names: names{"--concurrent"}},
+	{Names: names{"--max-concurrency"}, Value: Required},
+	{Names: names{"--dots"}},
+	{Names: names{"--only-failures"}},
+	{Names: names{"--pass-with-no-tests"}},
+	{Names: names{"--preload"}, Value: Required, Effect: EffProgram},
+}
+
+var subs27 = []Program{
+	{Name: "a", Style: Exact, Path: names{"install"}, Options: options25, Workdir: true},
+	{Name: "add", Style: Exact, Path: names{"install"}, Options: options25, Workdir: true},
+	{Name: "audit", Style: Exact, Path: names{"pm"}, Workdir: true},
+	{Name: "build", Style: Exact, Operands: Reads, Path: names{"build"}, Options: options24, Workdir: true},
+	{Name: "c", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
+	{Name: "ci", Style: Exact, Path: names{"install"}, Options: options25, Workdir: true},
+	{Name: "completions", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
+	{Name: "create", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
+	{Name: "discord", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsText, Path: names{"exec"}, Ends: true, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"pm"}, Workdir: true},
+	{Name: "i", Style: Exact, Path: names{"install"}, Options: options25, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"pm"}, Workdir: true},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options25, Workdir: true},
+	{Name: "link", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"pm"}, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"pm"}, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"pm"}, Workdir: true},
+	{Name: "patch", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
+	{Name: "pm", Style: Exact, Path: names{"pm"}, Workdir: true},
+	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options25, Workdir: true},
+	{Name: "repl", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
+	{Name: "rm", Style: Exact, Path: names{"install"}, Options: options25, Workdir: true},
+	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Ends: true, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options26, Workdir: true},
+	{Name: "unlink", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
+	{Name: "update", Style: Exact, Path: names{"install"}, Options: options25, Workdir: true},
+	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
+	{Name: "why", Style: Exact, Path: names{"pm"}, Workdir: true},
+	{Name: "x", Style: Exact, Operands: RunsArgs, Path: names{"x"}, Ends: true, Workdir: true},
+}
+
+var options28 = []Option{
+	{Names: names{"--bun"}},
+	{Names: names{"-p", "--package"}, Value: Required},
+	{Names: names{"--no-install"}},
+	{Names: names{"--silent"}},
+	{Names: names{"--verbose"}},
+}
+
+var options29 = []Option{
+	{Names: names{"-c", "--stdout", "--to-stdout"}, Effect: EffReadOnly},
+	{Names: names{"-d", "--decompress", "--uncompress"}},
+	{Names: names{"-z", "--compress"}},
+	{Names: names{"-t", "--test"}, Effect: EffReadOnly},
+	{Names: names{"-l", "--list"}, Effect: EffReadOnly},
+	{Names: names{"-f", "--force"}},
+	{Names: names{"-k", "--keep"}},
+	{Names: names{"-s", "--small"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-H", "--long-help"}},
+	{Names: names{"-L", "--license"}},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"-#"}},
+	{Names: names{"--fast"}, Value: Optional},
+	{Names: names{"--best"}},
+	{Names: names{"-F", "--format"}, Value: Required},
+	{Names: names{"-C", "--check"}, Value: Required},
+	{Names: names{"-e", "--extreme"}},
+	{Names: names{"-T", "--threads"}, Value: Required},
+	{Names: names{"-M", "--memlimit", "--memory"}, Value: Required},
+	{Names: names{"-S", "--suffix"}, Value: Required},
+	{Names: names{"--files"}, Value: Optional, Effect: EffUnproven},
+	{Names: names{"--files0"}, Value: Optional, Effect: EffUnproven},
+	{Names: names{"--block-size"}, Value: Required},
+	{Names: names{"--single-stream"}},
+	{Names: names{"--no-sparse"}},
+	{Names: names{"--ignore-check"}},
+	{Names: names{"--robot"}},
+	{Names: names{"--info-memory"}},
+	{Names: names{"-Q", "--no-warn"}},
+	{Names: names{"-o"}, Value: Required, Effect: EffOutput},
+	{Names: names{"--rm"}},
+	{Names: names{"-r"}},
+	{Names: names{"-D"}, Value: Required, Effect: EffInput},
+	{Names: names{"--train"}, Effect: EffUnproven},
+	{Names: names{"--ultra"}},
+	{Names: names{"--long"}, Value: Optional},
+	{Names: names{"--adapt"}, Value: Optional},
+	{Names: names{"--no-check"}},
+	{Names: names{"--sparse"}},
+	{Names: names{"-m", "--multiple"}},
+	{Names: names{"--no-progress"}},
+	{Names: names{"--progress"}},
+	{Names: names{"--filelist"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--output-dir-flat"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--output-dir-mirror"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--patch-from"}, Value: Required, Effect: EffInput},
+	{Names: names{"--exclude-compressed"}},
+	{Names: names{"--asyncio"}},
+	{Names: names{"--no-dictID"}},
+	{Names: names{"-B"}, Value: Required},
+	{Names: names{"-p"}, Value: Required},
+	{Names: names{"-n"}},
+	{Names: names{"-N"}},
+	{Names: names{"-P"}, Value: Required},
+	{Names: names{"--lzma1"}, Value: Optional},
+	{Names: names{"--lzma2"}, Value: Optional},
+	{Names: names{"--x86"}, Value: Optional},
+	{Names: names{"--arm"}, Value: Optional},
+	{Names: names{"--delta"}, Value: Optional},
+	{Names: names{"--flush-timeout"}, Value: Required},
+	{Names: names{"--memlimit-compress"}, Value: Required},
+	{Names: names{"--memlimit-decompress"}, Value: Required},
+	{Names: names{"--no-adjust"}},
+}
+
+var options30 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-i"}},
 	{Names: names{"-m"}},
@@ -2767,7 +4171,7 @@ var options19 = []Option{
 	{Names: names{"-w"}, Value: Required},
 }
 
-var options20 = []Option{
+var options31 = []Option{
 	{Names: names{"--print"}},
 	{Names: names{"--current"}},
 	{Names: names{"--chroot"}, Value: Required},
@@ -2811,7 +4215,7 @@ var options20 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options21 = []Option{
+var options32 = []Option{
 	{Names: names{"-V", "--version"}},
 	{Names: names{"--list"}},
 	{Names: names{"--explain"}, Value: Required},
@@ -2828,7 +4232,7 @@ var options21 = []Option{
 	{Names: names{"+"}},
 }
 
-var options22 = []Option{
+var options33 = []Option{
 	{Names: names{"--dev"}},
 	{Names: names{"--build"}},
 	{Names: names{"--optional"}},
@@ -2890,7 +4294,7 @@ var options22 = []Option{
 	{Names: names{"--build-plan"}},
 }
 
-var options23 = []Option{
+var options34 = []Option{
 	{Names: names{"--artifact-dir", "--out-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--open"}, Effect: EffUnproven},
 	{Names: names{"--no-deps"}},
@@ -2930,7 +4334,7 @@ var options23 = []Option{
 	{Names: names{"--build-plan"}},
 }
 
-var options24 = []Option{
+var options35 = []Option{
 	{Names: names{"--fix"}},
 	{Names: names{"--no-deps"}},
 	{Names: names{"--allow-dirty"}},
@@ -2970,7 +4374,7 @@ var options24 = []Option{
 	{Names: names{"--build-plan"}},
 }
 
-var options25 = []Option{
+var options36 = []Option{
 	{Names: names{"--broken-code"}},
 	{Names: names{"--edition"}},
 	{Names: names{"--edition-idioms"}},
@@ -3010,7 +4414,7 @@ var options25 = []Option{
 	{Names: names{"--build-plan"}},
 }
 
-var options26 = []Option{
+var options37 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--check"}},
 	{Names: names{"-p", "--package"}, Value: Required},
@@ -3018,7 +4422,7 @@ var options26 = []Option{
 	{Names: names{"--message-format"}, Value: Required},
 }
 
-var options27 = []Option{
+var options38 = []Option{
 	{Names: names{"--version", "--vers"}, Value: Required},
 	{Names: names{"--git"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--branch"}, Value: Required},
@@ -3067,7 +4471,7 @@ var options27 = []Option{
 	{Names: names{"--build-plan"}},
 }
 
-var options28 = []Option{
+var options39 = []Option{
 	{Names: names{"--makefile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-t", "--task"}, Value: Required},
 	{Names: names{"-p", "--profile"}, Value: Required},
@@ -3094,7 +4498,7 @@ var options28 = []Option{
 	{Names: names{"--list-category-steps"}, Value: Required},
 }
 
-var options29 = []Option{
+var options40 = []Option{
 	{Names: names{"--bin"}},
 	{Names: names{"--lib"}},
 	{Names: names{"--name"}, Value: Required},
@@ -3107,7 +4511,7 @@ var options29 = []Option{
 	{Names: names{"-b"}, Value: Required},
 }
 
-var options30 = []Option{
+var options41 = []Option{
 	{Names: names{"--no-run"}},
 	{Names: names{"--no-fail-fast"}},
 	{Names: names{"--fail-fast"}},
@@ -3164,17 +4568,17 @@ var options30 = []Option{
 	{Names: names{"--build-plan"}},
 }
 
-var subs31 = []Program{
-	{Name: "archive", Style: Exact, Path: names{"nextest", "run"}, Options: options30, Workdir: true},
-	{Name: "l", Style: Exact, Path: names{"nextest", "run"}, Options: options30, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"nextest", "run"}, Options: options30, Workdir: true},
-	{Name: "r", Style: Exact, Path: names{"nextest", "run"}, Options: options30, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"nextest", "run"}, Options: options30, Workdir: true},
-	{Name: "self", Style: Exact, Path: names{"nextest", "run"}, Options: options30, Workdir: true},
-	{Name: "show-config", Style: Exact, Path: names{"nextest", "run"}, Options: options30, Workdir: true},
+var subs42 = []Program{
+	{Name: "archive", Style: Exact, Path: names{"nextest", "run"}, Options: options41, Workdir: true},
+	{Name: "l", Style: Exact, Path: names{"nextest", "run"}, Options: options41, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"nextest", "run"}, Options: options41, Workdir: true},
+	{Name: "r", Style: Exact, Path: names{"nextest", "run"}, Options: options41, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"nextest", "run"}, Options: options41, Workdir: true},
+	{Name: "self", Style: Exact, Path: names{"nextest", "run"}, Options: options41, Workdir: true},
+	{Name: "show-config", Style: Exact, Path: names{"nextest", "run"}, Options: options41, Workdir: true},
 }
 
-var options32 = []Option{
+var options43 = []Option{
 	{Names: names{"--future-incompat-report"}},
 	{Names: names{"--message-format"}, Value: Required},
 	{Names: names{"-p", "--package"}, Value: Required},
@@ -3208,7 +4612,7 @@ var options32 = []Option{
 	{Names: names{"--build-plan"}},
 }
 
-var options33 = []Option{
+var options44 = []Option{
 	{Names: names{"--no-run"}},
 	{Names: names{"--no-fail-fast"}},
 	{Names: names{"--doc"}},
@@ -3245,7 +4649,7 @@ var options33 = []Option{
 	{Names: names{"--build-plan"}},
 }
 
-var options34 = []Option{
+var options45 = []Option{
 	{Names: names{"-e", "--edges"}, Value: Required},
 	{Names: names{"-i", "--invert"}, Value: Required},
 	{Names: names{"--prune"}, Value: Required},
@@ -3300,7 +4704,7 @@ var options34 = []Option{
 	{Names: names{"--build-plan"}},
 }
 
-var options35 = []Option{
+var options46 = []Option{
 	{Names: names{"-x", "--exec"}, Value: Required},
 	{Names: names{"-s", "--shell"}, Value: Required, Effect: EffRun},
 	{Names: names{"-w", "--watch"}, Value: Required},
@@ -3323,102 +4727,102 @@ var options35 = []Option{
 	{Names: names{"--postpone"}},
 }
 
-var subs36 = []Program{
-	{Name: "about", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "add", Style: Exact, Path: names{"add"}, Options: options22, Workdir: true},
-	{Name: "asm", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "audit", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "b", Style: Exact, Path: names{"build"}, Options: options23, Workdir: true},
-	{Name: "bench", Style: Exact, Path: names{"test"}, Options: options33, Workdir: true},
-	{Name: "binstall", Style: Exact, Path: names{"install"}, Options: options27, Workdir: true},
-	{Name: "binutils", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "bloat", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options23, Workdir: true},
-	{Name: "c", Style: Exact, Path: names{"build"}, Options: options23, Workdir: true},
-	{Name: "cache", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "careful", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "check", Style: Exact, Path: names{"build"}, Options: options23, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"add"}, Options: options22, Workdir: true},
-	{Name: "clippy", Style: Exact, Path: names{"clippy"}, Options: options24, Workdir: true},
-	{Name: "criterion", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "d", Style: Exact, Path: names{"build"}, Options: options23, Workdir: true},
-	{Name: "deny", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "depgraph", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "doc", Style: Exact, Path: names{"build"}, Options: options23, Workdir: true},
-	{Name: "edit", Style: Exact, Path: names{"add"}, Options: options22, Workdir: true},
-	{Name: "expand", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "fetch", Style: Exact, Path: names{"add"}, Options: options22, Workdir: true},
-	{Name: "fix", Style: Exact, Path: names{"fix"}, Options: options25, Workdir: true},
-	{Name: "flamegraph", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options26, Workdir: true},
-	{Name: "geiger", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "generate", Style: Exact, Operands: Places, Path: names{"new"}, Options: options29, Workdir: true},
-	{Name: "generate-lockfile", Style: Exact, Path: names{"add"}, Options: options22, Workdir: true},
-	{Name: "hack", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "hakari", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "info", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "init", Style: Exact, Operands: Places, Path: names{"new"}, Options: options29, Workdir: true},
-	{Name: "insta", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options27, Workdir: true},
-	{Name: "install-update", Style: Exact, Path: names{"add"}, Options: options22, Workdir: true},
-	{Name: "llvm-cov", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "locate-project", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "login", Style: Exact, Path: names{"add"}, Options: options22, Workdir: true},
-	{Name: "logout", Style: Exact, Path: names{"add"}, Options: options22, Workdir: true},
-	{Name: "machete", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "make", Style: Exact, Path: names{"make"}, Options: options28, Workdir: true},
-	{Name: "metadata", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
+var subs47 = []Program{
+	{Name: "about", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "add", Style: Exact, Path: names{"add"}, Options: options33, Workdir: true},
+	{Name: "asm", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "audit", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "b", Style: Exact, Path: names{"build"}, Options: options34, Workdir: true},
+	{Name: "bench", Style: Exact, Path: names{"test"}, Options: options44, Workdir: true},
+	{Name: "binstall", Style: Exact, Path: names{"install"}, Options: options38, Workdir: true},
+	{Name: "binutils", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "bloat", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options34, Workdir: true},
+	{Name: "c", Style: Exact, Path: names{"build"}, Options: options34, Workdir: true},
+	{Name: "cache", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "careful", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "check", Style: Exact, Path: names{"build"}, Options: options34, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"add"}, Options: options33, Workdir: true},
+	{Name: "clippy", Style: Exact, Path: names{"clippy"}, Options: options35, Workdir: true},
+	{Name: "criterion", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "d", Style: Exact, Path: names{"build"}, Options: options34, Workdir: true},
+	{Name: "deny", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "depgraph", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "doc", Style: Exact, Path: names{"build"}, Options: options34, Workdir: true},
+	{Name: "edit", Style: Exact, Path: names{"add"}, Options: options33, Workdir: true},
+	{Name: "expand", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "fetch", Style: Exact, Path: names{"add"}, Options: options33, Workdir: true},
+	{Name: "fix", Style: Exact, Path: names{"fix"}, Options: options36, Workdir: true},
+	{Name: "flamegraph", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options37, Workdir: true},
+	{Name: "geiger", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "generate", Style: Exact, Operands: Places, Path: names{"new"}, Options: options40, Workdir: true},
+	{Name: "generate-lockfile", Style: Exact, Path: names{"add"}, Options: options33, Workdir: true},
+	{Name: "hack", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "hakari", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "init", Style: Exact, Operands: Places, Path: names{"new"}, Options: options40, Workdir: true},
+	{Name: "insta", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options38, Workdir: true},
+	{Name: "install-update", Style: Exact, Path: names{"add"}, Options: options33, Workdir: true},
+	{Name: "llvm-cov", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "locate-project", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "login", Style: Exact, Path: names{"add"}, Options: options33, Workdir: true},
+	{Name: "logout", Style: Exact, Path: names{"add"}, Options: options33, Workdir: true},
+	{Name: "machete", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "make", Style: Exact, Path: names{"make"}, Options: options39, Workdir: true},
+	{Name: "metadata", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
 	{Name: "miri", Style: Exact, Operands: Unread, Path: names{"miri"}, Workdir: true},
-	{Name: "modules", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "msrv", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "mutants", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "new", Style: Exact, Operands: Places, Path: names{"new"}, Options: options29, Workdir: true},
-	{Name: "nextest", Style: Exact, Operands: Unread, Path: names{"nextest"}, Subs: subs31, Workdir: true},
-	{Name: "nm", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "objcopy", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "objdump", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "owner", Style: Exact, Path: names{"add"}, Options: options22, Workdir: true},
-	{Name: "package", Style: Exact, Path: names{"add"}, Options: options22, Workdir: true},
-	{Name: "pkgid", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "publish", Style: Exact, Path: names{"add"}, Options: options22, Workdir: true},
-	{Name: "r", Style: Exact, Operands: Script, Path: names{"run"}, Options: options32, Ends: true, Workdir: true},
-	{Name: "read-manifest", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "readobj", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options22, Workdir: true},
-	{Name: "report", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "rm", Style: Exact, Path: names{"add"}, Options: options22, Workdir: true},
-	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Options: options32, Ends: true, Workdir: true},
-	{Name: "rustc", Style: Exact, Path: names{"build"}, Options: options23, Workdir: true},
-	{Name: "rustdoc", Style: Exact, Path: names{"build"}, Options: options23, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "semver-checks", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "set-version", Style: Exact, Path: names{"add"}, Options: options22, Workdir: true},
-	{Name: "show-asm", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "size", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "sort", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "spellcheck", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "strip", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "sweep", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "t", Style: Exact, Path: names{"test"}, Options: options33, Workdir: true},
-	{Name: "tarpaulin", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options33, Workdir: true},
-	{Name: "tree", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "udeps", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options27, Workdir: true},
-	{Name: "update", Style: Exact, Path: names{"add"}, Options: options22, Workdir: true},
-	{Name: "upgrade", Style: Exact, Path: names{"add"}, Options: options22, Workdir: true},
-	{Name: "vendor", Style: Exact, Path: names{"add"}, Options: options22, Workdir: true},
-	{Name: "verify-project", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "vet", Style: Exact, Path: names{"tree"}, Options: options34, Workdir: true},
-	{Name: "watch", Style: Exact, Operands: Unread, Path: names{"watch"}, Options: options35, Workdir: true},
+	{Name: "modules", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "msrv", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "mutants", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "new", Style: Exact, Operands: Places, Path: names{"new"}, Options: options40, Workdir: true},
+	{Name: "nextest", Style: Exact, Operands: Unread, Path: names{"nextest"}, Subs: subs42, Workdir: true},
+	{Name: "nm", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "objcopy", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "objdump", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "owner", Style: Exact, Path: names{"add"}, Options: options33, Workdir: true},
+	{Name: "package", Style: Exact, Path: names{"add"}, Options: options33, Workdir: true},
+	{Name: "pkgid", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "publish", Style: Exact, Path: names{"add"}, Options: options33, Workdir: true},
+	{Name: "r", Style: Exact, Operands: Script, Path: names{"run"}, Options: options43, Ends: true, Workdir: true},
+	{Name: "read-manifest", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "readobj", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options33, Workdir: true},
+	{Name: "report", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "rm", Style: Exact, Path: names{"add"}, Options: options33, Workdir: true},
+	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Options: options43, Ends: true, Workdir: true},
+	{Name: "rustc", Style: Exact, Path: names{"build"}, Options: options34, Workdir: true},
+	{Name: "rustdoc", Style: Exact, Path: names{"build"}, Options: options34, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "semver-checks", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "set-version", Style: Exact, Path: names{"add"}, Options: options33, Workdir: true},
+	{Name: "show-asm", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "size", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "sort", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "spellcheck", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "strip", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "sweep", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "t", Style: Exact, Path: names{"test"}, Options: options44, Workdir: true},
+	{Name: "tarpaulin", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options44, Workdir: true},
+	{Name: "tree", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "udeps", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options38, Workdir: true},
+	{Name: "update", Style: Exact, Path: names{"add"}, Options: options33, Workdir: true},
+	{Name: "upgrade", Style: Exact, Path: names{"add"}, Options: options33, Workdir: true},
+	{Name: "vendor", Style: Exact, Path: names{"add"}, Options: options33, Workdir: true},
+	{Name: "verify-project", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "vet", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+	{Name: "watch", Style: Exact, Operands: Unread, Path: names{"watch"}, Options: options46, Workdir: true},
 	{Name: "xtask", Style: Exact, Path: names{"xtask"}, Ends: true, Workdir: true},
-	{Name: "yank", Style: Exact, Path: names{"add"}, Options: options22, Workdir: true},
+	{Name: "yank", Style: Exact, Path: names{"add"}, Options: options33, Workdir: true},
 }
 
-var options37 = []Option{
+var options48 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-A", "--show-all"}},
 	{Names: names{"-b", "--number-nonblank"}},
@@ -3434,14 +4838,14 @@ var options37 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options38 = []Option{
+var options49 = []Option{
 	{Names: names{"-L"}},
 	{Names: names{"-P"}},
 	{Names: names{"-e"}},
 	{Names: names{"-@"}},
 }
 
-var options39 = []Option{
+var options50 = []Option{
 	{Names: names{"--dereference"}},
 	{Names: names{"-h", "--no-dereference"}},
 	{Names: names{"-u", "--user"}, Value: Required, Effect: EffPattern},
@@ -3460,7 +4864,7 @@ var options39 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options40 = []Option{
+var options51 = []Option{
 	{Names: names{"-c", "--changes"}},
 	{Names: names{"-f", "--silent", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
@@ -3477,7 +4881,7 @@ var options40 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options41 = []Option{
+var options52 = []Option{
 	{Names: names{"-r"}, Effect: EffPattern},
 	{Names: names{"-w"}, Effect: EffPattern},
 	{Names: names{"-x"}, Effect: EffPattern},
@@ -3499,7 +4903,7 @@ var options41 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options42 = []Option{
+var options53 = []Option{
 	{Names: names{"-c", "--changes"}},
 	{Names: names{"-f", "--silent", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
@@ -3517,7 +4921,7 @@ var options42 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options43 = []Option{
+var options54 = []Option{
 	{Names: names{"-u"}, Value: Required},
 	{Names: names{"-U"}, Value: Required},
 	{Names: names{"-b"}, Value: Required},
@@ -3541,7 +4945,7 @@ var options43 = []Option{
 	{Names: names{"-2"}},
 }
 
-var options44 = []Option{
+var options55 = []Option{
 	{Names: names{"--groups"}, Value: Required},
 	{Names: names{"--userspec"}, Value: Required},
 	{Names: names{"--skip-chdir"}},
@@ -3549,7 +4953,7 @@ var options44 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options45 = []Option{
+var options56 = []Option{
 	{Names: names{"-o", "--other"}},
 	{Names: names{"-f", "--fifo"}},
 	{Names: names{"-r", "--rr"}},
@@ -3568,7 +4972,7 @@ var options45 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options46 = []Option{
+var options57 = []Option{
 	{Names: names{"-r"}},
 	{Names: names{"-s", "--sysv"}},
 	{Names: names{"-a", "--algorithm"}, Value: Required},
@@ -3587,7 +4991,7 @@ var options46 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options47 = []Option{
+var options58 = []Option{
 	{Names: names{"-S"}, Value: Required, Effect: EffDir},
 	{Names: names{"-B"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-C"}, Value: Required, Effect: EffProgram},
@@ -3654,7 +5058,7 @@ var options47 = []Option{
 	{Names: names{"--find-package"}},
 }
 
-var options48 = []Option{
+var options59 = []Option{
 	{Names: names{"-b", "--print-bytes"}},
 	{Names: names{"-i", "--ignore-initial"}, Value: Required},
 	{Names: names{"-l", "--verbose"}},
@@ -3665,12 +5069,12 @@ var options48 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options49 = []Option{
+var options60 = []Option{
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options50 = []Option{
+var options61 = []Option{
 	{Names: names{"-J", "--json"}},
 	{Names: names{"-c", "--output-width"}, Value: Required},
 	{Names: names{"-d", "--table-noheadings"}},
@@ -3698,7 +5102,7 @@ var options50 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options51 = []Option{
+var options62 = []Option{
 	{Names: names{"-1"}},
 	{Names: names{"-2"}},
 	{Names: names{"-3"}},
@@ -3711,13 +5115,13 @@ var options51 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options52 = []Option{
+var options63 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-v"}},
 	{Names: names{"-V"}},
 }
 
-var options53 = []Option{
+var options64 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -3742,7 +5146,7 @@ var options53 = []Option{
 	{Names: names{"-S"}, Value: Required},
 }
 
-var options54 = []Option{
+var options65 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-r"}},
 	{Names: names{"-D"}},
@@ -3772,7 +5176,7 @@ var options54 = []Option{
 	{Names: names{"-S"}, Value: Required},
 }
 
-var options55 = []Option{
+var options66 = []Option{
 	{Names: names{"-o"}, Value: Required},
 	{Names: names{"-D"}},
 	{Names: names{"-E"}},
@@ -3780,7 +5184,58 @@ var options55 = []Option{
 	{Names: names{"+o"}, Value: Required},
 }
 
-var options56 = []Option{
+var options67 = []Option{
+	{Names: names{"-n", "--names"}, Value: Required},
+	{Names: names{"--name-separator"}, Value: Required},
+	{Names: names{"-s", "--success"}, Value: Required},
+	{Names: names{"-r", "--raw"}},
+	{Names: names{"--no-color"}},
+	{Names: names{"--hide"}, Value: Required},
+	{Names: names{"-g", "--group"}},
+	{Names: names{"-m", "--max-processes"}, Value: Required},
+	{Names: names{"-P", "--passthrough-arguments"}},
+	{Names: names{"-p", "--prefix"}, Value: Required},
+	{Names: names{"-c", "--prefix-colors"}, Value: Required},
+	{Names: names{"-l", "--prefix-length"}, Value: Required},
+	{Names: names{"-t", "--timestamp-format"}, Value: Required},
+	{Names: names{"-k", "--kill-others"}},
+	{Names: names{"--kill-others-on-fail"}},
+	{Names: names{"--kill-signal"}, Value: Required},
+	{Names: names{"--restart-tries"}, Value: Required},
+	{Names: names{"--restart-after"}, Value: Required},
+	{Names: names{"-i", "--handle-input"}},
+	{Names: names{"--default-input-target"}, Value: Required},
+	{Names: names{"--teardown"}, Value: Required, Effect: EffRun},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-v", "-V", "--version"}},
+	{Names: names{"--timings"}},
+	{Names: names{"--pad-prefix"}},
+	{Names: names{"--kill-timeout"}, Value: Required},
+	{Names: names{"--shell"}, Value: Required, Effect: EffProgram},
+}
+
+var options68 = []Option{
+	{Names: names{"--install-directory"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-g", "--global"}},
+	{Names: names{"--all"}},
+	{Names: names{"--activate"}},
+	{Names: names{"-o", "--output"}, Value: Optional, Effect: EffWrite},
+	{Names: names{"--json"}},
+}
+
+var subs69 = []Program{
+	{Name: "cache", Style: Exact, Path: names{"enable"}, Options: options68},
+	{Name: "disable", Style: Exact, Path: names{"enable"}, Options: options68},
+	{Name: "enable", Style: Exact, Path: names{"enable"}, Options: options68},
+	{Name: "hydrate", Style: Exact, Path: names{"enable"}, Options: options68},
+	{Name: "install", Style: Exact, Path: names{"enable"}, Options: options68},
+	{Name: "pack", Style: Exact, Path: names{"enable"}, Options: options68},
+	{Name: "prepare", Style: Exact, Path: names{"enable"}, Options: options68},
+	{Name: "up", Style: Exact, Path: names{"enable"}, Options: options68},
+	{Name: "use", Style: Exact, Path: names{"enable"}, Options: options68},
+}
+
+var options70 = []Option{
 	{Names: names{"-u"}},
 	{Names: names{"--update"}, Value: Optional},
 	{Names: names{"--debug"}},
@@ -3821,7 +5276,7 @@ var options56 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options57 = []Option{
+var options71 = []Option{
 	{Names: names{"-G"}, Value: Required},
 	{Names: names{"-C"}, Value: Required},
 	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
@@ -3838,7 +5293,58 @@ var options57 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options58 = []Option{
+var options72 = []Option{
+	{Names: names{"-o", "--create"}},
+	{Names: names{"-i", "--extract"}, Effect: EffWriteHere},
+	{Names: names{"-p", "--pass-through"}, Effect: EffWriteHere},
+	{Names: names{"-?", "--help"}},
+	{Names: names{"--usage"}},
+	{Names: names{"--version"}},
+	{Names: names{"--block-size"}, Value: Required},
+	{Names: names{"-B"}},
+	{Names: names{"-c"}},
+	{Names: names{"-C", "--io-size"}, Value: Required},
+	{Names: names{"-D", "--directory"}, Value: Required, Effect: EffDir},
+	{Names: names{"--force-local"}},
+	{Names: names{"-H", "--format"}, Value: Required},
+	{Names: names{"-R", "--owner"}, Value: Required},
+	{Names: names{"--quiet"}},
+	{Names: names{"--rsh-command"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-V", "--dot"}},
+	{Names: names{"-W", "--warning"}, Value: Required},
+	{Names: names{"-F", "--file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-I"}, Value: Required, Effect: EffInput},
+	{Names: names{"-O"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-M", "--message"}, Value: Required},
+	{Names: names{"-b", "--swap"}},
+	{Names: names{"-f", "--nonmatching"}},
+	{Names: names{"-n", "--numeric-uid-gid"}},
+	{Names: names{"-r", "--rename"}},
+	{Names: names{"-s", "--swap-bytes"}},
+	{Names: names{"-S", "--swap-halfwords"}},
+	{Names: names{"--to-stdout"}},
+	{Names: names{"-t", "--list"}},
+	{Names: names{"-E", "--pattern-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--only-verify-crc"}},
+	{Names: names{"-A", "--append"}},
+	{Names: names{"--device-independent", "--reproducible"}},
+	{Names: names{"--ignore-devno"}},
+	{Names: names{"--renumber-inodes"}},
+	{Names: names{"-l", "--link"}},
+	{Names: names{"--absolute-filenames"}, Effect: EffUnproven},
+	{Names: names{"--no-absolute-filenames"}},
+	{Names: names{"-0", "--null"}},
+	{Names: names{"-a", "--reset-access-time"}},
+	{Names: names{"-L", "--dereference"}},
+	{Names: names{"-d", "--make-directories"}},
+	{Names: names{"-m", "--preserve-modification-time"}},
+	{Names: names{"--no-preserve-owner"}},
+	{Names: names{"--sparse"}},
+	{Names: names{"-u", "--unconditional"}},
+}
+
+var options73 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-d"}},
@@ -3857,7 +5363,7 @@ var options58 = []Option{
 	{Names: names{"-X"}},
 }
 
-var options59 = []Option{
+var options74 = []Option{
 	{Names: names{"--suppress-matched"}},
 	{Names: names{"-b", "--suffix-format"}, Value: Required},
 	{Names: names{"-f", "--prefix"}, Value: Required, Effect: EffWrite},
@@ -3869,7 +5375,7 @@ var options59 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options60 = []Option{
+var options75 = []Option{
 	{Names: names{"--preset"}, Value: Required},
 	{Names: names{"--list-presets"}},
 	{Names: names{"-C", "--build-config"}, Value: Required},
@@ -3930,7 +5436,7 @@ var options60 = []Option{
 	{Names: names{"--no-compress-output"}},
 }
 
-var options61 = []Option{
+var options76 = []Option{
 	{Names: names{"-d", "--data", "--data-ascii"}, Value: Required},
 	{Names: names{"--data-binary"}, Value: Required},
 	{Names: names{"--data-urlencode"}, Value: Required},
@@ -4216,7 +5722,7 @@ var options61 = []Option{
 	{Names: names{"--xattr"}},
 }
 
-var options62 = []Option{
+var options77 = []Option{
 	{Names: names{"-b", "--bytes"}, Value: Required},
 	{Names: names{"-c", "--characters"}, Value: Required},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -4230,7 +5736,44 @@ var options62 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options63 = []Option{
+var options78 = []Option{
+	{Names: names{"-b", "--browser"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"-c", "--config"}, Value: Required},
+	{Names: names{"-C", "--config-file"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-e", "--env"}, Value: Required},
+	{Names: names{"-g", "--group"}, Value: Required},
+	{Names: names{"-k", "--key"}, Value: Required},
+	{Names: names{"-p", "--port"}, Value: Required},
+	{Names: names{"-P", "--project"}, Value: Required, Effect: EffDir},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--record"}},
+	{Names: names{"-r", "--reporter"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"-o", "--reporter-options"}, Value: Required},
+	{Names: names{"-s", "--spec"}, Value: Required},
+	{Names: names{"-t", "--tag"}, Value: Required},
+	{Names: names{"--headed"}},
+	{Names: names{"--headless"}},
+	{Names: names{"--component"}},
+	{Names: names{"--e2e"}},
+	{Names: names{"--no-exit"}},
+	{Names: names{"--parallel"}},
+	{Names: names{"--ci-build-id"}, Value: Required},
+	{Names: names{"--auto-cancel-after-failures"}, Value: Required},
+	{Names: names{"--no-runner-ui"}},
+}
+
+var subs79 = []Program{
+	{Name: "cache", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "open", Style: Exact, Path: names{"run"}, Options: options78, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options78, Workdir: true},
+	{Name: "verify", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"install"}, Workdir: true},
+}
+
+var options80 = []Option{
 	{Names: names{"-j"}},
 	{Names: names{"-v"}, Value: Required},
 	{Names: names{"-n"}},
@@ -4248,7 +5791,7 @@ var options63 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options64 = []Option{
+var options81 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-f"}},
@@ -4266,7 +5809,7 @@ var options64 = []Option{
 	{Names: names{"+"}},
 }
 
-var options65 = []Option{
+var options82 = []Option{
 	{Names: names{"-A", "--allow-all"}},
 	{Names: names{"-R", "--allow-read"}, Value: Optional},
 	{Names: names{"-W", "--allow-write"}, Value: Optional},
@@ -4326,7 +5869,7 @@ var options65 = []Option{
 	{Names: names{"--coverage"}, Value: Optional},
 }
 
-var options66 = []Option{
+var options83 = []Option{
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"--json"}},
 	{Names: names{"--no-run"}},
@@ -4389,7 +5932,7 @@ var options66 = []Option{
 	{Names: names{"--coverage"}, Value: Optional},
 }
 
-var options67 = []Option{
+var options84 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--doc"}},
 	{Names: names{"--doc-only"}},
@@ -4459,7 +6002,7 @@ var options67 = []Option{
 	{Names: names{"--coverage"}, Value: Optional},
 }
 
-var options68 = []Option{
+var options85 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--target"}, Value: Required},
 	{Names: names{"--include"}, Value: Required},
@@ -4524,7 +6067,7 @@ var options68 = []Option{
 	{Names: names{"--coverage"}, Value: Optional},
 }
 
-var options69 = []Option{
+var options86 = []Option{
 	{Names: names{"-p", "--print"}},
 	{Names: names{"--ext"}, Value: Required},
 	{Names: names{"-A", "--allow-all"}},
@@ -4585,7 +6128,7 @@ var options69 = []Option{
 	{Names: names{"--coverage"}, Value: Optional},
 }
 
-var options70 = []Option{
+var options87 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config"}},
@@ -4601,7 +6144,7 @@ var options70 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options71 = []Option{
+var options88 = []Option{
 	{Names: names{"--fix"}, Effect: EffInPlace},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config"}},
@@ -4617,7 +6160,7 @@ var options71 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options72 = []Option{
+var options89 = []Option{
 	{Names: names{"--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"--eval-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-A", "--allow-all"}},
@@ -4679,7 +6222,7 @@ var options72 = []Option{
 	{Names: names{"--coverage"}, Value: Optional},
 }
 
-var options73 = []Option{
+var options90 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"-r", "--recursive"}},
 	{Names: names{"-f", "--filter"}, Value: Required},
@@ -4743,7 +6286,7 @@ var options73 = []Option{
 	{Names: names{"--coverage"}, Value: Optional},
 }
 
-var options74 = []Option{
+var options91 = []Option{
 	{Names: names{"--coverage"}, Value: Optional, Effect: EffWrite},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"--junit-path"}, Value: Required, Effect: EffWrite},
@@ -4814,44 +6357,44 @@ var options74 = []Option{
 	{Names: names{"--unstable"}},
 }
 
-var subs75 = []Program{
-	{Name: "add", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options65},
-	{Name: "approve-scripts", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options65},
-	{Name: "bench", Style: Exact, Path: names{"bench"}, Options: options66},
-	{Name: "bundle", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options68, Ends: true},
-	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options65},
-	{Name: "check", Style: Exact, Path: names{"check"}, Options: options67},
-	{Name: "clean", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options65},
-	{Name: "compile", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options68, Ends: true},
-	{Name: "completions", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options65},
-	{Name: "coverage", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options65},
-	{Name: "create", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options65},
-	{Name: "doc", Style: Exact, Path: names{"check"}, Options: options67},
-	{Name: "eval", Style: Exact, Operands: Code, Path: names{"eval"}, Options: options69},
-	{Name: "fmt", Style: Exact, Operands: Outputs, Path: names{"fmt"}, Options: options70},
-	{Name: "info", Style: Exact, Path: names{"check"}, Options: options67},
-	{Name: "init", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options65},
-	{Name: "install", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options65},
-	{Name: "jupyter", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options65},
-	{Name: "lint", Style: Exact, Operands: Reads, Path: names{"lint"}, Options: options71},
-	{Name: "lsp", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options65},
-	{Name: "outdated", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options65},
-	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options65},
-	{Name: "remove", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options65},
-	{Name: "repl", Style: Exact, Path: names{"repl"}, Options: options72, Stdin: true},
-	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Options: options65, Ends: true},
-	{Name: "serve", Style: Exact, Operands: Script, Path: names{"serve"}, Options: options65, Ends: true},
-	{Name: "task", Style: Exact, Path: names{"task"}, Options: options73, Ends: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options74},
-	{Name: "types", Style: Exact, Path: names{"check"}, Options: options67},
-	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options65},
-	{Name: "update", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options65},
-	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options65},
-	{Name: "vendor", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options65},
-	{Name: "x", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options65},
+var subs92 = []Program{
+	{Name: "add", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options82},
+	{Name: "approve-scripts", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options82},
+	{Name: "bench", Style: Exact, Path: names{"bench"}, Options: options83},
+	{Name: "bundle", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options85, Ends: true},
+	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options82},
+	{Name: "check", Style: Exact, Path: names{"check"}, Options: options84},
+	{Name: "clean", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options82},
+	{Name: "compile", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options85, Ends: true},
+	{Name: "completions", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options82},
+	{Name: "coverage", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options82},
+	{Name: "create", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options82},
+	{Name: "doc", Style: Exact, Path: names{"check"}, Options: options84},
+	{Name: "eval", Style: Exact, Operands: Code, Path: names{"eval"}, Options: options86},
+	{Name: "fmt", Style: Exact, Operands: Outputs, Path: names{"fmt"}, Options: options87},
+	{Name: "info", Style: Exact, Path: names{"check"}, Options: options84},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options82},
+	{Name: "install", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options82},
+	{Name: "jupyter", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options82},
+	{Name: "lint", Style: Exact, Operands: Reads, Path: names{"lint"}, Options: options88},
+	{Name: "lsp", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options82},
+	{Name: "outdated", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options82},
+	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options82},
+	{Name: "remove", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options82},
+	{Name: "repl", Style: Exact, Path: names{"repl"}, Options: options89, Stdin: true},
+	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Options: options82, Ends: true},
+	{Name: "serve", Style: Exact, Operands: Script, Path: names{"serve"}, Options: options82, Ends: true},
+	{Name: "task", Style: Exact, Path: names{"task"}, Options: options90, Ends: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options91},
+	{Name: "types", Style: Exact, Path: names{"check"}, Options: options84},
+	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options82},
+	{Name: "update", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options82},
+	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options82},
+	{Name: "vendor", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options82},
+	{Name: "x", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options82},
 }
 
-var options76 = []Option{
+var options93 = []Option{
 	{Names: names{"--sync"}},
 	{Names: names{"-g"}},
 	{Names: names{"-I"}},
@@ -4874,7 +6417,7 @@ var options76 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options77 = []Option{
+var options94 = []Option{
 	{Names: names{"--normal"}},
 	{Names: names{"-q", "--brief"}},
 	{Names: names{"-s", "--report-identical-files"}},
@@ -4938,7 +6481,7 @@ var options77 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options78 = []Option{
+var options95 = []Option{
 	{Names: names{"-X"}},
 	{Names: names{"-A", "--show-all"}},
 	{Names: names{"-e", "--ed"}},
@@ -4957,7 +6500,7 @@ var options78 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options79 = []Option{
+var options96 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
 	{Names: names{"-C"}},
@@ -4989,7 +6532,7 @@ var options79 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options80 = []Option{
+var options97 = []Option{
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-f"}, Value: Required, Effect: EffRead},
@@ -5010,7 +6553,7 @@ var options80 = []Option{
 	{Names: names{"+"}},
 }
 
-var options81 = []Option{
+var options98 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-A", "--almost-all"}},
 	{Names: names{"--author"}},
@@ -5071,7 +6614,7 @@ var options81 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options82 = []Option{
+var options99 = []Option{
 	{Names: names{"-b", "--sh", "--bourne-shell"}},
 	{Names: names{"-c", "--csh", "--c-shell"}},
 	{Names: names{"-p", "--print-database"}},
@@ -5080,11 +6623,11 @@ var options82 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options83 = []Option{
+var options100 = []Option{
 	{Names: names{"--json"}},
 }
 
-var subs84 = []Program{
+var subs101 = []Program{
 	{Name: "allow", Operands: Unread, Path: names{"allow"}},
 	{Name: "block", Operands: Unread, Path: names{"allow"}},
 	{Name: "deny", Operands: Unread, Path: names{"allow"}},
@@ -5099,17 +6642,17 @@ var subs84 = []Program{
 	{Name: "prune", Operands: Unread, Path: names{"allow"}},
 	{Name: "reload", Operands: Unread, Path: names{"allow"}},
 	{Name: "revoke", Operands: Unread, Path: names{"allow"}},
-	{Name: "status", Path: names{"status"}, Options: options83},
+	{Name: "status", Path: names{"status"}, Options: options100},
 	{Name: "version", Path: names{"export"}},
 }
 
-var options85 = []Option{
+var options102 = []Option{
 	{Names: names{"-z", "--zero"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options86 = []Option{
+var options103 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
@@ -5118,13 +6661,13 @@ var options86 = []Option{
 	{Names: names{"+"}},
 }
 
-var options87 = []Option{
+var options104 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-h"}},
 	{Names: names{"-r"}},
 }
 
-var options88 = []Option{
+var options105 = []Option{
 	{Names: names{"--init"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--headless"}},
 	{Names: names{"-l", "--listen"}, Value: Required},
@@ -5141,7 +6684,7 @@ var options88 = []Option{
 	{Names: names{"--only-same-user"}},
 }
 
-var options89 = []Option{
+var options106 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-L"}},
 	{Names: names{"-n"}},
@@ -5150,7 +6693,7 @@ var options89 = []Option{
 	{Names: names{"-a"}, Value: Required},
 }
 
-var options90 = []Option{
+var options107 = []Option{
 	{Names: names{"-n", "--newfile"}},
 	{Names: names{"-o", "--oldfile"}},
 	{Names: names{"-k", "--keepdate"}},
@@ -5171,7 +6714,7 @@ var options90 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options91 = []Option{
+var options108 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}},
@@ -5182,7 +6725,7 @@ var options91 = []Option{
 	{Names: names{"-q"}, Value: Required},
 }
 
-var options92 = []Option{
+var options109 = []Option{
 	{Names: names{"--info"}},
 	{Names: names{"--version"}},
 	{Names: names{"--list-sdks"}},
@@ -5196,7 +6739,7 @@ var options92 = []Option{
 	{Names: names{"--roll-forward"}, Value: Required},
 }
 
-var options93 = []Option{
+var options110 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"-f", "--framework"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
@@ -5218,7 +6761,7 @@ var options93 = []Option{
 	{Names: names{"--version-suffix"}, Value: Required},
 }
 
-var options94 = []Option{
+var options111 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"-f", "--framework"}, Value: Required},
 	{Names: names{"--project"}, Value: Required},
@@ -5232,7 +6775,7 @@ var options94 = []Option{
 	{Names: names{"-r", "--runtime"}, Value: Required},
 }
 
-var options95 = []Option{
+var options112 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"-f", "--framework"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
@@ -5253,10 +6796,10 @@ var options95 = []Option{
 	{Names: names{"-p"}, Value: Required},
 }
 
-var subs96 = []Program{
+var subs113 = []Program{
 	{Name: "add", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "build", Path: names{"build"}, Options: options93, Workdir: true},
-	{Name: "clean", Path: names{"build"}, Options: options93, Workdir: true},
+	{Name: "build", Path: names{"build"}, Options: options110, Workdir: true},
+	{Name: "clean", Path: names{"build"}, Options: options110, Workdir: true},
 	{Name: "dev-certs", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "ef", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "exec", Operands: Script, Path: names{"exec"}, Ends: true, Workdir: true},
@@ -5264,21 +6807,21 @@ var subs96 = []Program{
 	{Name: "fsi", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "help", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "list", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "msbuild", Path: names{"build"}, Options: options93, Workdir: true},
+	{Name: "msbuild", Path: names{"build"}, Options: options110, Workdir: true},
 	{Name: "new", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "nuget", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "pack", Path: names{"build"}, Options: options93, Workdir: true},
+	{Name: "pack", Path: names{"build"}, Options: options110, Workdir: true},
 	{Name: "package", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "publish", Path: names{"build"}, Options: options93, Workdir: true},
+	{Name: "publish", Path: names{"build"}, Options: options110, Workdir: true},
 	{Name: "reference", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "remove", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "restore", Path: names{"build"}, Options: options93, Workdir: true},
-	{Name: "run", Operands: Script, Path: names{"run"}, Options: options94, Ends: true, Workdir: true},
+	{Name: "restore", Path: names{"build"}, Options: options110, Workdir: true},
+	{Name: "run", Operands: Script, Path: names{"run"}, Options: options111, Ends: true, Workdir: true},
 	{Name: "sdk", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "sln", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "solution", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "store", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "test", Path: names{"test"}, Options: options95, Workdir: true},
+	{Name: "test", Path: names{"test"}, Options: options112, Workdir: true},
 	{Name: "tool", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "user-secrets", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "vstest", Operands: Unread, Path: names{"tool"}, Workdir: true},
@@ -5286,7 +6829,7 @@ var subs96 = []Program{
 	{Name: "workload", Operands: Unread, Path: names{"tool"}, Workdir: true},
 }
 
-var options97 = []Option{
+var options114 = []Option{
 	{Names: names{"--time"}, Value: Optional},
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--all"}},
@@ -5317,14 +6860,14 @@ var options97 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options98 = []Option{
+var options115 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-L"}},
 	{Names: names{"-R"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
 }
 
-var options99 = []Option{
+var options116 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-d"}},
 	{Names: names{"-n"}},
@@ -5333,7 +6876,7 @@ var options99 = []Option{
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 }
 
-var options100 = []Option{
+var options117 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-c"}},
 	{Names: names{"-d"}},
@@ -5345,7 +6888,7 @@ var options100 = []Option{
 	{Names: names{"-s"}, Value: Required, Effect: EffRun},
 }
 
-var options101 = []Option{
+var options118 = []Option{
 	{Names: names{"-i", "--ignore-environment"}},
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-u", "--unset"}, Value: Required},
@@ -5363,7 +6906,7 @@ var options101 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options102 = []Option{
+var options119 = []Option{
 	{Names: names{"-v", "--variables"}},
 	{Names: names{"-h"}},
 	{Names: names{"-V"}},
@@ -5371,13 +6914,70 @@ var options102 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options103 = []Option{
+var options120 = []Option{
+	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--no-config-lookup"}},
+	{Names: names{"--no-eslintrc"}},
+	{Names: names{"--inspect-config"}},
+	{Names: names{"--ext"}, Value: Required},
+	{Names: names{"--global"}, Value: Required},
+	{Names: names{"--env"}, Value: Required},
+	{Names: names{"--parser"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"--parser-options"}, Value: Required},
+	{Names: names{"--resolve-plugins-relative-to"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--plugin"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"--rule"}, Value: Required},
+	{Names: names{"--rulesdir"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--fix"}, Effect: EffInPlace},
+	{Names: names{"--fix-dry-run"}},
+	{Names: names{"--fix-type"}, Value: Required},
+	{Names: names{"--ignore-path"}, Value: Required, Effect: EffInput},
+	{Names: names{"--no-ignore"}},
+	{Names: names{"--ignore-pattern"}, Value: Required},
+	{Names: names{"--stdin"}},
+	{Names: names{"--stdin-filename"}, Value: Required},
+	{Names: names{"--quiet"}},
+	{Names: names{"--max-warnings"}, Value: Required},
+	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-f", "--format"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"--color"}},
+	{Names: names{"--no-color"}},
+	{Names: names{"--no-inline-config"}},
+	{Names: names{"--report-unused-disable-directives"}},
+	{Names: names{"--report-unused-disable-directives-severity"}, Value: Required},
+	{Names: names{"--report-unused-inline-configs"}, Value: Required},
+	{Names: names{"--cache"}},
+	{Names: names{"--cache-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--cache-location"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--cache-strategy"}, Value: Required},
+	{Names: names{"--init"}},
+	{Names: names{"--env-info"}},
+	{Names: names{"--no-error-on-unmatched-pattern"}},
+	{Names: names{"--exit-on-fatal-error"}},
+	{Names: names{"--no-warn-ignored"}},
+	{Names: names{"--pass-on-no-patterns"}},
+	{Names: names{"--pass-on-unpruned-suppressions"}},
+	{Names: names{"--suppress-all"}},
+	{Names: names{"--suppress-rule"}, Value: Required},
+	{Names: names{"--suppressions-location"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--prune-suppressions"}},
+	{Names: names{"--debug"}},
+	{Names: names{"--stats"}},
+	{Names: names{"--flag"}, Value: Required},
+	{Names: names{"--mcp"}, Effect: EffUnproven},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-v", "--version"}},
+	{Names: names{"--print-config"}, Value: Required},
+	{Names: names{"--concurrency"}, Value: Required},
+}
+
+var options121 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-l"}},
 	{Names: names{"-a"}, Value: Required},
 }
 
-var options104 = []Option{
+var options122 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-i", "--initial"}},
 	{Names: names{"-t", "--tabs"}, Value: Required},
@@ -5387,7 +6987,7 @@ var options104 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options105 = []Option{
+var options123 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffCode},
 	{Names: names{"-d"}},
@@ -5399,13 +6999,13 @@ var options105 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options106 = []Option{
+var options124 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}},
 }
 
-var options107 = []Option{
+var options125 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-f"}},
 	{Names: names{"--exclude-monotonic"}},
@@ -5413,7 +7013,7 @@ var options107 = []Option{
 	{Names: names{"--date-prog"}, Value: Required, Effect: EffProgram},
 }
 
-var options108 = []Option{
+var options126 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffRun},
 	{Names: names{"-l"}},
 	{Names: names{"-n"}},
@@ -5422,7 +7022,7 @@ var options108 = []Option{
 	{Names: names{"-#"}},
 }
 
-var options109 = []Option{
+var options127 = []Option{
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffExec},
 	{Names: names{"-X", "--exec-batch"}, Value: Required, Effect: EffExec},
 	{Names: names{"-o", "--owner"}, Value: Required},
@@ -5483,7 +7083,7 @@ var options109 = []Option{
 	{Names: names{"--batch-size"}, Value: Required},
 }
 
-var options110 = []Option{
+var options128 = []Option{
 	{Names: names{"-H"}},
 	{Names: names{"-L"}},
 	{Names: names{"-P"}},
@@ -5594,7 +7194,7 @@ var options110 = []Option{
 	{Names: names{"-xattrname"}, Value: Required},
 }
 
-var options111 = []Option{
+var options129 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffOpaque, Pattern: true},
 	{Names: names{"-C", "--init-command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-d", "--debug"}, Value: Required},
@@ -5613,7 +7213,7 @@ var options111 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options112 = []Option{
+var options130 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-E", "--conflict-exit-code"}, Value: Required},
 	{Names: names{"-F", "--no-fork"}},
@@ -5628,7 +7228,7 @@ var options112 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options113 = []Option{
+var options131 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-c", "--crown-margin"}},
 	{Names: names{"-p", "--prefix"}, Value: Required},
@@ -5641,7 +7241,23 @@ var options113 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options114 = []Option{
+var options132 = []Option{
+	{Names: names{"--using"}, Value: Required},
+	{Names: names{"--node"}, Value: Required},
+	{Names: names{"--npm"}, Value: Required},
+	{Names: names{"--yarn"}, Value: Required},
+	{Names: names{"--bundled-npm"}},
+	{Names: names{"--no-yarn"}},
+	{Names: names{"--env"}, Value: Required, Effect: EffUnproven},
+}
+
+var subs133 = []Program{
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options132, Ends: true},
+	{Name: "run", Operands: RunsArgs, Path: names{"exec"}, Options: options132, Ends: true},
+	{Name: "which-x", Operands: RunsArgs, Path: names{"exec"}, Options: options132, Ends: true},
+}
+
+var options134 = []Option{
 	{Names: names{"-c", "--characters"}},
 	{Names: names{"-#"}},
 	{Names: names{"-b", "--bytes"}},
@@ -5651,7 +7267,7 @@ var options114 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options115 = []Option{
+var options135 = []Option{
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-e"}, Value: Required, Effect: EffOpaque},
@@ -5667,7 +7283,7 @@ var options115 = []Option{
 	{Names: names{"--rcfile"}, Value: Required, Effect: EffProgram},
 }
 
-var options116 = []Option{
+var options136 = []Option{
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"-e", "--exact"}},
 	{Names: names{"-i"}},
@@ -5721,7 +7337,7 @@ var options116 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options117 = []Option{
+var options137 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-S"}},
@@ -5844,14 +7460,14 @@ var options117 = []Option{
 	{Names: names{"-no-canonical-prefixes"}},
 }
 
-var options118 = []Option{
+var options138 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-v"}, Value: Required},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options119 = []Option{
+var options139 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--config-env"}, Value: Required, Effect: EffOpaque},
@@ -5880,7 +7496,7 @@ var options119 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options120 = []Option{
+var options140 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-f", "--force"}},
@@ -5902,7 +7518,7 @@ var options120 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options121 = []Option{
+var options141 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"-C"}, Value: Required},
 	{Names: names{"-p"}, Value: Required},
@@ -5943,7 +7559,7 @@ var options121 = []Option{
 	{Names: names{"--allow-empty"}},
 }
 
-var options122 = []Option{
+var options142 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"--root"}},
 	{Names: names{"--show-stats"}},
@@ -5970,7 +7586,7 @@ var options122 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options123 = []Option{
+var options143 = []Option{
 	{Names: names{"--stat"}},
 	{Names: names{"--numstat"}},
 	{Names: names{"--summary"}},
@@ -6002,7 +7618,7 @@ var options123 = []Option{
 	{Names: names{"--allow-empty"}},
 }
 
-var options124 = []Option{
+var options144 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-v", "--verbose"}},
@@ -6015,14 +7631,14 @@ var options124 = []Option{
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
 }
 
-var options125 = []Option{
+var options145 = []Option{
 	{Names: names{"--term-new", "--term-bad"}, Value: Required},
 	{Names: names{"--term-old", "--term-good"}, Value: Required},
 	{Names: names{"--no-checkout"}},
 	{Names: names{"--first-parent"}},
 }
 
-var subs126 = []Program{
+var subs146 = []Program{
 	{Name: "bad", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "good", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "help", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
@@ -6034,13 +7650,13 @@ var subs126 = []Program{
 	{Name: "reset", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "run", Style: POSIX, Operands: RunsArgs, Path: names{"bisect", "run"}, Ends: true, Workdir: true, Special: "git"},
 	{Name: "skip", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
-	{Name: "start", Path: names{"bisect", "start"}, Options: options125, Workdir: true, Special: "git"},
+	{Name: "start", Path: names{"bisect", "start"}, Options: options145, Workdir: true, Special: "git"},
 	{Name: "terms", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "view", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "visualize", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 }
 
-var options127 = []Option{
+var options147 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"--root"}},
 	{Names: names{"--show-stats"}},
@@ -6075,7 +7691,7 @@ var options127 = []Option{
 	{Names: names{"--abbrev"}, Value: Required},
 }
 
-var options128 = []Option{
+var options148 = []Option{
 	{Names: names{"-v", "-vv", "--verbose"}},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--sort"}, Value: Required},
@@ -6113,13 +7729,13 @@ var options128 = []Option{
 	{Names: names{"--edit-description"}},
 }
 
-var options129 = []Option{
+var options149 = []Option{
 	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-s", "--suffix"}, Value: Required},
 	{Names: names{"--no-diagnose", "--diagnose"}, Value: Optional},
 }
 
-var options130 = []Option{
+var options150 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--progress"}},
 	{Names: names{"--version"}, Value: Required},
@@ -6127,19 +7743,19 @@ var options130 = []Option{
 	{Names: names{"--all"}},
 }
 
-var options131 = []Option{
+var options151 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--progress"}},
 }
 
-var subs132 = []Program{
-	{Name: "create", Operands: Outputs, Path: names{"bundle", "create"}, Options: options130, Workdir: true, Special: "git"},
-	{Name: "list-heads", Operands: Reads, Path: names{"bundle", "verify"}, Options: options131, Workdir: true, Special: "git"},
-	{Name: "unbundle", Operands: Reads, Path: names{"bundle", "verify"}, Options: options131, Workdir: true, Special: "git"},
-	{Name: "verify", Operands: Reads, Path: names{"bundle", "verify"}, Options: options131, Workdir: true, Special: "git"},
+var subs152 = []Program{
+	{Name: "create", Operands: Outputs, Path: names{"bundle", "create"}, Options: options150, Workdir: true, Special: "git"},
+	{Name: "list-heads", Operands: Reads, Path: names{"bundle", "verify"}, Options: options151, Workdir: true, Special: "git"},
+	{Name: "unbundle", Operands: Reads, Path: names{"bundle", "verify"}, Options: options151, Workdir: true, Special: "git"},
+	{Name: "verify", Operands: Reads, Path: names{"bundle", "verify"}, Options: options151, Workdir: true, Special: "git"},
 }
 
-var options133 = []Option{
+var options153 = []Option{
 	{Names: names{"--textconv"}, Effect: EffOpaque},
 	{Names: names{"-t"}},
 	{Names: names{"-s"}},
@@ -6160,14 +7776,14 @@ var options133 = []Option{
 	{Names: names{"-z"}},
 }
 
-var options134 = []Option{
+var options154 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--cached"}},
 	{Names: names{"--stdin"}},
 	{Names: names{"-z"}},
 }
 
-var options135 = []Option{
+var options155 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--stdin"}},
@@ -6176,7 +7792,7 @@ var options135 = []Option{
 	{Names: names{"--no-index"}},
 }
 
-var options136 = []Option{
+var options156 = []Option{
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-B"}, Value: Required},
 	{Names: names{"--orphan"}, Value: Required},
@@ -6201,7 +7817,7 @@ var options136 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options137 = []Option{
+var options157 = []Option{
 	{Names: names{"-u", "--index"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-f", "--force"}},
@@ -6215,11 +7831,11 @@ var options137 = []Option{
 	{Names: names{"-z"}},
 }
 
-var options138 = []Option{
+var options158 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options139 = []Option{
+var options159 = []Option{
 	{Names: names{"-e", "--edit"}},
 	{Names: names{"--cleanup"}, Value: Required},
 	{Names: names{"-x"}},
@@ -6241,7 +7857,7 @@ var options139 = []Option{
 	{Names: names{"--abort"}},
 }
 
-var options140 = []Option{
+var options160 = []Option{
 	{Names: names{"-e", "--exclude"}, Value: Required},
 	{Names: names{"-d"}},
 	{Names: names{"-f", "--force"}},
@@ -6252,7 +7868,7 @@ var options140 = []Option{
 	{Names: names{"-X"}},
 }
 
-var options141 = []Option{
+var options161 = []Option{
 	{Names: names{"-u", "--upload-pack"}, Value: Required, Effect: EffRun},
 	{Names: names{"-o", "--origin"}, Value: Required},
 	{Names: names{"-b", "--branch"}, Value: Required},
@@ -6297,7 +7913,7 @@ var options141 = []Option{
 	{Names: names{"--no-remote-submodules"}},
 }
 
-var options142 = []Option{
+var options162 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"--no-gpg-sign"}},
 	{Names: names{"-t", "--template"}, Value: Required, Effect: EffInput},
@@ -6340,7 +7956,7 @@ var options142 = []Option{
 	{Names: names{"--no-status"}},
 }
 
-var options143 = []Option{
+var options163 = []Option{
 	{Names: names{"--object-dir"}, Value: Required},
 	{Names: names{"--shallow"}},
 	{Names: names{"--progress"}},
@@ -6357,7 +7973,7 @@ var options143 = []Option{
 	{Names: names{"--expire-time"}, Value: Required},
 }
 
-var options144 = []Option{
+var options164 = []Option{
 	{Names: names{"-S"}, Value: Optional},
 	{Names: names{"-F"}, Value: Required, Effect: EffInput},
 	{Names: names{"-m"}, Value: Required},
@@ -6365,7 +7981,7 @@ var options144 = []Option{
 	{Names: names{"--gpg-sign", "--no-gpg-sign"}, Value: Optional},
 }
 
-var options145 = []Option{
+var options165 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--blob"}, Value: Required},
 	{Names: names{"-z", "--null"}},
@@ -6404,7 +8020,7 @@ var options145 = []Option{
 	{Names: names{"--ignore-submodules"}, Value: Required},
 }
 
-var options146 = []Option{
+var options166 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -6412,7 +8028,7 @@ var options146 = []Option{
 	{Names: names{"--worktree"}},
 }
 
-var options147 = []Option{
+var options167 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -6427,7 +8043,7 @@ var options147 = []Option{
 	{Names: names{"--no-includes"}},
 }
 
-var options148 = []Option{
+var options168 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -6441,24 +8057,24 @@ var options148 = []Option{
 	{Names: names{"--append"}},
 }
 
-var subs149 = []Program{
-	{Name: "edit", Path: names{"config", "edit"}, Options: options146, Workdir: true, Special: "git"},
-	{Name: "get", Path: names{"config", "list"}, Options: options147, Workdir: true, Special: "git"},
-	{Name: "get-color", Path: names{"config", "list"}, Options: options147, Workdir: true, Special: "git"},
-	{Name: "get-colorbool", Path: names{"config", "list"}, Options: options147, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"config", "list"}, Options: options147, Workdir: true, Special: "git"},
-	{Name: "remove-section", Path: names{"config", "set"}, Options: options148, Workdir: true, Special: "git"},
-	{Name: "rename-section", Path: names{"config", "set"}, Options: options148, Workdir: true, Special: "git"},
-	{Name: "set", Path: names{"config", "set"}, Options: options148, Workdir: true, Special: "git"},
-	{Name: "unset", Path: names{"config", "set"}, Options: options148, Workdir: true, Special: "git"},
+var subs169 = []Program{
+	{Name: "edit", Path: names{"config", "edit"}, Options: options166, Workdir: true, Special: "git"},
+	{Name: "get", Path: names{"config", "list"}, Options: options167, Workdir: true, Special: "git"},
+	{Name: "get-color", Path: names{"config", "list"}, Options: options167, Workdir: true, Special: "git"},
+	{Name: "get-colorbool", Path: names{"config", "list"}, Options: options167, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"config", "list"}, Options: options167, Workdir: true, Special: "git"},
+	{Name: "remove-section", Path: names{"config", "set"}, Options: options168, Workdir: true, Special: "git"},
+	{Name: "rename-section", Path: names{"config", "set"}, Options: options168, Workdir: true, Special: "git"},
+	{Name: "set", Path: names{"config", "set"}, Options: options168, Workdir: true, Special: "git"},
+	{Name: "unset", Path: names{"config", "set"}, Options: options168, Workdir: true, Special: "git"},
 }
 
-var options150 = []Option{
+var options170 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-H", "--human-readable"}},
 }
 
-var options151 = []Option{
+var options171 = []Option{
 	{Names: names{"--candidates"}, Value: Required},
 	{Names: names{"--abbrev"}, Value: Optional},
 	{Names: names{"--match"}, Value: Required},
@@ -6475,7 +8091,7 @@ var options151 = []Option{
 	{Names: names{"--first-parent"}},
 }
 
-var options152 = []Option{
+var options172 = []Option{
 	{Names: names{"--no-index"}, Effect: EffUnproven},
 	{Names: names{"--cached"}},
 	{Names: names{"--staged"}},
@@ -6584,7 +8200,7 @@ var options152 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options153 = []Option{
+var options173 = []Option{
 	{Names: names{"--no-index"}, Effect: EffUnproven},
 	{Names: names{"-q"}},
 	{Names: names{"--cached"}},
@@ -6703,7 +8319,7 @@ var options153 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options154 = []Option{
+var options174 = []Option{
 	{Names: names{"-x", "--extcmd"}, Value: Required, Effect: EffRun},
 	{Names: names{"-t", "--tool"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-d", "--dir-diff"}},
@@ -6818,7 +8434,7 @@ var options154 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options155 = []Option{
+var options175 = []Option{
 	{Names: names{"--progress"}, Value: Required},
 	{Names: names{"--signed-tags"}, Value: Required},
 	{Names: names{"--tag-of-filtered-object"}, Value: Required},
@@ -6838,7 +8454,7 @@ var options155 = []Option{
 	{Names: names{"--refspec"}},
 }
 
-var options156 = []Option{
+var options176 = []Option{
 	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRun},
 	{Names: names{"-u", "--update-head-ok"}},
 	{Names: names{"-o", "--server-option"}, Value: Required},
@@ -6886,7 +8502,7 @@ var options156 = []Option{
 	{Names: names{"--stdin"}},
 }
 
-var options157 = []Option{
+var options177 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--stdin"}},
 	{Names: names{"-q", "--quiet"}},
@@ -6905,7 +8521,7 @@ var options157 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options158 = []Option{
+var options178 = []Option{
 	{Names: names{"--setup"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--subdirectory-filter"}, Value: Required},
 	{Names: names{"--env-filter"}, Value: Required, Effect: EffOpaque},
@@ -6922,7 +8538,7 @@ var options158 = []Option{
 	{Names: names{"--state-branch"}, Value: Required},
 }
 
-var options159 = []Option{
+var options179 = []Option{
 	{Names: names{"--path"}, Value: Required},
 	{Names: names{"--path-glob"}, Value: Required},
 	{Names: names{"--path-regex"}, Value: Required},
@@ -6959,7 +8575,7 @@ var options159 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options160 = []Option{
+var options180 = []Option{
 	{Names: names{"--log"}, Value: Optional},
 	{Names: names{"--no-log"}},
 	{Names: names{"--summary"}},
@@ -6969,7 +8585,7 @@ var options160 = []Option{
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
 }
 
-var options161 = []Option{
+var options181 = []Option{
 	{Names: names{"--perl"}},
 	{Names: names{"--python"}},
 	{Names: names{"--shell"}},
@@ -6988,12 +8604,12 @@ var options161 = []Option{
 	{Names: names{"--ignore-case"}},
 }
 
-var options162 = []Option{
+var options182 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--keep-going"}},
 }
 
-var options163 = []Option{
+var options183 = []Option{
 	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffOutput},
 	{Names: names{"--stdout"}, Effect: EffReadOnly},
 	{Names: names{"-n", "--numbered"}},
@@ -7251,7 +8867,7 @@ var options163 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options164 = []Option{
+var options184 = []Option{
 	{Names: names{"--unreachable"}},
 	{Names: names{"--dangling"}},
 	{Names: names{"--no-dangling"}},
@@ -7269,7 +8885,7 @@ var options164 = []Option{
 	{Names: names{"--no-progress"}},
 }
 
-var options165 = []Option{
+var options185 = []Option{
 	{Names: names{"--aggressive"}},
 	{Names: names{"--auto"}},
 	{Names: names{"--cruft"}},
@@ -7280,7 +8896,7 @@ var options165 = []Option{
 	{Names: names{"--keep-largest-pack"}},
 }
 
-var options166 = []Option{
+var options186 = []Option{
 	{Names: names{"-O", "--open-files-in-pager"}, Value: Optional, Effect: EffRun},
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
@@ -7330,7 +8946,7 @@ var options166 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options167 = []Option{
+var options187 = []Option{
 	{Names: names{"-w"}},
 	{Names: names{"-t"}, Value: Required},
 	{Names: names{"--stdin"}},
@@ -7340,7 +8956,7 @@ var options167 = []Option{
 	{Names: names{"--literally"}},
 }
 
-var options168 = []Option{
+var options188 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-c", "--config"}},
 	{Names: names{"-g", "--guides"}},
@@ -7354,7 +8970,7 @@ var options168 = []Option{
 	{Names: names{"--developer-interfaces"}},
 }
 
-var options169 = []Option{
+var options189 = []Option{
 	{Names: names{"-v"}},
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--rev-index"}},
@@ -7373,7 +8989,7 @@ var options169 = []Option{
 	{Names: names{"--promisor"}, Value: Optional},
 }
 
-var options170 = []Option{
+var options190 = []Option{
 	{Names: names{"-b", "--initial-branch"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--bare"}},
@@ -7384,7 +9000,7 @@ var options170 = []Option{
 	{Names: names{"--shared"}, Value: Optional},
 }
 
-var options171 = []Option{
+var options191 = []Option{
 	{Names: names{"--in-place"}, Effect: EffInPlace},
 	{Names: names{"--trim-empty"}},
 	{Names: names{"--trailer"}, Value: Required},
@@ -7398,7 +9014,7 @@ var options171 = []Option{
 	{Names: names{"--no-divider"}},
 }
 
-var options172 = []Option{
+var options192 = []Option{
 	{Names: names{"-p", "-u", "--patch"}},
 	{Names: names{"--date"}, Value: Required},
 	{Names: names{"--grep"}, Value: Required},
@@ -7616,7 +9232,7 @@ var options172 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options173 = []Option{
+var options193 = []Option{
 	{Names: names{"-c", "--cached"}},
 	{Names: names{"-d", "--deleted"}},
 	{Names: names{"-m", "--modified"}},
@@ -7647,7 +9263,7 @@ var options173 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options174 = []Option{
+var options194 = []Option{
 	{Names: names{"-o", "--server-option"}, Value: Required},
 	{Names: names{"--sort"}, Value: Required},
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
@@ -7660,7 +9276,7 @@ var options174 = []Option{
 	{Names: names{"--symref"}},
 }
 
-var options175 = []Option{
+var options195 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-r"}},
 	{Names: names{"-t"}},
@@ -7674,7 +9290,7 @@ var options175 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options176 = []Option{
+var options196 = []Option{
 	{Names: names{"--auto"}},
 	{Names: names{"--schedule"}, Value: Optional},
 	{Names: names{"--quiet"}},
@@ -7682,7 +9298,7 @@ var options176 = []Option{
 	{Names: names{"--scheduler"}, Value: Required},
 }
 
-var options177 = []Option{
+var options197 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"-s", "--strategy"}, Value: Required},
 	{Names: names{"-X", "--strategy-option"}, Value: Required},
@@ -7715,7 +9331,7 @@ var options177 = []Option{
 	{Names: names{"--continue"}},
 }
 
-var options178 = []Option{
+var options198 = []Option{
 	{Names: names{"--octopus"}},
 	{Names: names{"--independent"}},
 	{Names: names{"--is-ancestor"}},
@@ -7723,7 +9339,7 @@ var options178 = []Option{
 	{Names: names{"-a", "--all"}},
 }
 
-var options179 = []Option{
+var options199 = []Option{
 	{Names: names{"-z"}},
 	{Names: names{"--name-only"}},
 	{Names: names{"--messages"}},
@@ -7731,7 +9347,7 @@ var options179 = []Option{
 	{Names: names{"--allow-unrelated-histories"}},
 }
 
-var options180 = []Option{
+var options200 = []Option{
 	{Names: names{"-t", "--tool"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--tool-help"}},
 	{Names: names{"-y", "--no-prompt"}},
@@ -7741,14 +9357,14 @@ var options180 = []Option{
 	{Names: names{"-O"}, Value: Required, Effect: EffInput},
 }
 
-var options181 = []Option{
+var options201 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-k"}},
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options182 = []Option{
+var options202 = []Option{
 	{Names: names{"--tags"}},
 	{Names: names{"--refs"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -7760,7 +9376,7 @@ var options182 = []Option{
 	{Names: names{"--always"}},
 }
 
-var options183 = []Option{
+var options203 = []Option{
 	{Names: names{"--ref"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
@@ -7784,7 +9400,7 @@ var options183 = []Option{
 	{Names: names{"-e"}},
 }
 
-var options184 = []Option{
+var options204 = []Option{
 	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRun},
 	{Names: names{"-r", "--rebase"}, Value: Optional},
 	{Names: names{"--no-rebase"}},
@@ -7840,7 +9456,7 @@ var options184 = []Option{
 	{Names: names{"-6", "--ipv6"}},
 }
 
-var options185 = []Option{
+var options205 = []Option{
 	{Names: names{"--receive-pack", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"-o", "--push-option"}, Value: Required},
 	{Names: names{"--force-with-lease"}, Value: Optional},
@@ -7874,7 +9490,7 @@ var options185 = []Option{
 	{Names: names{"-6", "--ipv6"}},
 }
 
-var options186 = []Option{
+var options206 = []Option{
 	{Names: names{"--no-dual-color"}},
 	{Names: names{"--creation-factor"}, Value: Required},
 	{Names: names{"--left-only"}},
@@ -7981,7 +9597,7 @@ var options186 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options187 = []Option{
+var options207 = []Option{
 	{Names: names{"--index-output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-m"}},
 	{Names: names{"--reset"}},
@@ -7999,7 +9615,7 @@ var options187 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options188 = []Option{
+var options208 = []Option{
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"-s", "--strategy"}, Value: Required},
 	{Names: names{"-X", "--strategy-option"}, Value: Required},
@@ -8046,7 +9662,7 @@ var options188 = []Option{
 	{Names: names{"--update-refs", "--no-update-refs"}},
 }
 
-var options189 = []Option{
+var options209 = []Option{
 	{Names: names{"-n", "--max-count"}, Value: Required},
 	{Names: names{"-#"}},
 	{Names: names{"--since", "--after"}, Value: Required},
@@ -8264,7 +9880,7 @@ var options189 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options190 = []Option{
+var options210 = []Option{
 	{Names: names{"--expire"}, Value: Required},
 	{Names: names{"--expire-unreachable"}, Value: Required},
 	{Names: names{"--updateref"}},
@@ -8276,19 +9892,19 @@ var options190 = []Option{
 	{Names: names{"--single-worktree"}},
 }
 
-var subs191 = []Program{
-	{Name: "delete", Path: names{"reflog", "expire"}, Options: options190, Workdir: true, Special: "git"},
-	{Name: "exists", Path: names{"reflog", "show"}, Options: options189, Workdir: true, Special: "git"},
-	{Name: "expire", Path: names{"reflog", "expire"}, Options: options190, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"reflog", "show"}, Options: options189, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"reflog", "show"}, Options: options189, Workdir: true, Special: "git"},
+var subs211 = []Program{
+	{Name: "delete", Path: names{"reflog", "expire"}, Options: options210, Workdir: true, Special: "git"},
+	{Name: "exists", Path: names{"reflog", "show"}, Options: options209, Workdir: true, Special: "git"},
+	{Name: "expire", Path: names{"reflog", "expire"}, Options: options210, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"reflog", "show"}, Options: options209, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"reflog", "show"}, Options: options209, Workdir: true, Special: "git"},
 }
 
-var options192 = []Option{
+var options212 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options193 = []Option{
+var options213 = []Option{
 	{Names: names{"-t"}, Value: Required},
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"-f"}},
@@ -8297,7 +9913,7 @@ var options193 = []Option{
 	{Names: names{"--mirror"}, Value: Optional},
 }
 
-var options194 = []Option{
+var options214 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"--push"}},
 	{Names: names{"--all"}},
@@ -8310,21 +9926,21 @@ var options194 = []Option{
 	{Names: names{"--no-progress"}},
 }
 
-var subs195 = []Program{
-	{Name: "add", Path: names{"remote", "add"}, Options: options193, Workdir: true, Special: "git"},
-	{Name: "get-url", Path: names{"remote", "show"}, Options: options194, Workdir: true, Special: "git"},
-	{Name: "prune", Path: names{"remote", "show"}, Options: options194, Workdir: true, Special: "git"},
-	{Name: "remove", Path: names{"remote", "show"}, Options: options194, Workdir: true, Special: "git"},
-	{Name: "rename", Path: names{"remote", "show"}, Options: options194, Workdir: true, Special: "git"},
-	{Name: "rm", Path: names{"remote", "show"}, Options: options194, Workdir: true, Special: "git"},
-	{Name: "set-branches", Path: names{"remote", "show"}, Options: options194, Workdir: true, Special: "git"},
-	{Name: "set-head", Path: names{"remote", "show"}, Options: options194, Workdir: true, Special: "git"},
-	{Name: "set-url", Path: names{"remote", "show"}, Options: options194, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"remote", "show"}, Options: options194, Workdir: true, Special: "git"},
-	{Name: "update", Path: names{"remote", "show"}, Options: options194, Workdir: true, Special: "git"},
+var subs215 = []Program{
+	{Name: "add", Path: names{"remote", "add"}, Options: options213, Workdir: true, Special: "git"},
+	{Name: "get-url", Path: names{"remote", "show"}, Options: options214, Workdir: true, Special: "git"},
+	{Name: "prune", Path: names{"remote", "show"}, Options: options214, Workdir: true, Special: "git"},
+	{Name: "remove", Path: names{"remote", "show"}, Options: options214, Workdir: true, Special: "git"},
+	{Name: "rename", Path: names{"remote", "show"}, Options: options214, Workdir: true, Special: "git"},
+	{Name: "rm", Path: names{"remote", "show"}, Options: options214, Workdir: true, Special: "git"},
+	{Name: "set-branches", Path: names{"remote", "show"}, Options: options214, Workdir: true, Special: "git"},
+	{Name: "set-head", Path: names{"remote", "show"}, Options: options214, Workdir: true, Special: "git"},
+	{Name: "set-url", Path: names{"remote", "show"}, Options: options214, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"remote", "show"}, Options: options214, Workdir: true, Special: "git"},
+	{Name: "update", Path: names{"remote", "show"}, Options: options214, Workdir: true, Special: "git"},
 }
 
-var options196 = []Option{
+var options216 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-e", "--edit"}},
@@ -8335,7 +9951,7 @@ var options196 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options197 = []Option{
+var options217 = []Option{
 	{Names: names{"--soft"}},
 	{Names: names{"--mixed"}},
 	{Names: names{"--hard"}},
@@ -8349,7 +9965,7 @@ var options197 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options198 = []Option{
+var options218 = []Option{
 	{Names: names{"-s", "--source"}, Value: Required},
 	{Names: names{"--conflict"}, Value: Required},
 	{Names: names{"-p", "--patch"}},
@@ -8366,7 +9982,7 @@ var options198 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options199 = []Option{
+var options219 = []Option{
 	{Names: names{"--count"}},
 	{Names: names{"--objects"}},
 	{Names: names{"--use-bitmap-index"}},
@@ -8586,7 +10202,7 @@ var options199 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options200 = []Option{
+var options220 = []Option{
 	{Names: names{"--short"}, Value: Optional},
 	{Names: names{"--abbrev-ref"}, Value: Optional},
 	{Names: names{"--default"}, Value: Required},
@@ -8641,7 +10257,7 @@ var options200 = []Option{
 	{Names: names{"-C"}, Value: Optional},
 }
 
-var options201 = []Option{
+var options221 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-r"}},
@@ -8653,7 +10269,7 @@ var options201 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options202 = []Option{
+var options222 = []Option{
 	{Names: names{"--smtp-server"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--sendmail-cmd"}, Value: Required, Effect: EffRun},
 	{Names: names{"--to-cmd"}, Value: Required, Effect: EffRun},
@@ -8678,7 +10294,7 @@ var options202 = []Option{
 	{Names: names{"--identity"}, Value: Required},
 }
 
-var options203 = []Option{
+var options223 = []Option{
 	{Names: names{"--receive-pack", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"--all"}},
 	{Names: names{"--stdin"}},
@@ -8692,7 +10308,7 @@ var options203 = []Option{
 	{Names: names{"--push-option"}, Value: Required},
 }
 
-var options204 = []Option{
+var options224 = []Option{
 	{Names: names{"-n", "--numbered"}},
 	{Names: names{"-s", "--summary"}},
 	{Names: names{"-e", "--email"}},
@@ -8913,7 +10529,7 @@ var options204 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options205 = []Option{
+var options225 = []Option{
 	{Names: names{"-p", "-u", "--patch"}},
 	{Names: names{"-n", "--max-count"}, Value: Required},
 	{Names: names{"-#"}},
@@ -9131,7 +10747,7 @@ var options205 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options206 = []Option{
+var options226 = []Option{
 	{Names: names{"-r", "--remotes"}},
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--current"}},
@@ -9150,7 +10766,7 @@ var options206 = []Option{
 	{Names: names{"--no-color"}},
 }
 
-var options207 = []Option{
+var options227 = []Option{
 	{Names: names{"--head"}},
 	{Names: names{"--heads", "--tags"}},
 	{Names: names{"-d", "--dereference"}},
@@ -9161,7 +10777,7 @@ var options207 = []Option{
 	{Names: names{"--exclude-existing"}, Value: Optional},
 }
 
-var options208 = []Option{
+var options228 = []Option{
 	{Names: names{"--cone"}},
 	{Names: names{"--no-cone"}},
 	{Names: names{"--sparse-index"}},
@@ -9173,7 +10789,7 @@ var options208 = []Option{
 	{Names: names{"--rules-file"}, Value: Required, Effect: EffInput},
 }
 
-var options209 = []Option{
+var options229 = []Option{
 	{Names: names{"-p", "--patch"}},
 	{Names: names{"-S", "--staged"}},
 	{Names: names{"-k", "--keep-index"}},
@@ -9186,7 +10802,7 @@ var options209 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options210 = []Option{
+var options230 = []Option{
 	{Names: names{"-u", "--include-untracked"}},
 	{Names: names{"--only-untracked"}},
 	{Names: names{"-n", "--max-count"}, Value: Required},
@@ -9406,28 +11022,28 @@ var options210 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options211 = []Option{
+var options231 = []Option{
 	{Names: names{"--index"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var subs212 = []Program{
-	{Name: "apply", Path: names{"stash", "pop"}, Options: options211, Workdir: true, Special: "git"},
-	{Name: "branch", Path: names{"stash", "pop"}, Options: options211, Workdir: true, Special: "git"},
-	{Name: "clear", Path: names{"stash", "pop"}, Options: options211, Workdir: true, Special: "git"},
-	{Name: "create", Path: names{"stash", "push"}, Options: options209, Workdir: true, Special: "git"},
-	{Name: "drop", Path: names{"stash", "pop"}, Options: options211, Workdir: true, Special: "git"},
-	{Name: "export", Path: names{"stash", "pop"}, Options: options211, Workdir: true, Special: "git"},
-	{Name: "import", Path: names{"stash", "pop"}, Options: options211, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"stash", "list"}, Options: options210, Workdir: true, Special: "git"},
-	{Name: "pop", Path: names{"stash", "pop"}, Options: options211, Workdir: true, Special: "git"},
-	{Name: "push", Path: names{"stash", "push"}, Options: options209, Workdir: true, Special: "git"},
-	{Name: "save", Path: names{"stash", "push"}, Options: options209, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"stash", "list"}, Options: options210, Workdir: true, Special: "git"},
-	{Name: "store", Path: names{"stash", "push"}, Options: options209, Workdir: true, Special: "git"},
+var subs232 = []Program{
+	{Name: "apply", Path: names{"stash", "pop"}, Options: options231, Workdir: true, Special: "git"},
+	{Name: "branch", Path: names{"stash", "pop"}, Options: options231, Workdir: true, Special: "git"},
+	{Name: "clear", Path: names{"stash", "pop"}, Options: options231, Workdir: true, Special: "git"},
+	{Name: "create", Path: names{"stash", "push"}, Options: options229, Workdir: true, Special: "git"},
+	{Name: "drop", Path: names{"stash", "pop"}, Options: options231, Workdir: true, Special: "git"},
+	{Name: "export", Path: names{"stash", "pop"}, Options: options231, Workdir: true, Special: "git"},
+	{Name: "import", Path: names{"stash", "pop"}, Options: options231, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"stash", "list"}, Options: options230, Workdir: true, Special: "git"},
+	{Name: "pop", Path: names{"stash", "pop"}, Options: options231, Workdir: true, Special: "git"},
+	{Name: "push", Path: names{"stash", "push"}, Options: options229, Workdir: true, Special: "git"},
+	{Name: "save", Path: names{"stash", "push"}, Options: options229, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"stash", "list"}, Options: options230, Workdir: true, Special: "git"},
+	{Name: "store", Path: names{"stash", "push"}, Options: options229, Workdir: true, Special: "git"},
 }
 
-var options213 = []Option{
+var options233 = []Option{
 	{Names: names{"-u", "--untracked-files"}, Value: Optional},
 	{Names: names{"--porcelain"}, Value: Optional},
 	{Names: names{"--column"}, Value: Optional},
@@ -9447,12 +11063,12 @@ var options213 = []Option{
 	{Names: names{"--renames"}},
 }
 
-var options214 = []Option{
+var options234 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--cached"}},
 }
 
-var options215 = []Option{
+var options235 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--name"}, Value: Required},
@@ -9463,12 +11079,12 @@ var options215 = []Option{
 	{Names: names{"--progress"}},
 }
 
-var options216 = []Option{
+var options236 = []Option{
 	{Names: names{"--recursive"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options217 = []Option{
+var options237 = []Option{
 	{Names: names{"--init"}},
 	{Names: names{"--remote"}},
 	{Names: names{"-N", "--no-fetch"}},
@@ -9496,21 +11112,21 @@ var options217 = []Option{
 	{Names: names{"--progress"}},
 }
 
-var subs218 = []Program{
-	{Name: "absorbgitdirs", Path: names{"submodule", "update"}, Options: options217, Workdir: true, Special: "git"},
-	{Name: "add", Path: names{"submodule", "add"}, Options: options215, Workdir: true, Special: "git"},
-	{Name: "deinit", Path: names{"submodule", "update"}, Options: options217, Workdir: true, Special: "git"},
-	{Name: "foreach", Style: POSIX, Operands: RunsText, Path: names{"submodule", "foreach"}, Options: options216, Ends: true, Workdir: true, Special: "git"},
-	{Name: "init", Path: names{"submodule", "update"}, Options: options217, Workdir: true, Special: "git"},
-	{Name: "set-branch", Path: names{"submodule", "update"}, Options: options217, Workdir: true, Special: "git"},
-	{Name: "set-url", Path: names{"submodule", "update"}, Options: options217, Workdir: true, Special: "git"},
-	{Name: "status", Path: names{"submodule", "update"}, Options: options217, Workdir: true, Special: "git"},
-	{Name: "summary", Path: names{"submodule", "update"}, Options: options217, Workdir: true, Special: "git"},
-	{Name: "sync", Path: names{"submodule", "update"}, Options: options217, Workdir: true, Special: "git"},
-	{Name: "update", Path: names{"submodule", "update"}, Options: options217, Workdir: true, Special: "git"},
+var subs238 = []Program{
+	{Name: "absorbgitdirs", Path: names{"submodule", "update"}, Options: options237, Workdir: true, Special: "git"},
+	{Name: "add", Path: names{"submodule", "add"}, Options: options235, Workdir: true, Special: "git"},
+	{Name: "deinit", Path: names{"submodule", "update"}, Options: options237, Workdir: true, Special: "git"},
+	{Name: "foreach", Style: POSIX, Operands: RunsText, Path: names{"submodule", "foreach"}, Options: options236, Ends: true, Workdir: true, Special: "git"},
+	{Name: "init", Path: names{"submodule", "update"}, Options: options237, Workdir: true, Special: "git"},
+	{Name: "set-branch", Path: names{"submodule", "update"}, Options: options237, Workdir: true, Special: "git"},
+	{Name: "set-url", Path: names{"submodule", "update"}, Options: options237, Workdir: true, Special: "git"},
+	{Name: "status", Path: names{"submodule", "update"}, Options: options237, Workdir: true, Special: "git"},
+	{Name: "summary", Path: names{"submodule", "update"}, Options: options237, Workdir: true, Special: "git"},
+	{Name: "sync", Path: names{"submodule", "update"}, Options: options237, Workdir: true, Special: "git"},
+	{Name: "update", Path: names{"submodule", "update"}, Options: options237, Workdir: true, Special: "git"},
 }
 
-var options219 = []Option{
+var options239 = []Option{
 	{Names: names{"-c", "--create"}, Value: Required},
 	{Names: names{"-C", "--force-create"}, Value: Required},
 	{Names: names{"--orphan"}, Value: Required},
@@ -9527,7 +11143,7 @@ var options219 = []Option{
 	{Names: names{"--recurse-submodules", "--no-recurse-submodules"}},
 }
 
-var options220 = []Option{
+var options240 = []Option{
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-q", "--quiet"}},
@@ -9535,7 +11151,7 @@ var options220 = []Option{
 	{Names: names{"--recurse", "--no-recurse"}},
 }
 
-var options221 = []Option{
+var options241 = []Option{
 	{Names: names{"-n"}, Value: Optional},
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
@@ -9564,7 +11180,7 @@ var options221 = []Option{
 	{Names: names{"--create-reflog"}},
 }
 
-var options222 = []Option{
+var options242 = []Option{
 	{Names: names{"--cacheinfo"}, Value: Required},
 	{Names: names{"--chmod"}, Value: Required},
 	{Names: names{"--add"}},
@@ -9600,24 +11216,24 @@ var options222 = []Option{
 	{Names: names{"--fsmonitor", "--no-fsmonitor"}},
 }
 
-var options223 = []Option{
+var options243 = []Option{
 	{Names: names{"-m"}, Value: Required},
 }
 
-var options224 = []Option{
+var options244 = []Option{
 	{Names: names{"-l"}},
 }
 
-var options225 = []Option{
+var options245 = []Option{
 	{Names: names{"--raw"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options226 = []Option{
+var options246 = []Option{
 	{Names: names{"--build-options"}},
 }
 
-var options227 = []Option{
+var options247 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-B"}, Value: Required},
@@ -9636,76 +11252,76 @@ var options227 = []Option{
 	{Names: names{"--no-relative-paths"}},
 }
 
-var options228 = []Option{
+var options248 = []Option{
 	{Names: names{"--porcelain"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-z"}},
 	{Names: names{"--expire"}, Value: Required},
 }
 
-var options229 = []Option{
+var options249 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--expire"}, Value: Required},
 	{Names: names{"--reason"}, Value: Required},
 }
 
-var options230 = []Option{
+var options250 = []Option{
 	{Names: names{"-f", "--force"}},
 }
 
-var subs231 = []Program{
-	{Name: "add", Operands: Places, Path: names{"worktree", "add"}, Options: options227, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"worktree", "list"}, Options: options228, Safe: true, Workdir: true, Special: "git"},
-	{Name: "lock", Path: names{"worktree", "prune"}, Options: options229, Workdir: true, Special: "git"},
-	{Name: "move", Operands: Places, Path: names{"worktree", "remove"}, Options: options230, Workdir: true, Special: "git"},
-	{Name: "prune", Path: names{"worktree", "prune"}, Options: options229, Workdir: true, Special: "git"},
-	{Name: "remove", Operands: Places, Path: names{"worktree", "remove"}, Options: options230, Workdir: true, Special: "git"},
-	{Name: "repair", Path: names{"worktree", "prune"}, Options: options229, Workdir: true, Special: "git"},
-	{Name: "unlock", Path: names{"worktree", "prune"}, Options: options229, Workdir: true, Special: "git"},
+var subs251 = []Program{
+	{Name: "add", Operands: Places, Path: names{"worktree", "add"}, Options: options247, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"worktree", "list"}, Options: options248, Safe: true, Workdir: true, Special: "git"},
+	{Name: "lock", Path: names{"worktree", "prune"}, Options: options249, Workdir: true, Special: "git"},
+	{Name: "move", Operands: Places, Path: names{"worktree", "remove"}, Options: options250, Workdir: true, Special: "git"},
+	{Name: "prune", Path: names{"worktree", "prune"}, Options: options249, Workdir: true, Special: "git"},
+	{Name: "remove", Operands: Places, Path: names{"worktree", "remove"}, Options: options250, Workdir: true, Special: "git"},
+	{Name: "repair", Path: names{"worktree", "prune"}, Options: options249, Workdir: true, Special: "git"},
+	{Name: "unlock", Path: names{"worktree", "prune"}, Options: options249, Workdir: true, Special: "git"},
 }
 
-var options232 = []Option{
+var options252 = []Option{
 	{Names: names{"--missing-ok"}},
 	{Names: names{"--prefix"}, Value: Required},
 }
 
-var subs233 = []Program{
+var subs253 = []Program{
 	{Name: "absorb", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "add", Path: names{"add"}, Options: options120, Safe: true, Workdir: true, Special: "git"},
-	{Name: "am", Path: names{"am"}, Options: options121, Workdir: true, Special: "git"},
+	{Name: "add", Path: names{"add"}, Options: options140, Safe: true, Workdir: true, Special: "git"},
+	{Name: "am", Path: names{"am"}, Options: options141, Workdir: true, Special: "git"},
 	{Name: "annex", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "annotate", Path: names{"annotate"}, Options: options122, Workdir: true, Special: "git"},
-	{Name: "apply", Path: names{"apply"}, Options: options123, Workdir: true, Special: "git"},
+	{Name: "annotate", Path: names{"annotate"}, Options: options142, Workdir: true, Special: "git"},
+	{Name: "apply", Path: names{"apply"}, Options: options143, Workdir: true, Special: "git"},
 	{Name: "archimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "archive", Path: names{"archive"}, Options: options124, Workdir: true, Special: "git"},
+	{Name: "archive", Path: names{"archive"}, Options: options144, Workdir: true, Special: "git"},
 	{Name: "backfill", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "bisect", Operands: Unread, Path: names{"bisect"}, Subs: subs126, Workdir: true, Special: "git"},
+	{Name: "bisect", Operands: Unread, Path: names{"bisect"}, Subs: subs146, Workdir: true, Special: "git"},
 	{Name: "bisect--helper", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "blame", Path: names{"blame"}, Options: options127, Workdir: true, Special: "git"},
-	{Name: "branch", Path: names{"branch"}, Options: options128, Safe: true, Workdir: true, Special: "git"},
-	{Name: "bugreport", Path: names{"bugreport"}, Options: options129, Workdir: true, Here: true, Special: "git"},
-	{Name: "bundle", Operands: Unread, Path: names{"bundle"}, Subs: subs132, Workdir: true, Special: "git"},
-	{Name: "cat-file", Path: names{"cat-file"}, Options: options133, Workdir: true, Special: "git"},
-	{Name: "check-attr", Path: names{"check-attr"}, Options: options134, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-ignore", Path: names{"check-ignore"}, Options: options135, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-mailmap", Path: names{"check-attr"}, Options: options134, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-ref-format", Path: names{"check-attr"}, Options: options134, Safe: true, Workdir: true, Special: "git"},
-	{Name: "checkout", Path: names{"checkout"}, Options: options136, Safe: true, Workdir: true, Special: "git"},
-	{Name: "checkout-index", Path: names{"checkout-index"}, Options: options137, Workdir: true, Special: "git"},
-	{Name: "cherry", Path: names{"cherry"}, Options: options138, Safe: true, Workdir: true, Special: "git"},
-	{Name: "cherry-pick", Path: names{"cherry-pick"}, Options: options139, Workdir: true, Special: "git"},
+	{Name: "blame", Path: names{"blame"}, Options: options147, Workdir: true, Special: "git"},
+	{Name: "branch", Path: names{"branch"}, Options: options148, Safe: true, Workdir: true, Special: "git"},
+	{Name: "bugreport", Path: names{"bugreport"}, Options: options149, Workdir: true, Here: true, Special: "git"},
+	{Name: "bundle", Operands: Unread, Path: names{"bundle"}, Subs: subs152, Workdir: true, Special: "git"},
+	{Name: "cat-file", Path: names{"cat-file"}, Options: options153, Workdir: true, Special: "git"},
+	{Name: "check-attr", Path: names{"check-attr"}, Options: options154, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-ignore", Path: names{"check-ignore"}, Options: options155, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-mailmap", Path: names{"check-attr"}, Options: options154, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-ref-format", Path: names{"check-attr"}, Options: options154, Safe: true, Workdir: true, Special: "git"},
+	{Name: "checkout", Path: names{"checkout"}, Options: options156, Safe: true, Workdir: true, Special: "git"},
+	{Name: "checkout-index", Path: names{"checkout-index"}, Options: options157, Workdir: true, Special: "git"},
+	{Name: "cherry", Path: names{"cherry"}, Options: options158, Safe: true, Workdir: true, Special: "git"},
+	{Name: "cherry-pick", Path: names{"cherry-pick"}, Options: options159, Workdir: true, Special: "git"},
 	{Name: "citool", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "clean", Path: names{"clean"}, Options: options140, Workdir: true, Special: "git"},
+	{Name: "clean", Path: names{"clean"}, Options: options160, Workdir: true, Special: "git"},
 	{Name: "cliff", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "clone", Operands: Places, Skip: 1, Path: names{"clone"}, Options: options141, Workdir: true, Special: "git"},
-	{Name: "clone-pack", Path: names{"fetch-pack"}, Options: options157, Workdir: true, Special: "git"},
-	{Name: "column", Path: names{"check-attr"}, Options: options134, Safe: true, Workdir: true, Special: "git"},
-	{Name: "commit", Path: names{"commit"}, Options: options142, Workdir: true, Special: "git"},
-	{Name: "commit-graph", Path: names{"commit-graph"}, Options: options143, Workdir: true, Special: "git"},
-	{Name: "commit-tree", Path: names{"commit-tree"}, Options: options144, Workdir: true, Special: "git"},
-	{Name: "config", Path: names{"config"}, Options: options145, Subs: subs149, Workdir: true, Special: "git"},
-	{Name: "count-objects", Path: names{"count-objects"}, Options: options150, Safe: true, Workdir: true, Special: "git"},
+	{Name: "clone", Operands: Places, Skip: 1, Path: names{"clone"}, Options: options161, Workdir: true, Special: "git"},
+	{Name: "clone-pack", Path: names{"fetch-pack"}, Options: options177, Workdir: true, Special: "git"},
+	{Name: "column", Path: names{"check-attr"}, Options: options154, Safe: true, Workdir: true, Special: "git"},
+	{Name: "commit", Path: names{"commit"}, Options: options162, Workdir: true, Special: "git"},
+	{Name: "commit-graph", Path: names{"commit-graph"}, Options: options163, Workdir: true, Special: "git"},
+	{Name: "commit-tree", Path: names{"commit-tree"}, Options: options164, Workdir: true, Special: "git"},
+	{Name: "config", Path: names{"config"}, Options: options165, Subs: subs169, Workdir: true, Special: "git"},
+	{Name: "count-objects", Path: names{"count-objects"}, Options: options170, Safe: true, Workdir: true, Special: "git"},
 	{Name: "credential", Operands: Unread, Path: names{"credential"}, Workdir: true, Special: "git"},
 	{Name: "credential-cache", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "credential-manager", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
@@ -9715,66 +11331,66 @@ var subs233 = []Program{
 	{Name: "cvsimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "cvsserver", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "daemon", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "describe", Path: names{"describe"}, Options: options151, Safe: true, Workdir: true, Special: "git"},
+	{Name: "describe", Path: names{"describe"}, Options: options171, Safe: true, Workdir: true, Special: "git"},
 	{Name: "diagnose", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "diff", Path: names{"diff"}, Options: options152, Workdir: true, Special: "git"},
-	{Name: "diff-files", Path: names{"diff-files"}, Options: options153, Workdir: true, Special: "git"},
-	{Name: "diff-index", Path: names{"diff-files"}, Options: options153, Workdir: true, Special: "git"},
-	{Name: "diff-tree", Path: names{"diff-files"}, Options: options153, Workdir: true, Special: "git"},
-	{Name: "difftool", Path: names{"difftool"}, Options: options154, Workdir: true, Special: "git"},
+	{Name: "diff", Path: names{"diff"}, Options: options172, Workdir: true, Special: "git"},
+	{Name: "diff-files", Path: names{"diff-files"}, Options: options173, Workdir: true, Special: "git"},
+	{Name: "diff-index", Path: names{"diff-files"}, Options: options173, Workdir: true, Special: "git"},
+	{Name: "diff-tree", Path: names{"diff-files"}, Options: options173, Workdir: true, Special: "git"},
+	{Name: "difftool", Path: names{"difftool"}, Options: options174, Workdir: true, Special: "git"},
 	{Name: "extras", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "fast-export", Path: names{"fast-export"}, Options: options155, Workdir: true, Special: "git"},
+	{Name: "fast-export", Path: names{"fast-export"}, Options: options175, Workdir: true, Special: "git"},
 	{Name: "fast-import", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "fetch", Path: names{"fetch"}, Options: options156, Workdir: true, Special: "git"},
-	{Name: "fetch-pack", Path: names{"fetch-pack"}, Options: options157, Workdir: true, Special: "git"},
-	{Name: "filter-branch", Path: names{"filter-branch"}, Options: options158, Workdir: true, Special: "git"},
-	{Name: "filter-repo", Path: names{"filter-repo"}, Options: options159, Workdir: true, Special: "git"},
+	{Name: "fetch", Path: names{"fetch"}, Options: options176, Workdir: true, Special: "git"},
+	{Name: "fetch-pack", Path: names{"fetch-pack"}, Options: options177, Workdir: true, Special: "git"},
+	{Name: "filter-branch", Path: names{"filter-branch"}, Options: options178, Workdir: true, Special: "git"},
+	{Name: "filter-repo", Path: names{"filter-repo"}, Options: options179, Workdir: true, Special: "git"},
 	{Name: "flow", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "fmt-merge-msg", Path: names{"fmt-merge-msg"}, Options: options160, Workdir: true, Special: "git"},
-	{Name: "for-each-ref", Path: names{"for-each-ref"}, Options: options161, Safe: true, Workdir: true, Special: "git"},
-	{Name: "for-each-repo", Operands: Unread, Path: names{"for-each-repo"}, Options: options162, Workdir: true, Special: "git"},
-	{Name: "format-patch", Path: names{"format-patch"}, Options: options163, Workdir: true, Here: true, Special: "git"},
-	{Name: "fsck", Path: names{"fsck"}, Options: options164, Workdir: true, Special: "git"},
+	{Name: "fmt-merge-msg", Path: names{"fmt-merge-msg"}, Options: options180, Workdir: true, Special: "git"},
+	{Name: "for-each-ref", Path: names{"for-each-ref"}, Options: options181, Safe: true, Workdir: true, Special: "git"},
+	{Name: "for-each-repo", Operands: Unread, Path: names{"for-each-repo"}, Options: options182, Workdir: true, Special: "git"},
+	{Name: "format-patch", Path: names{"format-patch"}, Options: options183, Workdir: true, Here: true, Special: "git"},
+	{Name: "fsck", Path: names{"fsck"}, Options: options184, Workdir: true, Special: "git"},
 	{Name: "fsmonitor--daemon", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "gc", Path: names{"gc"}, Options: options165, Workdir: true, Special: "git"},
-	{Name: "get-tar-commit-id", Path: names{"check-attr"}, Options: options134, Safe: true, Workdir: true, Special: "git"},
+	{Name: "gc", Path: names{"gc"}, Options: options185, Workdir: true, Special: "git"},
+	{Name: "get-tar-commit-id", Path: names{"check-attr"}, Options: options154, Safe: true, Workdir: true, Special: "git"},
 	{Name: "gitk", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "grep", Path: names{"grep"}, Options: options166, Workdir: true, Special: "git"},
+	{Name: "grep", Path: names{"grep"}, Options: options186, Workdir: true, Special: "git"},
 	{Name: "gui", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "hash-object", Operands: Reads, Path: names{"hash-object"}, Options: options167, Workdir: true, Special: "git"},
-	{Name: "help", Path: names{"help"}, Options: options168, Workdir: true, Special: "git"},
+	{Name: "hash-object", Operands: Reads, Path: names{"hash-object"}, Options: options187, Workdir: true, Special: "git"},
+	{Name: "help", Path: names{"help"}, Options: options188, Workdir: true, Special: "git"},
 	{Name: "hook", Operands: Unread, Path: names{"hook"}, Workdir: true, Special: "git"},
 	{Name: "http-backend", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "http-fetch", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "http-push", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "imap-send", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "index-pack", Path: names{"index-pack"}, Options: options169, Workdir: true, Special: "git"},
-	{Name: "init", Operands: Places, Path: names{"init"}, Options: options170, Workdir: true, Special: "git"},
-	{Name: "init-db", Operands: Places, Path: names{"init"}, Options: options170, Workdir: true, Special: "git"},
+	{Name: "index-pack", Path: names{"index-pack"}, Options: options189, Workdir: true, Special: "git"},
+	{Name: "init", Operands: Places, Path: names{"init"}, Options: options190, Workdir: true, Special: "git"},
+	{Name: "init-db", Operands: Places, Path: names{"init"}, Options: options190, Workdir: true, Special: "git"},
 	{Name: "instaweb", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "interpret-trailers", Operands: Reads, Path: names{"interpret-trailers"}, Options: options171, Workdir: true, Special: "git"},
+	{Name: "interpret-trailers", Operands: Reads, Path: names{"interpret-trailers"}, Options: options191, Workdir: true, Special: "git"},
 	{Name: "last-modified", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "lfs", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "log", Path: names{"log"}, Options: options172, Workdir: true, Special: "git"},
-	{Name: "ls-files", Path: names{"ls-files"}, Options: options173, Safe: true, Workdir: true, Special: "git"},
-	{Name: "ls-remote", Path: names{"ls-remote"}, Options: options174, Workdir: true, Special: "git"},
-	{Name: "ls-tree", Path: names{"ls-tree"}, Options: options175, Safe: true, Workdir: true, Special: "git"},
+	{Name: "log", Path: names{"log"}, Options: options192, Workdir: true, Special: "git"},
+	{Name: "ls-files", Path: names{"ls-files"}, Options: options193, Safe: true, Workdir: true, Special: "git"},
+	{Name: "ls-remote", Path: names{"ls-remote"}, Options: options194, Workdir: true, Special: "git"},
+	{Name: "ls-tree", Path: names{"ls-tree"}, Options: options195, Safe: true, Workdir: true, Special: "git"},
 	{Name: "mailinfo", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "mailsplit", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "maintenance", Path: names{"maintenance"}, Options: options176, Workdir: true, Special: "git"},
-	{Name: "merge", Path: names{"merge"}, Options: options177, Workdir: true, Special: "git"},
-	{Name: "merge-base", Path: names{"merge-base"}, Options: options178, Safe: true, Workdir: true, Special: "git"},
+	{Name: "maintenance", Path: names{"maintenance"}, Options: options196, Workdir: true, Special: "git"},
+	{Name: "merge", Path: names{"merge"}, Options: options197, Workdir: true, Special: "git"},
+	{Name: "merge-base", Path: names{"merge-base"}, Options: options198, Safe: true, Workdir: true, Special: "git"},
 	{Name: "merge-file", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "merge-index", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "merge-one-file", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "merge-tree", Path: names{"merge-tree"}, Options: options179, Safe: true, Workdir: true, Special: "git"},
-	{Name: "mergetool", Path: names{"mergetool"}, Options: options180, Workdir: true, Special: "git"},
+	{Name: "merge-tree", Path: names{"merge-tree"}, Options: options199, Safe: true, Workdir: true, Special: "git"},
+	{Name: "mergetool", Path: names{"mergetool"}, Options: options200, Workdir: true, Special: "git"},
 	{Name: "mktag", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "mktree", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "multi-pack-index", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "mv", Path: names{"mv"}, Options: options181, Safe: true, Workdir: true, Special: "git"},
-	{Name: "name-rev", Path: names{"name-rev"}, Options: options182, Safe: true, Workdir: true, Special: "git"},
-	{Name: "notes", Path: names{"notes"}, Options: options183, Workdir: true, Special: "git"},
+	{Name: "mv", Path: names{"mv"}, Options: options201, Safe: true, Workdir: true, Special: "git"},
+	{Name: "name-rev", Path: names{"name-rev"}, Options: options202, Safe: true, Workdir: true, Special: "git"},
+	{Name: "notes", Path: names{"notes"}, Options: options203, Workdir: true, Special: "git"},
 	{Name: "open", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "p4", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "pack-objects", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
@@ -9783,78 +11399,78 @@ var subs233 = []Program{
 	{Name: "patch-id", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "prune", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "prune-packed", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "pull", Path: names{"pull"}, Options: options184, Workdir: true, Special: "git"},
-	{Name: "push", Path: names{"push"}, Options: options185, Workdir: true, Special: "git"},
+	{Name: "pull", Path: names{"pull"}, Options: options204, Workdir: true, Special: "git"},
+	{Name: "push", Path: names{"push"}, Options: options205, Workdir: true, Special: "git"},
 	{Name: "quiltimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "range-diff", Path: names{"range-diff"}, Options: options186, Workdir: true, Special: "git"},
-	{Name: "read-tree", Path: names{"read-tree"}, Options: options187, Workdir: true, Special: "git"},
-	{Name: "rebase", Path: names{"rebase"}, Options: options188, Workdir: true, Special: "git"},
-	{Name: "reflog", Path: names{"reflog"}, Options: options189, Subs: subs191, Workdir: true, Special: "git"},
+	{Name: "range-diff", Path: names{"range-diff"}, Options: options206, Workdir: true, Special: "git"},
+	{Name: "read-tree", Path: names{"read-tree"}, Options: options207, Workdir: true, Special: "git"},
+	{Name: "rebase", Path: names{"rebase"}, Options: options208, Workdir: true, Special: "git"},
+	{Name: "reflog", Path: names{"reflog"}, Options: options209, Subs: subs211, Workdir: true, Special: "git"},
 	{Name: "refs", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "remote", Path: names{"remote"}, Options: options192, Subs: subs195, Workdir: true, Special: "git"},
+	{Name: "remote", Path: names{"remote"}, Options: options212, Subs: subs215, Workdir: true, Special: "git"},
 	{Name: "remote-ext", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "remote-fd", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "remote-helpers", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "repack", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "replace", Path: names{"replace"}, Options: options196, Workdir: true, Special: "git"},
+	{Name: "replace", Path: names{"replace"}, Options: options216, Workdir: true, Special: "git"},
 	{Name: "replay", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "repo", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "request-pull", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "rerere", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "reset", Path: names{"reset"}, Options: options197, Safe: true, Workdir: true, Special: "git"},
-	{Name: "restore", Path: names{"restore"}, Options: options198, Safe: true, Workdir: true, Special: "git"},
-	{Name: "rev-list", Path: names{"rev-list"}, Options: options199, Workdir: true, Special: "git"},
-	{Name: "rev-parse", Path: names{"rev-parse"}, Options: options200, Safe: true, Workdir: true, Special: "git"},
-	{Name: "revert", Path: names{"cherry-pick"}, Options: options139, Workdir: true, Special: "git"},
-	{Name: "rm", Path: names{"rm"}, Options: options201, Safe: true, Workdir: true, Special: "git"},
+	{Name: "reset", Path: names{"reset"}, Options: options217, Safe: true, Workdir: true, Special: "git"},
+	{Name: "restore", Path: names{"restore"}, Options: options218, Safe: true, Workdir: true, Special: "git"},
+	{Name: "rev-list", Path: names{"rev-list"}, Options: options219, Workdir: true, Special: "git"},
+	{Name: "rev-parse", Path: names{"rev-parse"}, Options: options220, Safe: true, Workdir: true, Special: "git"},
+	{Name: "revert", Path: names{"cherry-pick"}, Options: options159, Workdir: true, Special: "git"},
+	{Name: "rm", Path: names{"rm"}, Options: options221, Safe: true, Workdir: true, Special: "git"},
 	{Name: "secret", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "send-email", Operands: Unread, Path: names{"send-email"}, Options: options202, Workdir: true, Special: "git"},
-	{Name: "send-pack", Path: names{"send-pack"}, Options: options203, Workdir: true, Special: "git"},
+	{Name: "send-email", Operands: Unread, Path: names{"send-email"}, Options: options222, Workdir: true, Special: "git"},
+	{Name: "send-pack", Path: names{"send-pack"}, Options: options223, Workdir: true, Special: "git"},
 	{Name: "sh-setup", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "shell", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "shortlog", Path: names{"shortlog"}, Options: options204, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"show"}, Options: options205, Workdir: true, Special: "git"},
-	{Name: "show-branch", Path: names{"show-branch"}, Options: options206, Safe: true, Workdir: true, Special: "git"},
+	{Name: "shortlog", Path: names{"shortlog"}, Options: options224, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"show"}, Options: options225, Workdir: true, Special: "git"},
+	{Name: "show-branch", Path: names{"show-branch"}, Options: options226, Safe: true, Workdir: true, Special: "git"},
 	{Name: "show-index", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "show-ref", Path: names{"show-ref"}, Options: options207, Safe: true, Workdir: true, Special: "git"},
-	{Name: "sparse-checkout", Path: names{"sparse-checkout"}, Options: options208, Workdir: true, Special: "git"},
-	{Name: "stage", Path: names{"add"}, Options: options120, Safe: true, Workdir: true, Special: "git"},
+	{Name: "show-ref", Path: names{"show-ref"}, Options: options227, Safe: true, Workdir: true, Special: "git"},
+	{Name: "sparse-checkout", Path: names{"sparse-checkout"}, Options: options228, Workdir: true, Special: "git"},
+	{Name: "stage", Path: names{"add"}, Options: options140, Safe: true, Workdir: true, Special: "git"},
 	{Name: "standup", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "stash", Path: names{"stash"}, Options: options209, Subs: subs212, Workdir: true, Special: "git"},
-	{Name: "status", Path: names{"status"}, Options: options213, Safe: true, Workdir: true, Special: "git"},
-	{Name: "stripspace", Path: names{"check-attr"}, Options: options134, Safe: true, Workdir: true, Special: "git"},
-	{Name: "submodule", Path: names{"submodule"}, Options: options214, Subs: subs218, Workdir: true, Special: "git"},
+	{Name: "stash", Path: names{"stash"}, Options: options229, Subs: subs232, Workdir: true, Special: "git"},
+	{Name: "status", Path: names{"status"}, Options: options233, Safe: true, Workdir: true, Special: "git"},
+	{Name: "stripspace", Path: names{"check-attr"}, Options: options154, Safe: true, Workdir: true, Special: "git"},
+	{Name: "submodule", Path: names{"submodule"}, Options: options234, Subs: subs238, Workdir: true, Special: "git"},
 	{Name: "subtree", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "survey", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "svn", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "switch", Path: names{"switch"}, Options: options219, Safe: true, Workdir: true, Special: "git"},
-	{Name: "symbolic-ref", Path: names{"symbolic-ref"}, Options: options220, Safe: true, Workdir: true, Special: "git"},
-	{Name: "tag", Path: names{"tag"}, Options: options221, Workdir: true, Special: "git"},
+	{Name: "switch", Path: names{"switch"}, Options: options239, Safe: true, Workdir: true, Special: "git"},
+	{Name: "symbolic-ref", Path: names{"symbolic-ref"}, Options: options240, Safe: true, Workdir: true, Special: "git"},
+	{Name: "tag", Path: names{"tag"}, Options: options241, Workdir: true, Special: "git"},
 	{Name: "town", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "unpack-file", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "unpack-objects", Path: names{"index-pack"}, Options: options169, Workdir: true, Special: "git"},
-	{Name: "update-index", Path: names{"update-index"}, Options: options222, Workdir: true, Special: "git"},
-	{Name: "update-ref", Path: names{"update-ref"}, Options: options223, Workdir: true, Special: "git"},
+	{Name: "unpack-objects", Path: names{"index-pack"}, Options: options189, Workdir: true, Special: "git"},
+	{Name: "update-index", Path: names{"update-index"}, Options: options242, Workdir: true, Special: "git"},
+	{Name: "update-ref", Path: names{"update-ref"}, Options: options243, Workdir: true, Special: "git"},
 	{Name: "update-server-info", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "upload-archive", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "var", Path: names{"var"}, Options: options224, Workdir: true, Special: "git"},
-	{Name: "verify-commit", Path: names{"verify-commit"}, Options: options225, Safe: true, Workdir: true, Special: "git"},
+	{Name: "var", Path: names{"var"}, Options: options244, Workdir: true, Special: "git"},
+	{Name: "verify-commit", Path: names{"verify-commit"}, Options: options245, Safe: true, Workdir: true, Special: "git"},
 	{Name: "verify-pack", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "verify-tag", Path: names{"verify-commit"}, Options: options225, Safe: true, Workdir: true, Special: "git"},
-	{Name: "version", Path: names{"version"}, Options: options226, Safe: true, Workdir: true, Special: "git"},
+	{Name: "verify-tag", Path: names{"verify-commit"}, Options: options245, Safe: true, Workdir: true, Special: "git"},
+	{Name: "version", Path: names{"version"}, Options: options246, Safe: true, Workdir: true, Special: "git"},
 	{Name: "web--browse", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "whatchanged", Path: names{"log"}, Options: options172, Workdir: true, Special: "git"},
-	{Name: "worktree", Path: names{"worktree"}, Subs: subs231, Workdir: true, Special: "git"},
-	{Name: "write-tree", Path: names{"write-tree"}, Options: options232, Workdir: true, Special: "git"},
+	{Name: "whatchanged", Path: names{"log"}, Options: options192, Workdir: true, Special: "git"},
+	{Name: "worktree", Path: names{"worktree"}, Subs: subs251, Workdir: true, Special: "git"},
+	{Name: "write-tree", Path: names{"write-tree"}, Options: options252, Workdir: true, Special: "git"},
 }
 
-var options234 = []Option{
+var options254 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-h", "-help"}},
 	{Names: names{"-version"}},
 }
 
-var options235 = []Option{
+var options255 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-a"}},
@@ -9890,7 +11506,7 @@ var options235 = []Option{
 	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
 }
 
-var options236 = []Option{
+var options256 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-r"}},
 	{Names: names{"-cache"}},
@@ -9931,7 +11547,7 @@ var options236 = []Option{
 	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
 }
 
-var options237 = []Option{
+var options257 = []Option{
 	{Names: names{"-all"}},
 	{Names: names{"-c"}},
 	{Names: names{"-cmd"}},
@@ -9941,14 +11557,14 @@ var options237 = []Option{
 	{Names: names{"-http"}, Effect: EffUnproven},
 }
 
-var options238 = []Option{
+var options258 = []Option{
 	{Names: names{"-json"}},
 	{Names: names{"-changed"}},
 	{Names: names{"-u"}, Value: Required, Effect: EffSystem},
 	{Names: names{"-w"}, Effect: EffSystem},
 }
 
-var options239 = []Option{
+var options259 = []Option{
 	{Names: names{"-fixtool"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-diff"}},
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
@@ -9985,13 +11601,13 @@ var options239 = []Option{
 	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
 }
 
-var options240 = []Option{
+var options260 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-x"}},
 	{Names: names{"-mod"}, Value: Required},
 }
 
-var options241 = []Option{
+var options261 = []Option{
 	{Names: names{"-run"}, Value: Required},
 	{Names: names{"-skip"}, Value: Required},
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
@@ -10028,7 +11644,7 @@ var options241 = []Option{
 	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
 }
 
-var options242 = []Option{
+var options262 = []Option{
 	{Names: names{"-u"}, Value: Optional},
 	{Names: names{"-t"}},
 	{Names: names{"-d"}},
@@ -10067,7 +11683,7 @@ var options242 = []Option{
 	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
 }
 
-var options243 = []Option{
+var options263 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-m"}},
 	{Names: names{"-e"}},
@@ -10114,7 +11730,7 @@ var options243 = []Option{
 	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
 }
 
-var options244 = []Option{
+var options264 = []Option{
 	{Names: names{"-fmt"}},
 	{Names: names{"-module"}, Value: Required},
 	{Names: names{"-go"}, Value: Required},
@@ -10137,7 +11753,7 @@ var options244 = []Option{
 	{Names: names{"-json"}},
 }
 
-var options245 = []Option{
+var options265 = []Option{
 	{Names: names{"-v"}},
 	{Names: names{"-x"}},
 	{Names: names{"-e"}},
@@ -10153,18 +11769,18 @@ var options245 = []Option{
 	{Names: names{"-modcacherw"}},
 }
 
-var subs246 = []Program{
-	{Name: "download", Style: Dash, Path: names{"mod", "tidy"}, Options: options245, Workdir: true, Special: "go"},
-	{Name: "edit", Style: Dash, Path: names{"mod", "edit"}, Options: options244, Workdir: true, Special: "go"},
-	{Name: "graph", Style: Dash, Path: names{"mod", "tidy"}, Options: options245, Workdir: true, Special: "go"},
-	{Name: "init", Style: Dash, Path: names{"mod", "tidy"}, Options: options245, Workdir: true, Special: "go"},
-	{Name: "tidy", Style: Dash, Path: names{"mod", "tidy"}, Options: options245, Workdir: true, Special: "go"},
-	{Name: "vendor", Style: Dash, Path: names{"mod", "tidy"}, Options: options245, Workdir: true, Special: "go"},
-	{Name: "verify", Style: Dash, Path: names{"mod", "tidy"}, Options: options245, Workdir: true, Special: "go"},
-	{Name: "why", Style: Dash, Path: names{"mod", "tidy"}, Options: options245, Workdir: true, Special: "go"},
+var subs266 = []Program{
+	{Name: "download", Style: Dash, Path: names{"mod", "tidy"}, Options: options265, Workdir: true, Special: "go"},
+	{Name: "edit", Style: Dash, Path: names{"mod", "edit"}, Options: options264, Workdir: true, Special: "go"},
+	{Name: "graph", Style: Dash, Path: names{"mod", "tidy"}, Options: options265, Workdir: true, Special: "go"},
+	{Name: "init", Style: Dash, Path: names{"mod", "tidy"}, Options: options265, Workdir: true, Special: "go"},
+	{Name: "tidy", Style: Dash, Path: names{"mod", "tidy"}, Options: options265, Workdir: true, Special: "go"},
+	{Name: "vendor", Style: Dash, Path: names{"mod", "tidy"}, Options: options265, Workdir: true, Special: "go"},
+	{Name: "verify", Style: Dash, Path: names{"mod", "tidy"}, Options: options265, Workdir: true, Special: "go"},
+	{Name: "why", Style: Dash, Path: names{"mod", "tidy"}, Options: options265, Workdir: true, Special: "go"},
 }
 
-var options247 = []Option{
+var options267 = []Option{
 	{Names: names{"-exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-a"}},
@@ -10200,7 +11816,7 @@ var options247 = []Option{
 	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
 }
 
-var options248 = []Option{
+var options268 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-exec"}, Value: Required, Effect: EffRun},
@@ -10286,13 +11902,13 @@ var options248 = []Option{
 	{Names: names{"-attr"}},
 }
 
-var options249 = []Option{
+var options269 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-modfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-overlay"}, Value: Required, Effect: EffProgram},
 }
 
-var options250 = []Option{
+var options270 = []Option{
 	{Names: names{"-func"}, Value: Required, Effect: EffInput},
 	{Names: names{"-html"}, Value: Required, Effect: EffInput},
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
@@ -10302,7 +11918,7 @@ var options250 = []Option{
 	{Names: names{"-outfilelist"}, Value: Required, Effect: EffInput},
 }
 
-var options251 = []Option{
+var options271 = []Option{
 	{Names: names{"-http"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-top"}},
@@ -10345,7 +11961,7 @@ var options251 = []Option{
 	{Names: names{"-tags"}},
 }
 
-var subs252 = []Program{
+var subs272 = []Program{
 	{Name: "addr2line", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "api", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "asm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
@@ -10353,7 +11969,7 @@ var subs252 = []Program{
 	{Name: "cgo", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "compile", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "covdata", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
-	{Name: "cover", Style: Dash, Path: names{"tool", "cover"}, Options: options250, Workdir: true, Special: "go"},
+	{Name: "cover", Style: Dash, Path: names{"tool", "cover"}, Options: options270, Workdir: true, Special: "go"},
 	{Name: "dist", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "doc", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "fix", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
@@ -10361,20 +11977,20 @@ var subs252 = []Program{
 	{Name: "nm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "objdump", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "pack", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
-	{Name: "pprof", Style: Dash, Operands: Unread, Path: names{"tool", "pprof"}, Options: options251, Workdir: true, Special: "go"},
+	{Name: "pprof", Style: Dash, Operands: Unread, Path: names{"tool", "pprof"}, Options: options271, Workdir: true, Special: "go"},
 	{Name: "preprofile", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "test2json", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "trace", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "vet", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 }
 
-var options253 = []Option{
+var options273 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-v"}},
 	{Names: names{"-json"}},
 }
 
-var options254 = []Option{
+var options274 = []Option{
 	{Names: names{"-vettool"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-flags"}},
@@ -10414,7 +12030,7 @@ var options254 = []Option{
 	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
 }
 
-var options255 = []Option{
+var options275 = []Option{
 	{Names: names{"-fmt"}},
 	{Names: names{"-go"}, Value: Required},
 	{Names: names{"-toolchain"}, Value: Required},
@@ -10432,39 +12048,39 @@ var options255 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var subs256 = []Program{
-	{Name: "edit", Style: Dash, Path: names{"work", "edit"}, Options: options255, Workdir: true, Special: "go"},
-	{Name: "init", Style: Dash, Path: names{"work", "edit"}, Options: options255, Workdir: true, Special: "go"},
-	{Name: "sync", Style: Dash, Path: names{"work", "edit"}, Options: options255, Workdir: true, Special: "go"},
-	{Name: "use", Style: Dash, Path: names{"work", "edit"}, Options: options255, Workdir: true, Special: "go"},
-	{Name: "vendor", Style: Dash, Path: names{"work", "edit"}, Options: options255, Workdir: true, Special: "go"},
+var subs276 = []Program{
+	{Name: "edit", Style: Dash, Path: names{"work", "edit"}, Options: options275, Workdir: true, Special: "go"},
+	{Name: "init", Style: Dash, Path: names{"work", "edit"}, Options: options275, Workdir: true, Special: "go"},
+	{Name: "sync", Style: Dash, Path: names{"work", "edit"}, Options: options275, Workdir: true, Special: "go"},
+	{Name: "use", Style: Dash, Path: names{"work", "edit"}, Options: options275, Workdir: true, Special: "go"},
+	{Name: "vendor", Style: Dash, Path: names{"work", "edit"}, Options: options275, Workdir: true, Special: "go"},
 }
 
-var subs257 = []Program{
-	{Name: "bug", Style: Dash, Path: names{"version"}, Options: options253, Safe: true, Workdir: true, Special: "go"},
-	{Name: "build", Style: Dash, Path: names{"build"}, Options: options235, Workdir: true, Special: "go"},
-	{Name: "clean", Style: Dash, Path: names{"clean"}, Options: options236, Workdir: true, Special: "go"},
-	{Name: "doc", Style: Dash, Path: names{"doc"}, Options: options237, Safe: true, Workdir: true, Special: "go"},
-	{Name: "env", Style: Dash, Path: names{"env"}, Options: options238, Workdir: true, Special: "go"},
-	{Name: "fix", Style: Dash, Path: names{"fix"}, Options: options239, Workdir: true, Special: "go"},
-	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options240, Workdir: true, Special: "go"},
+var subs277 = []Program{
+	{Name: "bug", Style: Dash, Path: names{"version"}, Options: options273, Safe: true, Workdir: true, Special: "go"},
+	{Name: "build", Style: Dash, Path: names{"build"}, Options: options255, Workdir: true, Special: "go"},
+	{Name: "clean", Style: Dash, Path: names{"clean"}, Options: options256, Workdir: true, Special: "go"},
+	{Name: "doc", Style: Dash, Path: names{"doc"}, Options: options257, Safe: true, Workdir: true, Special: "go"},
+	{Name: "env", Style: Dash, Path: names{"env"}, Options: options258, Workdir: true, Special: "go"},
+	{Name: "fix", Style: Dash, Path: names{"fix"}, Options: options259, Workdir: true, Special: "go"},
+	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options260, Workdir: true, Special: "go"},
 	{Name: "fuzz", Style: Dash, Path: names{"fuzz"}, Workdir: true, Special: "go"},
-	{Name: "generate", Style: Dash, Path: names{"generate"}, Options: options241, Workdir: true, Special: "go"},
-	{Name: "get", Style: Dash, Path: names{"install"}, Options: options242, Workdir: true, Special: "go"},
-	{Name: "help", Style: Dash, Path: names{"version"}, Options: options253, Safe: true, Workdir: true, Special: "go"},
-	{Name: "install", Style: Dash, Path: names{"install"}, Options: options242, Workdir: true, Special: "go"},
-	{Name: "list", Style: Dash, Path: names{"list"}, Options: options243, Workdir: true, Special: "go"},
-	{Name: "mod", Style: Dash, Operands: Unread, Path: names{"mod"}, Subs: subs246, Workdir: true, Special: "go"},
-	{Name: "run", Style: Dash, Operands: Script, Path: names{"run"}, Options: options247, Ends: true, Workdir: true, Special: "go"},
+	{Name: "generate", Style: Dash, Path: names{"generate"}, Options: options261, Workdir: true, Special: "go"},
+	{Name: "get", Style: Dash, Path: names{"install"}, Options: options262, Workdir: true, Special: "go"},
+	{Name: "help", Style: Dash, Path: names{"version"}, Options: options273, Safe: true, Workdir: true, Special: "go"},
+	{Name: "install", Style: Dash, Path: names{"install"}, Options: options262, Workdir: true, Special: "go"},
+	{Name: "list", Style: Dash, Path: names{"list"}, Options: options263, Workdir: true, Special: "go"},
+	{Name: "mod", Style: Dash, Operands: Unread, Path: names{"mod"}, Subs: subs266, Workdir: true, Special: "go"},
+	{Name: "run", Style: Dash, Operands: Script, Path: names{"run"}, Options: options267, Ends: true, Workdir: true, Special: "go"},
 	{Name: "telemetry", Style: Dash, Path: names{"telemetry"}, Workdir: true, Special: "go"},
-	{Name: "test", Style: Dash, Path: names{"test"}, Options: options248, Workdir: true, Special: "go"},
-	{Name: "tool", Style: Dash, Operands: Unread, Path: names{"tool"}, Options: options249, Subs: subs252, Ends: true, Workdir: true, Special: "go"},
-	{Name: "version", Style: Dash, Path: names{"version"}, Options: options253, Safe: true, Workdir: true, Special: "go"},
-	{Name: "vet", Style: Dash, Path: names{"vet"}, Options: options254, Workdir: true, Special: "go"},
-	{Name: "work", Style: Dash, Operands: Unread, Path: names{"work"}, Subs: subs256, Workdir: true, Special: "go"},
+	{Name: "test", Style: Dash, Path: names{"test"}, Options: options268, Workdir: true, Special: "go"},
+	{Name: "tool", Style: Dash, Operands: Unread, Path: names{"tool"}, Options: options269, Subs: subs272, Ends: true, Workdir: true, Special: "go"},
+	{Name: "version", Style: Dash, Path: names{"version"}, Options: options273, Safe: true, Workdir: true, Special: "go"},
+	{Name: "vet", Style: Dash, Path: names{"vet"}, Options: options274, Workdir: true, Special: "go"},
+	{Name: "work", Style: Dash, Operands: Unread, Path: names{"work"}, Subs: subs276, Workdir: true, Special: "go"},
 }
 
-var options258 = []Option{
+var options278 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-e"}},
 	{Names: names{"-l"}},
@@ -10486,7 +12102,7 @@ var options258 = []Option{
 	{Names: names{"-version"}},
 }
 
-var options259 = []Option{
+var options279 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config"}},
 	{Names: names{"-v", "--verbose"}},
@@ -10499,14 +12115,14 @@ var options259 = []Option{
 	{Names: names{"-j", "--concurrency"}, Value: Required},
 }
 
-var options260 = []Option{
+var options280 = []Option{
 	{Names: names{"-d", "--diff"}},
 	{Names: names{"--diff-colored"}},
 	{Names: names{"-E", "--enable"}, Value: Required},
 	{Names: names{"--stdin"}},
 }
 
-var options261 = []Option{
+var options281 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"--debug"}},
 	{Names: names{"--short"}},
@@ -10514,7 +12130,7 @@ var options261 = []Option{
 	{Names: names{"-D", "--disable"}, Value: Required},
 }
 
-var options262 = []Option{
+var options282 = []Option{
 	{Names: names{"--fix"}},
 	{Names: names{"--timeout"}, Value: Required},
 	{Names: names{"--new"}, Value: Optional},
@@ -10572,21 +12188,21 @@ var options262 = []Option{
 	{Names: names{"--print-resources-usage"}},
 }
 
-var subs263 = []Program{
-	{Name: "cache", Style: Exact, Path: names{"linters"}, Options: options261, Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"linters"}, Options: options261, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"linters"}, Options: options261, Workdir: true},
-	{Name: "custom", Style: Exact, Path: names{"linters"}, Options: options261, Workdir: true},
-	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options260, Workdir: true},
-	{Name: "formatters", Style: Exact, Path: names{"linters"}, Options: options261, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"linters"}, Options: options261, Workdir: true},
-	{Name: "linters", Style: Exact, Path: names{"linters"}, Options: options261, Workdir: true},
-	{Name: "migrate", Style: Exact, Path: names{"linters"}, Options: options261, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options262, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"linters"}, Options: options261, Workdir: true},
+var subs283 = []Program{
+	{Name: "cache", Style: Exact, Path: names{"linters"}, Options: options281, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"linters"}, Options: options281, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"linters"}, Options: options281, Workdir: true},
+	{Name: "custom", Style: Exact, Path: names{"linters"}, Options: options281, Workdir: true},
+	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options280, Workdir: true},
+	{Name: "formatters", Style: Exact, Path: names{"linters"}, Options: options281, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"linters"}, Options: options281, Workdir: true},
+	{Name: "linters", Style: Exact, Path: names{"linters"}, Options: options281, Workdir: true},
+	{Name: "migrate", Style: Exact, Path: names{"linters"}, Options: options281, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options282, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"linters"}, Options: options281, Workdir: true},
 }
 
-var options264 = []Option{
+var options284 = []Option{
 	{Names: names{"-?", "-h", "--help"}},
 	{Names: names{"-a", "--no-rebuild"}},
 	{Names: names{"-b", "--build-file"}, Value: Required, Effect: EffProgram},
@@ -10645,7 +12261,7 @@ var options264 = []Option{
 	{Names: names{"--dependency-verification"}, Value: Required},
 }
 
-var options265 = []Option{
+var options285 = []Option{
 	{Names: names{"-e", "--regexp"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput, Pattern: true},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -10702,7 +12318,7 @@ var options265 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options266 = []Option{
+var options286 = []Option{
 	{Names: names{"-e", "--eval", "--execute"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-c"}, Value: Required, Effect: EffCode, Pattern: true},
@@ -10728,7 +12344,7 @@ var options266 = []Option{
 	{Names: names{"--loader"}, Value: Required, Effect: EffProgram},
 }
 
-var options267 = []Option{
+var options287 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-h", "--help"}},
@@ -10740,7 +12356,43 @@ var options267 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options268 = []Option{
+var options288 = []Option{
+	{Names: names{"-a", "--ascii"}},
+	{Names: names{"-c", "--stdout", "--to-stdout"}, Effect: EffReadOnly},
+	{Names: names{"-d", "--decompress", "--uncompress"}},
+	{Names: names{"-f", "--force"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-k", "--keep"}},
+	{Names: names{"-l", "--list"}, Effect: EffReadOnly},
+	{Names: names{"-L", "--license"}},
+	{Names: names{"-n", "--no-name"}},
+	{Names: names{"-N", "--name"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
+	{Names: names{"-S", "--suffix"}, Value: Required},
+	{Names: names{"--synchronous"}},
+	{Names: names{"-t", "--test"}, Effect: EffReadOnly},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"-#"}},
+	{Names: names{"--fast"}},
+	{Names: names{"--best"}},
+	{Names: names{"--rsyncable"}},
+	{Names: names{"-p", "--processes"}, Value: Required},
+	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-b", "--blocksize"}, Value: Required},
+	{Names: names{"-K", "--zip"}},
+	{Names: names{"-z", "--zlib"}},
+	{Names: names{"-i", "--independent"}},
+	{Names: names{"-R"}},
+	{Names: names{"-m", "--no-time"}},
+	{Names: names{"-M", "--time"}},
+	{Names: names{"-j"}},
+	{Names: names{"-w", "--lgwin"}, Value: Required},
+	{Names: names{"-Z"}},
+}
+
+var options289 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-r"}},
 	{Names: names{"-p"}, Value: Required, Effect: EffProgram},
@@ -10748,7 +12400,7 @@ var options268 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options269 = []Option{
+var options290 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-n", "--lines"}, Value: Required},
 	{Names: names{"-c", "--bytes"}, Value: Required},
@@ -10759,13 +12411,13 @@ var options269 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options270 = []Option{
+var options291 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-m"}},
 	{Names: names{"-s"}},
 }
 
-var options271 = []Option{
+var options292 = []Option{
 	{Names: names{"-b", "--one-byte-octal"}},
 	{Names: names{"-c", "--one-byte-char"}},
 	{Names: names{"-C", "--canonical"}},
@@ -10784,7 +12436,7 @@ var options271 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options272 = []Option{
+var options293 = []Option{
 	{Names: names{"-c"}, Effect: EffUnproven},
 	{Names: names{"-d"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-a"}, Effect: EffUnproven},
@@ -10795,7 +12447,7 @@ var options272 = []Option{
 	{Names: names{"-s"}},
 }
 
-var options273 = []Option{
+var options294 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-c"}, Value: Required},
@@ -10820,7 +12472,7 @@ var options273 = []Option{
 	{Names: names{"-6"}},
 }
 
-var options274 = []Option{
+var options295 = []Option{
 	{Names: names{"-a", "--alias"}},
 	{Names: names{"-A", "--all-fqdns"}},
 	{Names: names{"-b", "--boot"}, Effect: EffSystem},
@@ -10837,7 +12489,7 @@ var options274 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options275 = []Option{
+var options296 = []Option{
 	{Names: names{"-j", "--json"}},
 	{Names: names{"-f", "--form"}},
 	{Names: names{"--multipart"}},
@@ -10892,7 +12544,7 @@ var options275 = []Option{
 	{Names: names{"--debug"}},
 }
 
-var options276 = []Option{
+var options297 = []Option{
 	{Names: names{"-w", "--warmup"}, Value: Required},
 	{Names: names{"-m", "--min-runs"}, Value: Required},
 	{Names: names{"-M", "--max-runs"}, Value: Required},
@@ -10924,7 +12576,7 @@ var options276 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options277 = []Option{
+var options298 = []Option{
 	{Names: names{"-f", "--from-code"}, Value: Required},
 	{Names: names{"-t", "--to-code"}, Value: Required},
 	{Names: names{"-l", "--list"}},
@@ -10938,7 +12590,7 @@ var options277 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options278 = []Option{
+var options299 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-Z", "--context"}},
 	{Names: names{"-g", "--group"}},
@@ -10951,7 +12603,7 @@ var options278 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options279 = []Option{
+var options300 = []Option{
 	{Names: names{"--backup"}, Value: Optional},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -10975,7 +12627,7 @@ var options279 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options280 = []Option{
+var options301 = []Option{
 	{Names: names{"-c", "--class"}, Value: Required},
 	{Names: names{"-n", "--classdata"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -10986,7 +12638,7 @@ var options280 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options281 = []Option{
+var options302 = []Option{
 	{Names: names{"-V", "-Version"}},
 	{Names: names{"-h", "-human", "-human-readable"}},
 	{Names: names{"-b", "-batch"}, Value: Required, Effect: EffProgram},
@@ -11016,18 +12668,18 @@ var options281 = []Option{
 	{Names: names{"-echo"}},
 }
 
-var options282 = []Option{
+var options303 = []Option{
 	{Names: names{"-a", "-all"}},
 }
 
-var subs283 = []Program{
+var subs304 = []Program{
 	{Name: "add", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "del", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "delete", Style: NoOpts, Path: names{"netns", "list"}},
-	{Name: "e", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options282, Ends: true},
-	{Name: "ex", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options282, Ends: true},
-	{Name: "exe", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options282, Ends: true},
-	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options282, Ends: true},
+	{Name: "e", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options303, Ends: true},
+	{Name: "ex", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options303, Ends: true},
+	{Name: "exe", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options303, Ends: true},
+	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options303, Ends: true},
 	{Name: "identify", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "list", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "list-id", Style: NoOpts, Path: names{"netns", "list"}},
@@ -11038,11 +12690,11 @@ var subs283 = []Program{
 	{Name: "show", Style: NoOpts, Path: names{"netns", "list"}},
 }
 
-var subs284 = []Program{
+var subs305 = []Program{
 	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"vrf", "exec"}, Ends: true},
 }
 
-var subs285 = []Program{
+var subs306 = []Program{
 	{Name: "a", Style: NoOpts, Path: names{"address"}},
 	{Name: "addr", Style: NoOpts, Path: names{"address"}},
 	{Name: "address", Style: NoOpts, Path: names{"address"}},
@@ -11057,7 +12709,7 @@ var subs285 = []Program{
 	{Name: "neighbor", Style: NoOpts, Path: names{"neighbour"}},
 	{Name: "neighbour", Style: NoOpts, Path: names{"neighbour"}},
 	{Name: "neighbours", Style: NoOpts, Path: names{"neighbour"}},
-	{Name: "netns", Style: POSIX, Operands: Unread, Path: names{"netns"}, Subs: subs283},
+	{Name: "netns", Style: POSIX, Operands: Unread, Path: names{"netns"}, Subs: subs304},
 	{Name: "nexthop", Style: NoOpts, Path: names{"nexthop"}},
 	{Name: "r", Style: NoOpts, Path: names{"route"}},
 	{Name: "ro", Style: NoOpts, Path: names{"route"}},
@@ -11066,11 +12718,11 @@ var subs285 = []Program{
 	{Name: "rule", Style: NoOpts, Path: names{"rule"}},
 	{Name: "tunnel", Style: NoOpts, Path: names{"tunnel"}},
 	{Name: "tuntap", Style: NoOpts, Path: names{"tuntap"}},
-	{Name: "vrf", Style: POSIX, Operands: Unread, Path: names{"vrf"}, Subs: subs284},
+	{Name: "vrf", Style: POSIX, Operands: Unread, Path: names{"vrf"}, Subs: subs305},
 	{Name: "xfrm", Style: NoOpts, Path: names{"xfrm"}},
 }
 
-var options286 = []Option{
+var options307 = []Option{
 	{Names: names{"-cp", "-classpath", "--class-path"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-p", "--module-path"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-m", "--module"}, Value: Required, Effect: EffPattern},
@@ -11111,7 +12763,7 @@ var options286 = []Option{
 	{Names: names{"-client"}},
 }
 
-var options287 = []Option{
+var options308 = []Option{
 	{Names: names{"-d"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-cp", "-classpath", "--class-path"}, Value: Required},
 	{Names: names{"-sourcepath", "--source-path"}, Value: Required},
@@ -11144,7 +12796,117 @@ var options287 = []Option{
 	{Names: names{"-profile"}, Value: Required},
 }
 
-var options288 = []Option{
+var options309 = []Option{
+	{Names: names{"--all"}},
+	{Names: names{"-b", "--bail"}, Value: Optional},
+	{Names: names{"--cache"}},
+	{Names: names{"--no-cache"}},
+	{Names: names{"--cacheDirectory"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--changedFilesWithAncestor"}},
+	{Names: names{"--changedSince"}, Value: Required},
+	{Names: names{"--ci"}},
+	{Names: names{"--clearCache"}},
+	{Names: names{"--clearMocks"}},
+	{Names: names{"--collectCoverageFrom"}, Value: Required},
+	{Names: names{"--color", "--colors"}},
+	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--coverage", "--collectCoverage"}},
+	{Names: names{"--no-coverage"}},
+	{Names: names{"--coverageDirectory"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--coveragePathIgnorePatterns"}, Value: Required},
+	{Names: names{"--coverageProvider"}, Value: Required},
+	{Names: names{"--coverageReporters"}, Value: Required},
+	{Names: names{"--coverageThreshold"}, Value: Required},
+	{Names: names{"--debug"}},
+	{Names: names{"--detectLeaks"}},
+	{Names: names{"--detectOpenHandles"}},
+	{Names: names{"-e", "--expand"}},
+	{Names: names{"--env", "--testEnvironment"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"--testEnvironmentOptions"}, Value: Required},
+	{Names: names{"--errorOnDeprecated"}},
+	{Names: names{"--filter"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--findRelatedTests"}},
+	{Names: names{"--forceExit"}},
+	{Names: names{"--globals"}, Value: Required},
+	{Names: names{"--globalSetup"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--globalTeardown"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--haste"}, Value: Required},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"--ignoreProjects"}, Value: Required},
+	{Names: names{"--init"}},
+	{Names: names{"--injectGlobals"}},
+	{Names: names{"--json"}},
+	{Names: names{"--lastCommit"}},
+	{Names: names{"--listTests"}},
+	{Names: names{"--logHeapUsage"}},
+	{Names: names{"--maxConcurrency"}, Value: Required},
+	{Names: names{"-w", "--maxWorkers"}, Value: Required},
+	{Names: names{"--moduleDirectories"}, Value: Required},
+	{Names: names{"--moduleFileExtensions"}, Value: Required},
+	{Names: names{"--moduleNameMapper"}, Value: Required},
+	{Names: names{"--modulePathIgnorePatterns"}, Value: Required},
+	{Names: names{"--modulePaths"}, Value: Required},
+	{Names: names{"--noStackTrace"}},
+	{Names: names{"--notify"}},
+	{Names: names{"--notifyMode"}, Value: Required},
+	{Names: names{"-o", "--onlyChanged"}},
+	{Names: names{"-f", "--onlyFailures"}},
+	{Names: names{"--openHandlesTimeout"}, Value: Required},
+	{Names: names{"--outputFile"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--passWithNoTests"}},
+	{Names: names{"--preset"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"--prettierPath"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"--projects"}, Value: Required},
+	{Names: names{"--randomize"}},
+	{Names: names{"--reporters"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"--resetMocks"}},
+	{Names: names{"--resetModules"}},
+	{Names: names{"--resolver"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--restoreMocks"}},
+	{Names: names{"--rootDir"}, Value: Required, Effect: EffDir},
+	{Names: names{"--roots"}, Value: Required},
+	{Names: names{"-i", "--runInBand"}},
+	{Names: names{"--runTestsByPath"}},
+	{Names: names{"--runner"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"--seed"}, Value: Required},
+	{Names: names{"--selectProjects"}, Value: Required},
+	{Names: names{"--setupFiles"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--setupFilesAfterEnv"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--shard"}, Value: Required},
+	{Names: names{"--showConfig"}},
+	{Names: names{"--showSeed"}},
+	{Names: names{"--silent"}},
+	{Names: names{"--skipFilter"}},
+	{Names: names{"--snapshotSerializers"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"--testLocationInResults"}},
+	{Names: names{"--testMatch"}, Value: Required},
+	{Names: names{"-t", "--testNamePattern"}, Value: Required},
+	{Names: names{"--testPathIgnorePatterns"}, Value: Required},
+	{Names: names{"--testPathPattern", "--testPathPatterns"}, Value: Required},
+	{Names: names{"--testRegex"}, Value: Required},
+	{Names: names{"--testResultsProcessor"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--testRunner"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"--testSequencer"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--testTimeout"}, Value: Required},
+	{Names: names{"--transform"}, Value: Required},
+	{Names: names{"--transformIgnorePatterns"}, Value: Required},
+	{Names: names{"--unmockedModulePathPatterns"}, Value: Required},
+	{Names: names{"-u", "--updateSnapshot"}},
+	{Names: names{"--useStderr"}},
+	{Names: names{"--verbose"}},
+	{Names: names{"-v", "--version"}},
+	{Names: names{"--waitForUnhandledRejections"}},
+	{Names: names{"--watch"}},
+	{Names: names{"--watchAll"}},
+	{Names: names{"--no-watchAll"}},
+	{Names: names{"--watchPathIgnorePatterns"}, Value: Required},
+	{Names: names{"--watchman"}},
+	{Names: names{"--no-watchman"}},
+	{Names: names{"--workerThreads"}},
+	{Names: names{"--workerIdleMemoryLimit"}, Value: Required},
+}
+
+var options310 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}},
@@ -11153,7 +12915,7 @@ var options288 = []Option{
 	{Names: names{"-x"}, Effect: EffUnproven},
 }
 
-var options289 = []Option{
+var options311 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-i", "--ignore-case"}},
@@ -11171,7 +12933,7 @@ var options289 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options290 = []Option{
+var options312 = []Option{
 	{Names: names{"-s", "--slurp"}},
 	{Names: names{"-n", "--null-input"}},
 	{Names: names{"-R", "--raw-input"}},
@@ -11209,7 +12971,7 @@ var options290 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options291 = []Option{
+var options313 = []Option{
 	{Names: names{"-f", "--justfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--working-directory"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--command"}, Effect: EffOpaque},
@@ -11262,7 +13024,7 @@ var options291 = []Option{
 	{Names: names{"--request"}, Value: Required},
 }
 
-var options292 = []Option{
+var options314 = []Option{
 	{Names: names{"-s", "--signal"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-l", "--list"}, Value: Optional},
@@ -11306,7 +13068,7 @@ var options292 = []Option{
 	{Names: names{"-#"}},
 }
 
-var options293 = []Option{
+var options315 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-plugin", "--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-f"}, Value: Required},
@@ -11340,7 +13102,7 @@ var options293 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options294 = []Option{
+var options316 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--verify"}},
 	{Names: names{"--inhibit-cache"}},
@@ -11357,7 +13119,7 @@ var options294 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options295 = []Option{
+var options317 = []Option{
 	{Names: names{"-a", "--search-skip-screen"}},
 	{Names: names{"-A", "--SEARCH-SKIP-SCREEN"}},
 	{Names: names{"-b", "--buffers"}, Value: Required},
@@ -11444,7 +13206,7 @@ var options295 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options296 = []Option{
+var options318 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--uname-2.6"}},
 	{Names: names{"-v", "--verbose"}},
@@ -11465,7 +13227,7 @@ var options296 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options297 = []Option{
+var options319 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"--backup"}, Value: Optional},
 	{Names: names{"-b"}},
@@ -11485,7 +13247,7 @@ var options297 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options298 = []Option{
+var options320 = []Option{
 	{Names: names{"-A", "--all"}},
 	{Names: names{"-b", "--basename"}},
 	{Names: names{"-c", "--count"}},
@@ -11511,7 +13273,7 @@ var options298 = []Option{
 	{Names: names{"-H"}},
 }
 
-var options299 = []Option{
+var options321 = []Option{
 	{Names: names{"-a", "--alternative"}},
 	{Names: names{"-d", "--alphanum"}},
 	{Names: names{"-f", "--ignore-case"}},
@@ -11522,7 +13284,7 @@ var options299 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options300 = []Option{
+var options322 = []Option{
 	{Names: names{"-G", "--no-group"}},
 	{Names: names{"--zero"}},
 	{Names: names{"-O"}},
@@ -11590,7 +13352,7 @@ var options300 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options301 = []Option{
+var options323 = []Option{
 	{Names: names{"-a", "--align"}, Value: Required},
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-b", "--no-signals"}},
@@ -11620,7 +13382,7 @@ var options301 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options302 = []Option{
+var options324 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}},
 	{Names: names{"-l"}, Value: Required, Effect: EffProgram},
@@ -11632,7 +13394,7 @@ var options302 = []Option{
 	{Names: names{"-b"}, Effect: EffUnproven},
 }
 
-var options303 = []Option{
+var options325 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-m"}},
 	{Names: names{"-B", "--always-make"}},
@@ -11672,7 +13434,7 @@ var options303 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options304 = []Option{
+var options326 = []Option{
 	{Names: names{"-C", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--debug"}},
 	{Names: names{"-D", "--default"}},
@@ -11718,7 +13480,7 @@ var options304 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options305 = []Option{
+var options327 = []Option{
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-O"}, Value: Required},
@@ -11729,7 +13491,7 @@ var options305 = []Option{
 	{Names: names{"-c"}, Value: Required},
 }
 
-var options306 = []Option{
+var options328 = []Option{
 	{Names: names{"-0"}},
 	{Names: names{"-live"}},
 	{Names: names{"-count"}},
@@ -11741,7 +13503,7 @@ var options306 = []Option{
 	{Names: names{"-attr"}, Value: Required},
 }
 
-var options307 = []Option{
+var options329 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-j", "--jobs"}, Value: Required},
 	{Names: names{"-l", "--load-average"}, Value: Required},
@@ -11752,14 +13514,14 @@ var options307 = []Option{
 	{Names: names{"--xcode-args"}, Value: Required, Effect: EffUnproven},
 }
 
-var options308 = []Option{
+var options330 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"--dump"}, Value: Optional},
 	{Names: names{"--dump-format"}, Value: Required},
 	{Names: names{"-w", "--workdir"}, Value: Required, Effect: EffDir},
 }
 
-var options309 = []Option{
+var options331 = []Option{
 	{Names: names{"--native-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--cross-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--wipe"}},
@@ -11774,7 +13536,7 @@ var options309 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options310 = []Option{
+var options332 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"--repeat"}, Value: Required},
 	{Names: names{"--no-rebuild"}},
@@ -11796,10 +13558,10 @@ var options310 = []Option{
 	{Names: names{"--maxfail"}, Value: Required},
 }
 
-var subs311 = []Program{
-	{Name: "compile", Path: names{"compile"}, Options: options307, Workdir: true},
+var subs333 = []Program{
+	{Name: "compile", Path: names{"compile"}, Options: options329, Workdir: true},
 	{Name: "configure", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options308, Ends: true, Workdir: true},
+	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options330, Ends: true, Workdir: true},
 	{Name: "dist", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "env2mfile", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "fmt", Operands: Unread, Path: names{"configure"}, Workdir: true},
@@ -11809,13 +13571,13 @@ var subs311 = []Program{
 	{Name: "install", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "introspect", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "rewrite", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options309, Workdir: true},
+	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options331, Workdir: true},
 	{Name: "subprojects", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "test", Path: names{"test"}, Options: options310, Workdir: true},
+	{Name: "test", Path: names{"test"}, Options: options332, Workdir: true},
 	{Name: "wrap", Operands: Unread, Path: names{"configure"}, Workdir: true},
 }
 
-var options312 = []Option{
+var options334 = []Option{
 	{Names: names{"-C", "--cd"}, Value: Required, Effect: EffDir},
 	{Names: names{"-E", "--env"}, Value: Required},
 	{Names: names{"-j", "--jobs"}, Value: Required},
@@ -11834,11 +13596,11 @@ var options312 = []Option{
 	{Names: names{"-f", "--force"}},
 }
 
-var options313 = []Option{
+var options335 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 }
 
-var options314 = []Option{
+var options336 = []Option{
 	{Names: names{"-c", "--current"}},
 	{Names: names{"-g", "--global"}},
 	{Names: names{"-i", "--installed"}},
@@ -11855,7 +13617,7 @@ var options314 = []Option{
 	{Names: names{"-b", "--bump"}},
 }
 
-var options315 = []Option{
+var options337 = []Option{
 	{Names: names{"-S", "--silent"}},
 	{Names: names{"-c", "--continue-on-error"}},
 	{Names: names{"-s", "--shell"}, Value: Required, Effect: EffProgram},
@@ -11870,7 +13632,7 @@ var options315 = []Option{
 	{Names: names{"--fresh-env"}},
 }
 
-var options316 = []Option{
+var options338 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"--hidden"}},
@@ -11880,73 +13642,73 @@ var options316 = []Option{
 	{Names: names{"--no-header"}},
 }
 
-var subs317 = []Program{
-	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options316, Workdir: true},
-	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options316, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options316, Workdir: true},
+var subs339 = []Program{
+	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options338, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options338, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options338, Workdir: true},
 	{Name: "r", Style: Exact, Path: names{"tasks", "run"}, Ends: true, Workdir: true},
 	{Name: "run", Style: Exact, Path: names{"tasks", "run"}, Ends: true, Workdir: true},
-	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options316, Workdir: true},
+	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options338, Workdir: true},
 }
 
-var subs318 = []Program{
+var subs340 = []Program{
 	{Name: "a", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options314, Workdir: true},
+	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options336, Workdir: true},
 	{Name: "add", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "backends", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options314, Workdir: true},
+	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options336, Workdir: true},
 	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "cfg", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options314, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options336, Workdir: true},
 	{Name: "config", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options314, Workdir: true},
-	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options314, Workdir: true},
-	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options314, Workdir: true},
-	{Name: "dr", Style: Exact, Path: names{"ls"}, Options: options314, Workdir: true},
-	{Name: "e", Style: Exact, Path: names{"ls"}, Options: options314, Workdir: true},
+	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options336, Workdir: true},
+	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options336, Workdir: true},
+	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options336, Workdir: true},
+	{Name: "dr", Style: Exact, Path: names{"ls"}, Options: options336, Workdir: true},
+	{Name: "e", Style: Exact, Path: names{"ls"}, Options: options336, Workdir: true},
 	{Name: "edit", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "en", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options314, Workdir: true},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options313, Workdir: true},
+	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options336, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options335, Workdir: true},
 	{Name: "fmt", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "g", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "generate", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "global", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options314, Workdir: true},
+	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options336, Workdir: true},
 	{Name: "i", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "implode", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "install", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options314, Workdir: true},
+	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options336, Workdir: true},
 	{Name: "link", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"ls"}, Options: options314, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"ls"}, Options: options336, Workdir: true},
 	{Name: "local", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "lock", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options314, Workdir: true},
-	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options314, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options336, Workdir: true},
+	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options336, Workdir: true},
 	{Name: "mcp", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "oci", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options314, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options336, Workdir: true},
 	{Name: "p", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "plugins", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "prepare", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "prune", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "r", Style: Exact, Path: names{"run"}, Options: options315, Ends: true, Workdir: true},
+	{Name: "r", Style: Exact, Path: names{"run"}, Options: options337, Ends: true, Workdir: true},
 	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "reshim", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "rm", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options315, Ends: true, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options314, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options337, Ends: true, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options336, Workdir: true},
 	{Name: "self-update", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "set", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "settings", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "sh", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "shell", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "sync", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "t", Style: Exact, Path: names{"tasks"}, Subs: subs317, Workdir: true},
-	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs317, Workdir: true},
-	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options314, Workdir: true},
-	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options314, Workdir: true},
+	{Name: "t", Style: Exact, Path: names{"tasks"}, Subs: subs339, Workdir: true},
+	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs339, Workdir: true},
+	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options336, Workdir: true},
+	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options336, Workdir: true},
 	{Name: "tool-stub", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "trust", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "u", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
@@ -11957,16 +13719,16 @@ var subs318 = []Program{
 	{Name: "update", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "use", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "v", Style: Exact, Path: names{"ls"}, Options: options314, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options314, Workdir: true},
+	{Name: "v", Style: Exact, Path: names{"ls"}, Options: options336, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options336, Workdir: true},
 	{Name: "w", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "watch", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options314, Workdir: true},
-	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options314, Workdir: true},
-	{Name: "x", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options313, Workdir: true},
+	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options336, Workdir: true},
+	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options336, Workdir: true},
+	{Name: "x", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options335, Workdir: true},
 }
 
-var options319 = []Option{
+var options341 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
@@ -11976,7 +13738,7 @@ var options319 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options320 = []Option{
+var options342 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-Z"}},
 	{Names: names{"--context"}, Value: Optional},
@@ -11984,7 +13746,7 @@ var options320 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options321 = []Option{
+var options343 = []Option{
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"--tmpdir"}, Value: Optional},
 	{Names: names{"-V"}},
@@ -11997,7 +13759,57 @@ var options321 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options322 = []Option{
+var options344 = []Option{
+	{Names: names{"--allow-uncaught"}},
+	{Names: names{"-A", "--async-only"}},
+	{Names: names{"-b", "--bail"}},
+	{Names: names{"--check-leaks"}},
+	{Names: names{"--delay"}},
+	{Names: names{"--dry-run"}},
+	{Names: names{"--exit"}},
+	{Names: names{"--fail-zero"}},
+	{Names: names{"--forbid-only"}},
+	{Names: names{"--forbid-pending"}},
+	{Names: names{"--global"}, Value: Required},
+	{Names: names{"-j", "--jobs"}, Value: Required},
+	{Names: names{"-p", "--parallel"}},
+	{Names: names{"--retries"}, Value: Required},
+	{Names: names{"-s", "--slow"}, Value: Required},
+	{Names: names{"-t", "--timeout"}, Value: Required},
+	{Names: names{"-u", "--ui"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"-c", "--color"}},
+	{Names: names{"--diff"}},
+	{Names: names{"--full-trace"}},
+	{Names: names{"--inline-diffs"}},
+	{Names: names{"-R", "--reporter"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"-O", "--reporter-option"}, Value: Required},
+	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--no-config"}},
+	{Names: names{"--package"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--extension"}, Value: Required},
+	{Names: names{"--file"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--ignore", "--exclude"}, Value: Required},
+	{Names: names{"--recursive"}},
+	{Names: names{"-r", "--require"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"-S", "--sort"}},
+	{Names: names{"-w", "--watch"}},
+	{Names: names{"--watch-files"}, Value: Required},
+	{Names: names{"--watch-ignore"}, Value: Required},
+	{Names: names{"--spec"}, Value: Required},
+	{Names: names{"-f", "--fgrep"}, Value: Required},
+	{Names: names{"-g", "--grep"}, Value: Required},
+	{Names: names{"-i", "--invert"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"--list-interfaces"}},
+	{Names: names{"--list-reporters"}},
+	{Names: names{"--node-option"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"--loader"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--import"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--pass-on-failing-test-suite"}},
+}
+
+var options345 = []Option{
 	{Names: names{"-d", "--silent"}},
 	{Names: names{"-l", "--logical"}},
 	{Names: names{"-e", "--exit-on-eof"}},
@@ -12015,7 +13827,7 @@ var options322 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options323 = []Option{
+var options346 = []Option{
 	{Names: names{"--client"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--server"}, Value: Required, Effect: EffRun},
 	{Names: names{"--ssh"}, Value: Required, Effect: EffRun},
@@ -12037,7 +13849,7 @@ var options323 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options324 = []Option{
+var options347 = []Option{
 	{Names: names{"-u"}},
 	{Names: names{"--update"}, Value: Optional},
 	{Names: names{"--debug"}},
@@ -12058,7 +13870,7 @@ var options324 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options325 = []Option{
+var options348 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffDir},
 	{Names: names{"-s", "--settings"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-gs", "--global-settings"}, Value: Required, Effect: EffProgram},
@@ -12101,7 +13913,7 @@ var options325 = []Option{
 	{Names: names{"-sl"}},
 }
 
-var options326 = []Option{
+var options349 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-b"}},
@@ -12157,14 +13969,14 @@ var options326 = []Option{
 	{Names: names{"--append-output"}},
 }
 
-var options327 = []Option{
+var options350 = []Option{
 	{Names: names{"-n", "--adjustment"}, Value: Required},
 	{Names: names{"-#"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options328 = []Option{
+var options351 = []Option{
 	{Names: names{"--version"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--quiet"}},
@@ -12180,7 +13992,7 @@ var options328 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options329 = []Option{
+var options352 = []Option{
 	{Names: names{"-b", "--body-numbering"}, Value: Required},
 	{Names: names{"-d", "--section-delimiter"}, Value: Required},
 	{Names: names{"-f", "--footer-numbering"}, Value: Required},
@@ -12196,7 +14008,7 @@ var options329 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options330 = []Option{
+var options353 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-C", "--demangle"}, Value: Optional},
@@ -12239,7 +14051,7 @@ var options330 = []Option{
 	{Names: names{"--radix"}, Value: Required},
 }
 
-var options331 = []Option{
+var options354 = []Option{
 	{Names: names{"-iL"}, Value: Required, Effect: EffRead},
 	{Names: names{"-iR"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -12366,7 +14178,7 @@ var options331 = []Option{
 	{Names: names{"--noninteractive"}},
 }
 
-var options332 = []Option{
+var options355 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Optional, Effect: EffCode, Pattern: true},
 	{Names: names{"-pe"}, Value: Required, Effect: EffCode, Pattern: true},
@@ -12579,14 +14391,330 @@ var options332 = []Option{
 	{Names: names{"--harmony"}},
 }
 
-var options333 = []Option{
+var options356 = []Option{
+	{Names: names{"-v", "--version"}},
+	{Names: names{"-h", "-?", "--help", "--usage"}},
+	{Names: names{"-g", "--global"}},
+	{Names: names{"-w", "--workspace"}, Value: Required},
+	{Names: names{"--workspaces", "--ws"}},
+	{Names: names{"--include-workspace-root", "--iwr"}},
+	{Names: names{"--if-present"}},
+	{Names: names{"--ignore-scripts"}},
+	{Names: names{"--no-ignore-scripts"}},
+	{Names: names{"--foreground-scripts"}},
+	{Names: names{"--prefix", "-C"}, Value: Required, Effect: EffDir},
+	{Names: names{"-s", "--silent"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-d"}},
+	{Names: names{"-dd"}},
+	{Names: names{"-ddd"}},
+	{Names: names{"--verbose"}},
+	{Names: names{"--loglevel"}, Value: Required},
+	{Names: names{"--script-shell"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--shell"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--node-options"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"--git"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--editor"}, Value: Required, Effect: EffRun},
+	{Names: names{"--viewer"}, Value: Required, Effect: EffRun},
+	{Names: names{"--browser"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--init-module"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--userconfig"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--globalconfig"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--node-gyp"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--python"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--cache"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--cafile"}, Value: Required, Effect: EffInput},
+	{Names: names{"--ca"}, Value: Required},
+	{Names: names{"--cert"}, Value: Required},
+	{Names: names{"--key"}, Value: Required},
+	{Names: names{"--registry"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--proxy"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--https-proxy"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--noproxy"}, Value: Required},
+	{Names: names{"--logs-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--logs-max"}, Value: Required},
+	{Names: names{"--tmp"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--json"}},
+	{Names: names{"-l", "--long"}},
+	{Names: names{"-p", "--parseable"}},
+	{Names: names{"--depth"}, Value: Required},
+	{Names: names{"-a", "--all"}},
+	{Names: names{"--omit"}, Value: Required},
+	{Names: names{"--include"}, Value: Required},
+	{Names: names{"--only"}, Value: Required},
+	{Names: names{"--production"}},
+	{Names: names{"--prod"}},
+	{Names: names{"-D", "--save-dev"}},
+	{Names: names{"-S", "--save"}},
+	{Names: names{"-P", "--save-prod"}},
+	{Names: names{"-O", "--save-optional"}},
+	{Names: names{"-B", "--save-bundle"}},
+	{Names: names{"--save-peer"}},
+	{Names: names{"-E", "--save-exact"}},
+	{Names: names{"--no-save"}},
+	{Names: names{"--save-prefix"}, Value: Required},
+	{Names: names{"-f", "--force"}},
+	{Names: names{"--legacy-peer-deps"}},
+	{Names: names{"--strict-peer-deps"}},
+	{Names: names{"--no-audit"}},
+	{Names: names{"--audit"}},
+	{Names: names{"--audit-level"}, Value: Required},
+	{Names: names{"--no-fund"}},
+	{Names: names{"--fund"}},
+	{Names: names{"--dry-run"}},
+	{Names: names{"--package-lock-only"}},
+	{Names: names{"--no-package-lock"}},
+	{Names: names{"--package-lock"}},
+	{Names: names{"--prefer-offline"}},
+	{Names: names{"--prefer-online"}},
+	{Names: names{"--offline"}},
+	{Names: names{"--no-progress"}},
+	{Names: names{"--progress"}},
+	{Names: names{"-y", "--yes"}},
+	{Names: names{"-n", "--no"}},
+	{Names: names{"-m", "--message"}, Value: Required},
+	{Names: names{"--tag"}, Value: Required},
+	{Names: names{"--access"}, Value: Required},
+	{Names: names{"--otp"}, Value: Required},
+	{Names: names{"--color"}, Value: Optional},
+	{Names: names{"--no-color"}},
+	{Names: names{"--engine-strict"}},
+	{Names: names{"--install-strategy"}, Value: Required},
+	{Names: names{"--install-links"}},
+	{Names: names{"--bin-links"}},
+	{Names: names{"--no-bin-links"}},
+	{Names: names{"--before"}, Value: Required},
+	{Names: names{"--cpu"}, Value: Required},
+	{Names: names{"--os"}, Value: Required},
+	{Names: names{"--libc"}, Value: Required},
+	{Names: names{"--scope"}, Value: Required},
+	{Names: names{"--lockfile-version"}, Value: Required},
+	{Names: names{"--maxsockets"}, Value: Required},
+	{Names: names{"--fetch-retries"}, Value: Required},
+	{Names: names{"--fetch-timeout"}, Value: Required},
+	{Names: names{"--timing"}},
+	{Names: names{"--unicode"}},
+	{Names: names{"--user-agent"}, Value: Required},
+	{Names: names{"--update-notifier"}},
+	{Names: names{"--no-update-notifier"}},
+	{Names: names{"--strict-ssl"}},
+	{Names: names{"--no-strict-ssl"}},
+	{Names: names{"--auth-type"}, Value: Required},
+	{Names: names{"--location"}, Value: Required},
+	{Names: names{"-L"}, Value: Required},
+	{Names: names{"--diff"}, Value: Required},
+	{Names: names{"--no-git-tag-version"}},
+	{Names: names{"--git-tag-version"}},
+	{Names: names{"--preid"}, Value: Required},
+	{Names: names{"--allow-same-version"}},
+	{Names: names{"--sign-git-tag"}},
+	{Names: names{"--tag-version-prefix"}, Value: Required},
+	{Names: names{"--commit-hooks"}},
+	{Names: names{"--no-commit-hooks"}},
+	{Names: names{"--pack-destination"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--expect-results"}},
+	{Names: names{"--expect-result-count"}, Value: Required},
+	{Names: names{"--searchlimit"}, Value: Required},
+	{Names: names{"--sbom-format"}, Value: Required},
+	{Names: names{"--sbom-type"}, Value: Required},
+	{Names: names{"--provenance"}},
+	{Names: names{"--node-version"}, Value: Required},
+	{Names: names{"--heading"}, Value: Required},
+	{Names: names{"--ignore-existing"}},
+	{Names: names{"--replace-registry-host"}, Value: Required},
+	{Names: names{"--rebuild-bundle"}},
+	{Names: names{"--read-only"}},
+	{Names: names{"--description"}},
+	{Names: names{"--searchopts"}, Value: Required},
+	{Names: names{"--dangerously-allow-all-scripts"}, Effect: EffUnproven},
+	{Names: names{"--allow-scripts"}, Value: Required},
+}
+
+var options357 = []Option{
+	{Names: names{"-c", "--call"}, Value: Required, Effect: EffRun},
+	{Names: names{"--package"}, Value: Required},
+}
+
+var subs358 = []Program{
+	{Name: "access", Path: names{"publish"}, Workdir: true},
+	{Name: "add", Path: names{"install"}, Workdir: true},
+	{Name: "add-user", Path: names{"publish"}, Workdir: true},
+	{Name: "adduser", Path: names{"publish"}, Workdir: true},
+	{Name: "audit", Path: names{"ls"}, Workdir: true},
+	{Name: "author", Path: names{"publish"}, Workdir: true},
+	{Name: "bin", Path: names{"ls"}, Workdir: true},
+	{Name: "bugs", Path: names{"ls"}, Workdir: true},
+	{Name: "c", Path: names{"config"}, Workdir: true},
+	{Name: "cache", Path: names{"ls"}, Workdir: true},
+	{Name: "ci", Path: names{"install"}, Workdir: true},
+	{Name: "cit", Path: names{"install"}, Workdir: true},
+	{Name: "clean-install", Path: names{"install"}, Workdir: true},
+	{Name: "clean-install-test", Path: names{"install"}, Workdir: true},
+	{Name: "completion", Path: names{"ls"}, Workdir: true},
+	{Name: "config", Path: names{"config"}, Workdir: true},
+	{Name: "config-get", Path: names{"ls"}, Workdir: true},
+	{Name: "create", Operands: Unread, Path: names{"init"}, Workdir: true},
+	{Name: "ddp", Path: names{"install"}, Workdir: true},
+	{Name: "dedupe", Path: names{"install"}, Workdir: true},
+	{Name: "deprecate", Path: names{"publish"}, Workdir: true},
+	{Name: "diff", Path: names{"ls"}, Workdir: true},
+	{Name: "dist-tag", Path: names{"publish"}, Workdir: true},
+	{Name: "docs", Path: names{"ls"}, Workdir: true},
+	{Name: "doctor", Path: names{"ls"}, Workdir: true},
+	{Name: "edit", Operands: Unread, Path: names{"edit"}, Workdir: true},
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options357, Ends: true, Workdir: true},
+	{Name: "explain", Path: names{"ls"}, Workdir: true},
+	{Name: "explore", Operands: RunsArgs, Skip: 1, Path: names{"explore"}, Ends: true, Workdir: true},
+	{Name: "find", Path: names{"ls"}, Workdir: true},
+	{Name: "find-dupes", Path: names{"ls"}, Workdir: true},
+	{Name: "fund", Path: names{"ls"}, Workdir: true},
+	{Name: "get", Path: names{"ls"}, Workdir: true},
+	{Name: "help", Path: names{"ls"}, Workdir: true},
+	{Name: "help-search", Path: names{"ls"}, Workdir: true},
+	{Name: "hlep", Path: names{"ls"}, Workdir: true},
+	{Name: "home", Path: names{"ls"}, Workdir: true},
+	{Name: "hook", Path: names{"publish"}, Workdir: true},
+	{Name: "i", Path: names{"install"}, Workdir: true},
+	{Name: "ic", Path: names{"install"}, Workdir: true},
+	{Name: "in", Path: names{"install"}, Workdir: true},
+	{Name: "info", Path: names{"ls"}, Workdir: true},
+	{Name: "init", Operands: Unread, Path: names{"init"}, Workdir: true},
+	{Name: "innit", Operands: Unread, Path: names{"init"}, Workdir: true},
+	{Name: "ins", Path: names{"install"}, Workdir: true},
+	{Name: "inst", Path: names{"install"}, Workdir: true},
+	{Name: "insta", Path: names{"install"}, Workdir: true},
+	{Name: "instal", Path: names{"install"}, Workdir: true},
+	{Name: "install", Path: names{"install"}, Workdir: true},
+	{Name: "install-ci-test", Path: names{"install"}, Workdir: true},
+	{Name: "install-clean", Path: names{"install"}, Workdir: true},
+	{Name: "install-test", Path: names{"install"}, Workdir: true},
+	{Name: "isnt", Path: names{"install"}, Workdir: true},
+	{Name: "isnta", Path: names{"install"}, Workdir: true},
+	{Name: "isntal", Path: names{"install"}, Workdir: true},
+	{Name: "isntall-clean", Path: names{"install"}, Workdir: true},
+	{Name: "issues", Path: names{"ls"}, Workdir: true},
+	{Name: "it", Path: names{"install"}, Workdir: true},
+	{Name: "la", Path: names{"ls"}, Workdir: true},
+	{Name: "link", Path: names{"install"}, Workdir: true},
+	{Name: "list", Path: names{"ls"}, Workdir: true},
+	{Name: "ll", Path: names{"ls"}, Workdir: true},
+	{Name: "ln", Path: names{"install"}, Workdir: true},
+	{Name: "login", Path: names{"publish"}, Workdir: true},
+	{Name: "logout", Path: names{"publish"}, Workdir: true},
+	{Name: "ls", Path: names{"ls"}, Workdir: true},
+	{Name: "org", Path: names{"publish"}, Workdir: true},
+	{Name: "outdated", Path: names{"ls"}, Workdir: true},
+	{Name: "owner", Path: names{"publish"}, Workdir: true},
+	{Name: "pack", Path: names{"ls"}, Workdir: true},
+	{Name: "ping", Path: names{"ls"}, Workdir: true},
+	{Name: "pkg", Path: names{"ls"}, Workdir: true},
+	{Name: "prefix", Path: names{"ls"}, Workdir: true},
+	{Name: "profile", Path: names{"publish"}, Workdir: true},
+	{Name: "prune", Path: names{"install"}, Workdir: true},
+	{Name: "publish", Path: names{"publish"}, Workdir: true},
+	{Name: "query", Path: names{"ls"}, Workdir: true},
+	{Name: "r", Path: names{"install"}, Workdir: true},
+	{Name: "rb", Path: names{"install"}, Workdir: true},
+	{Name: "rebuild", Path: names{"install"}, Workdir: true},
+	{Name: "remove", Path: names{"install"}, Workdir: true},
+	{Name: "repo", Path: names{"ls"}, Workdir: true},
+	{Name: "restart", Path: names{"run"}, Workdir: true},
+	{Name: "rm", Path: names{"install"}, Workdir: true},
+	{Name: "root", Path: names{"ls"}, Workdir: true},
+	{Name: "rum", Path: names{"run"}, Workdir: true},
+	{Name: "run", Path: names{"run"}, Workdir: true},
+	{Name: "run-script", Path: names{"run"}, Workdir: true},
+	{Name: "s", Path: names{"ls"}, Workdir: true},
+	{Name: "sbom", Path: names{"ls"}, Workdir: true},
+	{Name: "se", Path: names{"ls"}, Workdir: true},
+	{Name: "search", Path: names{"ls"}, Workdir: true},
+	{Name: "set", Path: names{"config"}, Workdir: true},
+	{Name: "show", Path: names{"ls"}, Workdir: true},
+	{Name: "shrinkwrap", Path: names{"install"}, Workdir: true},
+	{Name: "sit", Path: names{"install"}, Workdir: true},
+	{Name: "stage", Path: names{"publish"}, Workdir: true},
+	{Name: "star", Path: names{"publish"}, Workdir: true},
+	{Name: "stars", Path: names{"publish"}, Workdir: true},
+	{Name: "start", Path: names{"run"}, Workdir: true},
+	{Name: "stop", Path: names{"run"}, Workdir: true},
+	{Name: "t", Path: names{"run"}, Workdir: true},
+	{Name: "team", Path: names{"publish"}, Workdir: true},
+	{Name: "test", Path: names{"run"}, Workdir: true},
+	{Name: "token", Path: names{"publish"}, Workdir: true},
+	{Name: "trust", Path: names{"publish"}, Workdir: true},
+	{Name: "tst", Path: names{"run"}, Workdir: true},
+	{Name: "udpate", Path: names{"install"}, Workdir: true},
+	{Name: "un", Path: names{"install"}, Workdir: true},
+	{Name: "undeprecate", Path: names{"publish"}, Workdir: true},
+	{Name: "uninstall", Path: names{"install"}, Workdir: true},
+	{Name: "unlink", Path: names{"install"}, Workdir: true},
+	{Name: "unpublish", Path: names{"publish"}, Workdir: true},
+	{Name: "unstar", Path: names{"publish"}, Workdir: true},
+	{Name: "up", Path: names{"install"}, Workdir: true},
+	{Name: "update", Path: names{"install"}, Workdir: true},
+	{Name: "upgrade", Path: names{"install"}, Workdir: true},
+	{Name: "urn", Path: names{"run"}, Workdir: true},
+	{Name: "v", Path: names{"ls"}, Workdir: true},
+	{Name: "verison", Path: names{"ls"}, Workdir: true},
+	{Name: "version", Path: names{"ls"}, Workdir: true},
+	{Name: "view", Path: names{"ls"}, Workdir: true},
+	{Name: "whoami", Path: names{"ls"}, Workdir: true},
+	{Name: "why", Path: names{"ls"}, Workdir: true},
+	{Name: "x", Operands: RunsArgs, Path: names{"exec"}, Options: options357, Ends: true, Workdir: true},
+}
+
+var options359 = []Option{
+	{Names: names{"-s", "--sequential", "--serial"}},
+	{Names: names{"-p", "--parallel"}},
+	{Names: names{"-c", "--continue-on-error"}},
+	{Names: names{"-l", "--print-label"}},
+	{Names: names{"-n", "--print-name"}},
+	{Names: names{"-r", "--race"}},
+	{Names: names{"--silent"}},
+	{Names: names{"--max-parallel"}, Value: Required},
+	{Names: names{"--npm-path"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--aggregate-output"}},
+	{Names: names{"--node-run"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-v", "--version"}},
+}
+
+var options360 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--ignore"}, Value: Required},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options334 = []Option{
+var options361 = []Option{
+	{Names: names{"-y", "--yes"}},
+	{Names: names{"--no"}},
+	{Names: names{"-n", "--node-arg"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-p", "--package"}, Value: Required},
+	{Names: names{"-c", "--call"}, Value: Required, Effect: EffRun},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-w", "--workspace"}, Value: Required},
+	{Names: names{"--workspaces"}},
+	{Names: names{"--include-workspace-root"}},
+	{Names: names{"--shell", "--script-shell"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--no-install"}},
+	{Names: names{"--ignore-existing"}},
+	{Names: names{"--cache"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--userconfig"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--registry"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--prefix"}, Value: Required, Effect: EffDir},
+	{Names: names{"--prefer-offline"}},
+	{Names: names{"--prefer-online"}},
+	{Names: names{"--offline"}},
+	{Names: names{"--loglevel"}, Value: Required},
+	{Names: names{"-s", "--silent"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-v", "--version"}},
+	{Names: names{"--legacy-peer-deps"}},
+	{Names: names{"--force"}},
+}
+
+var options362 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-m", "--mount"}, Value: Optional},
 	{Names: names{"-t", "--target"}, Value: Required},
@@ -12609,7 +14737,7 @@ var options334 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options335 = []Option{
+var options363 = []Option{
 	{Names: names{"-c", "--commands", "--command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-Command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-EncodedCommand"}, Value: Required, Effect: EffOpaque},
@@ -12617,7 +14745,7 @@ var options335 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffOpaque},
 }
 
-var options336 = []Option{
+var options364 = []Option{
 	{Names: names{"-i", "--interleave"}, Value: Required},
 	{Names: names{"-p", "--preferred"}, Value: Required},
 	{Names: names{"-P", "--preferred-many"}, Value: Required},
@@ -12633,7 +14761,7 @@ var options336 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffUnproven},
 }
 
-var options337 = []Option{
+var options365 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 	{Names: names{"--debug"}},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -12653,7 +14781,7 @@ var options337 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options338 = []Option{
+var options366 = []Option{
 	{Names: names{"-A", "--address-radix"}, Value: Required},
 	{Names: names{"--endian"}, Value: Required},
 	{Names: names{"-j", "--skip-bytes"}, Value: Required},
@@ -12677,7 +14805,7 @@ var options338 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options339 = []Option{
+var options367 = []Option{
 	{Names: names{"-e"}},
 	{Names: names{"-d"}},
 	{Names: names{"-a", "-base64"}},
@@ -12739,7 +14867,7 @@ var options339 = []Option{
 	{Names: names{"-help"}},
 }
 
-var options340 = []Option{
+var options368 = []Option{
 	{Names: names{"-base64"}},
 	{Names: names{"-hex"}},
 	{Names: names{"-a"}},
@@ -12778,7 +14906,7 @@ var options340 = []Option{
 	{Names: names{"-help"}},
 }
 
-var options341 = []Option{
+var options369 = []Option{
 	{Names: names{"-connect"}, Value: Required},
 	{Names: names{"-host"}, Value: Required},
 	{Names: names{"-port"}, Value: Required},
@@ -12847,7 +14975,7 @@ var options341 = []Option{
 	{Names: names{"-help"}},
 }
 
-var options342 = []Option{
+var options370 = []Option{
 	{Names: names{"-new"}},
 	{Names: names{"-newkey"}, Value: Required},
 	{Names: names{"-x509"}},
@@ -12969,73 +15097,73 @@ var options342 = []Option{
 	{Names: names{"-help"}},
 }
 
-var subs343 = []Program{
-	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options339},
-	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options339},
-	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options342},
-	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options339},
-	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options342},
-	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options341},
-	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options342},
-	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options342},
-	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options342},
-	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options339},
-	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options342},
-	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options342},
-	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options342},
-	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options342},
-	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options342},
-	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options339},
-	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options340},
-	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options342},
-	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options342},
-	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options342},
-	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options342},
-	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options340},
-	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options340},
-	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options339},
-	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options340},
-	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options339},
-	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options339},
-	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options342},
-	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options342},
-	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options340},
-	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options342},
-	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options342},
-	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options342},
-	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options342},
-	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options342},
-	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options342},
-	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options340},
-	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options340},
-	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options342},
-	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options342},
-	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options342},
-	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options341},
-	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options341},
-	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options341},
-	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options342},
-	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options339},
-	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options339},
-	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options339},
-	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options342},
-	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options340},
-	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options342},
-	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options342},
-	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options342},
-	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options342},
-	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options340},
-	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options342},
+var subs371 = []Program{
+	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options367},
+	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options367},
+	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options370},
+	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options367},
+	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options370},
+	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options369},
+	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options370},
+	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options370},
+	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options370},
+	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options367},
+	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options370},
+	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options370},
+	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options370},
+	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options370},
+	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options370},
+	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options367},
+	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options368},
+	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options370},
+	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options370},
+	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options370},
+	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options370},
+	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options368},
+	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options368},
+	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options367},
+	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options368},
+	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options367},
+	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options367},
+	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options370},
+	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options370},
+	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options368},
+	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options370},
+	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options370},
+	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options370},
+	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options370},
+	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options370},
+	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options370},
+	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options368},
+	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options368},
+	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options370},
+	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options370},
+	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options370},
+	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options369},
+	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options369},
+	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options369},
+	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options370},
+	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options367},
+	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options367},
+	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options367},
+	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options370},
+	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options368},
+	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options370},
+	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options370},
+	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options370},
+	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options370},
+	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options368},
+	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options370},
 }
 
-var options344 = []Option{
+var options372 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}, Effect: EffOpaque},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-s"}, Value: Required},
 }
 
-var options345 = []Option{
+var options373 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--arg-file-sep"}, Value: Required},
@@ -13192,7 +15320,7 @@ var options345 = []Option{
 	{Names: names{"--unsafe"}},
 }
 
-var options346 = []Option{
+var options374 = []Option{
 	{Names: names{"-d", "--delimiters"}, Value: Required},
 	{Names: names{"-s", "--serial"}},
 	{Names: names{"-z", "--zero-terminated"}},
@@ -13200,7 +15328,7 @@ var options346 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options347 = []Option{
+var options375 = []Option{
 	{Names: names{"-b", "--backup"}},
 	{Names: names{"--backup-if-mismatch"}},
 	{Names: names{"--no-backup-if-mismatch"}},
@@ -13244,7 +15372,7 @@ var options347 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options348 = []Option{
+var options376 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 	{Names: names{"--portability"}},
@@ -13252,7 +15380,7 @@ var options348 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options349 = []Option{
+var options377 = []Option{
 	{Names: names{"-d", "--desc"}},
 	{Names: names{"-v", "--long-desc"}},
 	{Names: names{"--no-desc"}},
@@ -13261,7 +15389,7 @@ var options349 = []Option{
 	{Names: names{"-j", "--json"}},
 }
 
-var options350 = []Option{
+var options378 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -13295,7 +15423,7 @@ var options350 = []Option{
 	{Names: names{"--vmlinux"}, Value: Required, Effect: EffInput},
 }
 
-var options351 = []Option{
+var options379 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required, Effect: EffInput},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-n", "--show-nr-samples"}},
@@ -13324,7 +15452,7 @@ var options351 = []Option{
 	{Names: names{"--header"}},
 }
 
-var options352 = []Option{
+var options380 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -13351,7 +15479,7 @@ var options352 = []Option{
 	{Names: names{"-j", "--json-output"}},
 }
 
-var options353 = []Option{
+var options381 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -13369,7 +15497,7 @@ var options353 = []Option{
 	{Names: names{"-D", "--delay"}, Value: Required},
 }
 
-var subs354 = []Program{
+var subs382 = []Program{
 	{Name: "annotate", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "archive", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "bench", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
@@ -13388,23 +15516,23 @@ var subs354 = []Program{
 	{Name: "kmem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kvm", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kwork", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options349},
+	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options377},
 	{Name: "lock", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "mem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "probe", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options350, Ends: true, Here: true},
-	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options351},
+	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options378, Ends: true, Here: true},
+	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options379},
 	{Name: "sched", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "script", Style: POSIX, Operands: Unread, Path: names{"script"}},
-	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options352, Ends: true},
+	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options380, Ends: true},
 	{Name: "test", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "timechart", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "top", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options353, Ends: true},
+	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options381, Ends: true},
 	{Name: "version", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 }
 
-var options355 = []Option{
+var options383 = []Option{
 	{Names: names{"-0"}, Value: Optional},
 	{Names: names{"-a"}},
 	{Names: names{"-C"}, Value: Optional},
@@ -13440,7 +15568,7 @@ var options355 = []Option{
 	{Names: names{"--version"}, Effect: EffPattern},
 }
 
-var options356 = []Option{
+var options384 = []Option{
 	{Names: names{"-a", "--interactive"}, Effect: EffOpaque},
 	{Names: names{"-b", "--bindpath"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-C", "--no-chdir"}},
@@ -13476,7 +15604,7 @@ var options356 = []Option{
 	{Names: names{"--ri", "--rextinfo"}, Value: Required, Effect: EffPattern},
 }
 
-var options357 = []Option{
+var options385 = []Option{
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-i"}, Value: Required},
 	{Names: names{"-w"}, Value: Required},
@@ -13513,7 +15641,7 @@ var options357 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options358 = []Option{
+var options386 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-b"}},
 	{Names: names{"-h"}},
@@ -13527,7 +15655,7 @@ var options358 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options359 = []Option{
+var options387 = []Option{
 	{Names: names{"--user"}, Value: Required},
 	{Names: names{"--disable-internal-agent"}},
 	{Names: names{"--keep-cwd"}},
@@ -13535,13 +15663,282 @@ var options359 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options360 = []Option{
+var options388 = []Option{
+	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--host"}, Value: Required},
+	{Names: names{"--port"}, Value: Required},
+	{Names: names{"--with-deps"}},
+	{Names: names{"--dry-run"}},
+	{Names: names{"--force"}},
+	{Names: names{"-b", "--browser"}, Value: Required},
+	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--reporter"}, Value: Required, Effect: EffPlugin},
+}
+
+var options389 = []Option{
+	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--debug"}},
+	{Names: names{"-g", "--grep"}, Value: Required},
+	{Names: names{"--grep-invert"}, Value: Required},
+	{Names: names{"--headed"}},
+	{Names: names{"--browser"}, Value: Required},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"--fail-on-flaky-tests"}},
+	{Names: names{"--forbid-only"}},
+	{Names: names{"--fully-parallel"}},
+	{Names: names{"--global-timeout"}, Value: Required},
+	{Names: names{"--ignore-snapshots"}},
+	{Names: names{"-j", "--workers"}, Value: Required},
+	{Names: names{"--last-failed"}},
+	{Names: names{"--list"}},
+	{Names: names{"--max-failures"}, Value: Required},
+	{Names: names{"--no-deps"}},
+	{Names: names{"--only-changed"}, Value: Optional},
+	{Names: names{"--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--pass-with-no-tests"}},
+	{Names: names{"--project"}, Value: Required},
+	{Names: names{"--quiet"}},
+	{Names: names{"--repeat-each"}, Value: Required},
+	{Names: names{"--reporter"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"--retries"}, Value: Required},
+	{Names: names{"--shard"}, Value: Required},
+	{Names: names{"--timeout"}, Value: Required},
+	{Names: names{"--trace"}, Value: Required},
+	{Names: names{"--tsconfig"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--ui"}},
+	{Names: names{"--ui-host"}, Value: Required},
+	{Names: names{"--ui-port"}, Value: Required},
+	{Names: names{"-u", "--update-snapshots"}, Value: Optional},
+	{Names: names{"--update-source-method"}, Value: Required},
+	{Names: names{"-x"}},
+	{Names: names{"--test-list"}, Value: Required, Effect: EffInput},
+	{Names: names{"--test-list-invert"}, Value: Required, Effect: EffInput},
+}
+
+var subs390 = []Program{
+	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options388, Workdir: true},
+	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options388, Workdir: true},
+	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options388, Workdir: true},
+	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options388, Workdir: true},
+	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options388, Workdir: true},
+	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options388, Workdir: true},
+	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options388, Workdir: true},
+	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options388, Workdir: true},
+	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options388, Workdir: true},
+	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options388, Workdir: true},
+	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options388, Workdir: true},
+	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options388, Workdir: true},
+	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options388, Workdir: true},
+	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options388, Workdir: true},
+	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options388, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options389, Workdir: true},
+	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options388, Workdir: true},
+	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options388, Workdir: true},
+}
+
+var options391 = []Option{
+	{Names: names{"-C", "--dir"}, Value: Required, Effect: EffDir},
+	{Names: names{"-r", "--recursive"}},
+	{Names: names{"-w", "--workspace-root"}},
+	{Names: names{"-F", "--filter"}, Value: Required},
+	{Names: names{"--filter-prod"}, Value: Required},
+	{Names: names{"--fail-if-no-match"}},
+	{Names: names{"--changed-files-ignore-pattern"}, Value: Required},
+	{Names: names{"--test-pattern"}, Value: Required},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-v", "--version"}},
+	{Names: names{"--color"}},
+	{Names: names{"--no-color"}},
+	{Names: names{"--loglevel"}, Value: Required},
+	{Names: names{"--stream"}},
+	{Names: names{"--aggregate-output"}},
+	{Names: names{"--use-stderr"}},
+	{Names: names{"-s", "--silent"}},
+	{Names: names{"--reporter"}, Value: Required},
+	{Names: names{"--if-present"}},
+	{Names: names{"--parallel"}},
+	{Names: names{"--sequential"}},
+	{Names: names{"--no-bail"}},
+	{Names: names{"--bail"}},
+	{Names: names{"--sort"}},
+	{Names: names{"--no-sort"}},
+	{Names: names{"--reverse"}},
+	{Names: names{"--resume-from"}, Value: Required},
+	{Names: names{"--report-summary"}},
+	{Names: names{"--reporter-hide-prefix"}},
+	{Names: names{"--workspace-concurrency"}, Value: Required},
+	{Names: names{"--no-reporter-hide-prefix"}},
+	{Names: names{"--script-shell"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--shell-emulator"}},
+	{Names: names{"--node-options"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"--config.script-shell"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--use-node-version"}, Value: Required},
+	{Names: names{"--store-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--cache-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--virtual-store-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--modules-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--state-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--global-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--global-bin-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--lockfile-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--pnpmfile", "--global-pnpmfile"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--hook"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--registry"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--https-proxy"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--proxy"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--ignore-pnpmfile"}},
+	{Names: names{"--no-ignore-scripts"}},
+	{Names: names{"--ignore-scripts"}},
+	{Names: names{"--frozen-lockfile"}},
+	{Names: names{"--no-frozen-lockfile"}},
+	{Names: names{"--lockfile-only"}},
+	{Names: names{"--fix-lockfile"}},
+	{Names: names{"--no-lockfile"}},
+	{Names: names{"--prefer-offline"}},
+	{Names: names{"--offline"}},
+	{Names: names{"--prefer-frozen-lockfile"}},
+	{Names: names{"--shamefully-hoist"}},
+	{Names: names{"--side-effects-cache"}},
+	{Names: names{"--force"}},
+	{Names: names{"-P", "--prod", "--production"}},
+	{Names: names{"-D", "--dev", "--save-dev"}},
+	{Names: names{"-O", "--save-optional"}},
+	{Names: names{"--save-peer"}},
+	{Names: names{"-E", "--save-exact"}},
+	{Names: names{"--save-prod"}},
+	{Names: names{"-g", "--global"}},
+	{Names: names{"--no-optional"}},
+	{Names: names{"--json"}},
+	{Names: names{"--depth"}, Value: Required},
+	{Names: names{"--long"}},
+	{Names: names{"--parseable"}},
+	{Names: names{"--latest", "-L"}},
+	{Names: names{"-i", "--interactive"}},
+	{Names: names{"--workspace"}},
+	{Names: names{"--no-save"}},
+	{Names: names{"--dry-run"}},
+	{Names: names{"--access"}, Value: Required},
+	{Names: names{"--tag"}, Value: Required},
+	{Names: names{"--no-git-checks"}},
+	{Names: names{"--publish-branch"}, Value: Required},
+	{Names: names{"--audit-level"}, Value: Required},
+	{Names: names{"--fix"}},
+	{Names: names{"--package"}, Value: Required},
+	{Names: names{"--allow-build"}, Value: Required},
+	{Names: names{"--link-workspace-packages"}},
+	{Names: names{"--strict-peer-dependencies"}},
+	{Names: names{"--trust-lockfile"}},
+	{Names: names{"--config"}, Value: Required},
+}
+
+var options392 = []Option{
+	{Names: names{"-c", "--shell-mode"}},
+	{Names: names{"--package"}, Value: Required},
+}
+
+var options393 = []Option{
+	{Names: names{"-c", "--shell-mode"}},
+}
+
+var options394 = []Option{
+	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
+	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
+	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
+}
+
+var subs395 = []Program{
+	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "approve-builds", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
+	{Name: "audit", Style: Exact, Path: names{"list"}, Workdir: true},
+	{Name: "bin", Style: Exact, Path: names{"list"}, Workdir: true},
+	{Name: "c", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
+	{Name: "cache", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "cat-file", Style: Exact, Path: names{"list"}, Workdir: true},
+	{Name: "cat-index", Style: Exact, Path: names{"list"}, Workdir: true},
+	{Name: "catalog", Style: Exact, Path: names{"list"}, Workdir: true},
+	{Name: "ci", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "config", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
+	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
+	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "deploy", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
+	{Name: "dislink", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options392, Ends: true, Workdir: true},
+	{Name: "docs", Style: Exact, Path: names{"list"}, Workdir: true},
+	{Name: "doctor", Style: Exact, Path: names{"list"}, Workdir: true},
+	{Name: "env", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options393, Ends: true, Workdir: true},
+	{Name: "fetch", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "find-hash", Style: Exact, Path: names{"list"}, Workdir: true},
+	{Name: "get", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"list"}, Workdir: true},
+	{Name: "i", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "ignored-builds", Style: Exact, Path: names{"list"}, Workdir: true},
+	{Name: "import", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"list"}, Workdir: true},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "install-test", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "it", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "la", Style: Exact, Path: names{"list"}, Workdir: true},
+	{Name: "licenses", Style: Exact, Path: names{"list"}, Workdir: true},
+	{Name: "link", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"list"}, Workdir: true},
+	{Name: "ll", Style: Exact, Path: names{"list"}, Workdir: true},
+	{Name: "ln", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"list"}, Workdir: true},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options394, Ends: true, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"list"}, Workdir: true},
+	{Name: "pack", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "patch", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
+	{Name: "patch-commit", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
+	{Name: "patch-remove", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
+	{Name: "ping", Style: Exact, Path: names{"list"}, Workdir: true},
+	{Name: "prune", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "publish", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "rb", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "rebuild", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "restart", Style: Exact, Path: names{"run"}, Ends: true, Workdir: true},
+	{Name: "rm", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "root", Style: Exact, Path: names{"list"}, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Ends: true, Workdir: true},
+	{Name: "run-script", Style: Exact, Path: names{"run"}, Ends: true, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"list"}, Workdir: true},
+	{Name: "self-update", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
+	{Name: "server", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
+	{Name: "set", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
+	{Name: "setup", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
+	{Name: "show", Style: Exact, Path: names{"list"}, Workdir: true},
+	{Name: "start", Style: Exact, Path: names{"run"}, Ends: true, Workdir: true},
+	{Name: "stop", Style: Exact, Path: names{"run"}, Ends: true, Workdir: true},
+	{Name: "store", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "t", Style: Exact, Path: names{"run"}, Ends: true, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"run"}, Ends: true, Workdir: true},
+	{Name: "tst", Style: Exact, Path: names{"run"}, Ends: true, Workdir: true},
+	{Name: "un", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "unlink", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "up", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "update", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "upgrade", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "view", Style: Exact, Path: names{"list"}, Workdir: true},
+	{Name: "whoami", Style: Exact, Path: names{"list"}, Workdir: true},
+	{Name: "why", Style: Exact, Path: names{"list"}, Workdir: true},
+}
+
+var options396 = []Option{
+	{Names: names{"--package"}, Value: Required},
+	{Names: names{"-c", "--shell-mode"}},
+	{Names: names{"-s", "--silent"}},
+}
+
+var options397 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 }
 
-var options361 = []Option{
+var options398 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 	{Names: names{"--columns"}, Value: Required},
@@ -13571,7 +15968,61 @@ var options361 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options362 = []Option{
+var options399 = []Option{
+	{Names: names{"-c", "--check"}},
+	{Names: names{"-l", "--list-different"}},
+	{Names: names{"-w", "--write"}, Effect: EffInPlace},
+	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--no-config"}},
+	{Names: names{"--config-precedence"}, Value: Required},
+	{Names: names{"--find-config-path"}, Value: Required},
+	{Names: names{"--file-info"}, Value: Required},
+	{Names: names{"--ignore-path"}, Value: Required, Effect: EffInput},
+	{Names: names{"-u", "--ignore-unknown"}},
+	{Names: names{"--plugin"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"--no-plugin-search"}},
+	{Names: names{"--plugin-search-dir"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--parser"}, Value: Required},
+	{Names: names{"--stdin-filepath"}, Value: Required},
+	{Names: names{"--log-level", "--loglevel"}, Value: Required},
+	{Names: names{"--no-editorconfig"}},
+	{Names: names{"--no-error-on-unmatched-pattern"}},
+	{Names: names{"--support-info"}},
+	{Names: names{"--with-node-modules"}},
+	{Names: names{"--cache"}},
+	{Names: names{"--cache-location"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--cache-strategy"}, Value: Required},
+	{Names: names{"--no-cache"}},
+	{Names: names{"--color"}},
+	{Names: names{"--no-color"}},
+	{Names: names{"--check-ignore-pragma"}},
+	{Names: names{"--insert-pragma"}},
+	{Names: names{"--require-pragma"}},
+	{Names: names{"--tab-width"}, Value: Required},
+	{Names: names{"--print-width"}, Value: Required},
+	{Names: names{"--use-tabs"}},
+	{Names: names{"--no-semi"}},
+	{Names: names{"--single-quote"}},
+	{Names: names{"--quote-props"}, Value: Required},
+	{Names: names{"--jsx-single-quote"}},
+	{Names: names{"--trailing-comma"}, Value: Required},
+	{Names: names{"--no-bracket-spacing"}},
+	{Names: names{"--bracket-same-line"}},
+	{Names: names{"--arrow-parens"}, Value: Required},
+	{Names: names{"--prose-wrap"}, Value: Required},
+	{Names: names{"--html-whitespace-sensitivity"}, Value: Required},
+	{Names: names{"--end-of-line"}, Value: Required},
+	{Names: names{"--embedded-language-formatting"}, Value: Required},
+	{Names: names{"--vue-indent-script-and-style"}},
+	{Names: names{"--object-wrap"}, Value: Required},
+	{Names: names{"--experimental-cli"}},
+	{Names: names{"--range-start"}, Value: Required},
+	{Names: names{"--range-end"}, Value: Required},
+	{Names: names{"-h", "--help"}, Value: Optional},
+	{Names: names{"-v", "--version"}},
+}
+
+var options400 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -13598,17 +16049,17 @@ var options362 = []Option{
 	{Names: names{"-z"}, Effect: EffOpaque},
 }
 
-var options363 = []Option{
+var options401 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options364 = []Option{
+var options402 = []Option{
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options365 = []Option{
+var options403 = []Option{
 	{Names: names{"--noheadings"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -13634,7 +16085,7 @@ var options365 = []Option{
 	{Names: names{"-y", "--rttime"}, Value: Optional},
 }
 
-var options366 = []Option{
+var options404 = []Option{
 	{Names: names{"-I", "--proto_path"}, Value: Required},
 	{Names: names{"--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--descriptor_set_out"}, Value: Required, Effect: EffWrite},
@@ -13669,12 +16120,12 @@ var options366 = []Option{
 	{Names: names{"--experimental_allow_proto3_optional"}},
 }
 
-var options367 = []Option{
+var options405 = []Option{
 	{Names: names{"-q"}},
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 }
 
-var options368 = []Option{
+var options406 = []Option{
 	{Names: names{"-A", "--auto-reference"}},
 	{Names: names{"-G", "--traditional"}},
 	{Names: names{"-F", "--flag-truncation"}, Value: Required},
@@ -13695,13 +16146,13 @@ var options368 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options369 = []Option{
+var options407 = []Option{
 	{Names: names{"-L", "--logical"}},
 	{Names: names{"-P", "--physical"}},
 	{Names: names{"-W"}},
 }
 
-var options370 = []Option{
+var options408 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-bb"}},
 	{Names: names{"-B"}},
@@ -13733,7 +16184,7 @@ var options370 = []Option{
 	{Names: names{"-2"}},
 }
 
-var options371 = []Option{
+var options409 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
@@ -13743,7 +16194,7 @@ var options371 = []Option{
 	{Names: names{"--password-command"}, Value: Required, Effect: EffRun},
 }
 
-var options372 = []Option{
+var options410 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-e"}},
@@ -13758,7 +16209,7 @@ var options372 = []Option{
 	{Names: names{"-u"}, Value: Required},
 }
 
-var options373 = []Option{
+var options411 = []Option{
 	{Names: names{"-f", "--canonicalize"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -13771,7 +16222,7 @@ var options373 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options374 = []Option{
+var options412 = []Option{
 	{Names: names{"-E"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -13786,14 +16237,14 @@ var options374 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options375 = []Option{
+var options413 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"-V"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options376 = []Option{
+var options414 = []Option{
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -13941,7 +16392,27 @@ var options376 = []Option{
 	{Names: names{"-w", "--word-regexp"}},
 }
 
-var options377 = []Option{
+var options415 = []Option{
+	{Names: names{"-f", "--force"}},
+	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
+	{Names: names{"-g", "--glob"}, Value: Optional},
+	{Names: names{"-G", "--no-glob"}},
+	{Names: names{"--preserve-root"}},
+	{Names: names{"--no-preserve-root"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--version"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-q"}},
+	{Names: names{"-i", "--interactive"}},
+	{Names: names{"-I"}},
+	{Names: names{"-p"}},
+	{Names: names{"-u", "--up"}, Value: Required},
+	{Names: names{"-a", "--all"}},
+	{Names: names{"-d", "--impl"}, Value: Required},
+	{Names: names{"-t", "--tmp"}, Value: Required, Effect: EffWrite},
+}
+
+var options416 = []Option{
 	{Names: names{"-a", "--always-readline"}, Value: Optional},
 	{Names: names{"-A", "--ansi-colour-aware"}, Value: Optional},
 	{Names: names{"-b", "--break-chars"}, Value: Required},
@@ -13979,7 +16450,7 @@ var options377 = []Option{
 	{Names: names{"-z", "--filter"}, Value: Required, Effect: EffRun},
 }
 
-var options378 = []Option{
+var options417 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-i"}},
 	{Names: names{"-I"}},
@@ -13994,7 +16465,7 @@ var options378 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options379 = []Option{
+var options418 = []Option{
 	{Names: names{"--ignore-fail-on-non-empty"}},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
@@ -14002,7 +16473,7 @@ var options379 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options380 = []Option{
+var options419 = []Option{
 	{Names: names{"-o", "--owner"}},
 	{Names: names{"-h", "--human-readable"}},
 	{Names: names{"-M", "--remote-option"}, Value: Required, Effect: EffUnproven},
@@ -14170,7 +16641,7 @@ var options380 = []Option{
 	{Names: names{"--no-compress"}},
 }
 
-var options381 = []Option{
+var options420 = []Option{
 	{Names: names{"-0"}, Value: Optional},
 	{Names: names{"-a"}},
 	{Names: names{"-c"}},
@@ -14217,7 +16688,7 @@ var options381 = []Option{
 	{Names: names{"--yydebug"}},
 }
 
-var options382 = []Option{
+var options421 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--machine"}, Value: Required},
 	{Names: names{"--unit"}, Value: Required},
@@ -14238,7 +16709,7 @@ var options382 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options383 = []Option{
+var options422 = []Option{
 	{Names: names{"-c", "--compute"}},
 	{Names: names{"-t", "--type"}, Value: Required},
 	{Names: names{"-u", "--user"}, Value: Required},
@@ -14248,7 +16719,7 @@ var options383 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options384 = []Option{
+var options423 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -14264,7 +16735,7 @@ var options384 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options385 = []Option{
+var options424 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--cfg"}, Value: Required},
 	{Names: names{"--check-cfg"}, Value: Required},
@@ -14301,7 +16772,7 @@ var options385 = []Option{
 	{Names: names{"-Z"}, Value: Required, Effect: EffUnproven},
 }
 
-var options386 = []Option{
+var options425 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--emit"}, Value: Required},
 	{Names: names{"--backup"}},
@@ -14322,7 +16793,7 @@ var options386 = []Option{
 	{Names: names{"--file-lines"}, Value: Required},
 }
 
-var options387 = []Option{
+var options426 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-h", "--help"}},
@@ -14330,17 +16801,17 @@ var options387 = []Option{
 	{Names: names{"+"}},
 }
 
-var options388 = []Option{
+var options427 = []Option{
 	{Names: names{"--install"}},
 }
 
-var options389 = []Option{
+var options428 = []Option{
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--path"}},
 }
 
-var options390 = []Option{
+var options429 = []Option{
 	{Names: names{"--force"}},
 	{Names: names{"--no-self-update"}},
 	{Names: names{"--profile"}, Value: Required},
@@ -14350,28 +16821,28 @@ var options390 = []Option{
 	{Names: names{"--path"}, Value: Required},
 }
 
-var subs391 = []Program{
-	{Name: "check", Style: Exact, Path: names{"show"}, Options: options389},
-	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options389},
-	{Name: "component", Style: Exact, Path: names{"update"}, Options: options390},
-	{Name: "default", Style: Exact, Path: names{"update"}, Options: options390},
-	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options389},
-	{Name: "help", Style: Exact, Path: names{"show"}, Options: options389},
-	{Name: "install", Style: Exact, Path: names{"update"}, Options: options390},
-	{Name: "man", Style: Exact, Path: names{"show"}, Options: options389},
-	{Name: "override", Style: Exact, Path: names{"update"}, Options: options390},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options388, Ends: true},
-	{Name: "self", Style: Exact, Path: names{"update"}, Options: options390},
-	{Name: "set", Style: Exact, Path: names{"update"}, Options: options390},
-	{Name: "show", Style: Exact, Path: names{"show"}, Options: options389},
-	{Name: "target", Style: Exact, Path: names{"update"}, Options: options390},
-	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options390},
-	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options390},
-	{Name: "update", Style: Exact, Path: names{"update"}, Options: options390},
-	{Name: "which", Style: Exact, Path: names{"show"}, Options: options389},
+var subs430 = []Program{
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options428},
+	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options428},
+	{Name: "component", Style: Exact, Path: names{"update"}, Options: options429},
+	{Name: "default", Style: Exact, Path: names{"update"}, Options: options429},
+	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options428},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options428},
+	{Name: "install", Style: Exact, Path: names{"update"}, Options: options429},
+	{Name: "man", Style: Exact, Path: names{"show"}, Options: options428},
+	{Name: "override", Style: Exact, Path: names{"update"}, Options: options429},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options427, Ends: true},
+	{Name: "self", Style: Exact, Path: names{"update"}, Options: options429},
+	{Name: "set", Style: Exact, Path: names{"update"}, Options: options429},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options428},
+	{Name: "target", Style: Exact, Path: names{"update"}, Options: options429},
+	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options429},
+	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options429},
+	{Name: "update", Style: Exact, Path: names{"update"}, Options: options429},
+	{Name: "which", Style: Exact, Path: names{"show"}, Options: options428},
 }
 
-var options392 = []Option{
+var options431 = []Option{
 	{Names: names{"-f", "--file", "--makefile", "--rakefile", "--sconstruct", "--gulpfile", "--gruntfile", "--noxfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-C", "--directory", "--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"-D"}, Value: Required},
@@ -14396,7 +16867,7 @@ var options392 = []Option{
 	{Names: names{"-l", "--list"}},
 }
 
-var options393 = []Option{
+var options432 = []Option{
 	{Names: names{"-3"}},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -14422,7 +16893,7 @@ var options393 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options394 = []Option{
+var options433 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-E", "--echo"}, Value: Required},
@@ -14441,7 +16912,7 @@ var options394 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options395 = []Option{
+var options434 = []Option{
 	{Names: names{"-t", "--timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-T", "--log-timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-I", "--log-in"}, Value: Required, Effect: EffInput},
@@ -14457,7 +16928,7 @@ var options395 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options396 = []Option{
+var options435 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-i", "--ignore-case"}},
 	{Names: names{"-E", "--ignore-tab-expansion"}},
@@ -14481,7 +16952,7 @@ var options396 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options397 = []Option{
+var options436 = []Option{
 	{Names: names{"-e", "--expression"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
 	{Names: names{"-i", "--in-place"}, Value: Optional, Effect: EffInPlace},
@@ -14500,7 +16971,7 @@ var options397 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options398 = []Option{
+var options437 = []Option{
 	{Names: names{"-t", "--terminator"}, Value: Required},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-s", "--separator"}, Value: Required},
@@ -14509,7 +16980,7 @@ var options398 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options399 = []Option{
+var options438 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-e"}},
@@ -14535,42 +17006,42 @@ var options399 = []Option{
 	{Names: names{"+"}},
 }
 
-var subs400 = []Program{
-	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
-	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
-	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
-	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
-	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
-	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
-	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
-	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
-	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
-	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
-	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
-	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
-	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
-	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
-	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
-	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
-	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
-	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
-	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
-	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
-	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options296, Ends: true},
+var subs439 = []Program{
+	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
+	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
+	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
+	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
+	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
+	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
+	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
+	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
+	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
+	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
+	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
+	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
+	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
+	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
+	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
+	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
+	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
+	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
+	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
+	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
+	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
 }
 
-var options401 = []Option{
+var options440 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-o"}, Value: Required},
 	{Names: names{"+o"}, Value: Required},
 }
 
-var options402 = []Option{
+var options441 = []Option{
 	{Names: names{"--clear-groups"}},
 	{Names: names{"-d", "--dump"}},
 	{Names: names{"--groups"}, Value: Required},
@@ -14600,7 +17071,7 @@ var options402 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options403 = []Option{
+var options442 = []Option{
 	{Names: names{"-c", "--ctty"}},
 	{Names: names{"-f", "--fork"}},
 	{Names: names{"-w", "--wait"}},
@@ -14608,7 +17079,7 @@ var options403 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options404 = []Option{
+var options443 = []Option{
 	{Names: names{"-s"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -14636,11 +17107,11 @@ var options404 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options405 = []Option{
+var options444 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
 }
 
-var options406 = []Option{
+var options445 = []Option{
 	{Names: names{"-s"}},
 	{Names: names{"-u"}},
 	{Names: names{"-p"}},
@@ -14648,7 +17119,7 @@ var options406 = []Option{
 	{Names: names{"-o"}},
 }
 
-var options407 = []Option{
+var options446 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-n", "--iterations"}, Value: Required},
 	{Names: names{"--random-source"}, Value: Required, Effect: EffRead},
@@ -14662,7 +17133,7 @@ var options407 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options408 = []Option{
+var options447 = []Option{
 	{Names: names{"-e", "--echo"}},
 	{Names: names{"-i", "--input-range"}, Value: Required},
 	{Names: names{"-n", "--head-count"}, Value: Required},
@@ -14674,7 +17145,7 @@ var options408 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options409 = []Option{
+var options448 = []Option{
 	{Names: names{"-V"}},
 	{Names: names{"-h"}},
 	{Names: names{"-d"}},
@@ -14706,7 +17177,7 @@ var options409 = []Option{
 	{Names: names{"-S"}, Value: Required},
 }
 
-var options410 = []Option{
+var options449 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
@@ -14720,7 +17191,7 @@ var options410 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options411 = []Option{
+var options450 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-C"}},
 	{Names: names{"--check"}, Value: Optional},
@@ -14761,7 +17232,7 @@ var options411 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options412 = []Option{
+var options451 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-a", "--suffix-length"}, Value: Required},
 	{Names: names{"--additional-suffix"}, Value: Required},
@@ -14782,7 +17253,7 @@ var options412 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options413 = []Option{
+var options452 = []Option{
 	{Names: names{"-D", "--diag"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-F", "--filter"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--continuous"}},
@@ -14834,7 +17305,7 @@ var options413 = []Option{
 	{Names: names{"-A", "--query", "--socket"}, Value: Required},
 }
 
-var options414 = []Option{
+var options453 = []Option{
 	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-P"}, Value: Required},
 	{Names: names{"-4"}},
@@ -14882,7 +17353,7 @@ var options414 = []Option{
 	{Names: names{"-y"}},
 }
 
-var options415 = []Option{
+var options454 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
 	{Names: names{"-d"}},
@@ -14905,7 +17376,7 @@ var options415 = []Option{
 	{Names: names{"-C"}},
 }
 
-var options416 = []Option{
+var options455 = []Option{
 	{Names: names{"-a"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
@@ -14918,7 +17389,7 @@ var options416 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options417 = []Option{
+var options456 = []Option{
 	{Names: names{"-i"}, Value: Optional, Effect: EffSend},
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
@@ -14931,7 +17402,7 @@ var options417 = []Option{
 	{Names: names{"-h", "-?"}},
 }
 
-var options418 = []Option{
+var options457 = []Option{
 	{Names: names{"-A"}, Effect: EffUnproven},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-a"}, Value: Required},
@@ -14977,7 +17448,7 @@ var options418 = []Option{
 	{Names: names{"-Z"}, Value: Required},
 }
 
-var options419 = []Option{
+var options458 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-c"}},
@@ -14992,7 +17463,7 @@ var options419 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options420 = []Option{
+var options459 = []Option{
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"-f"}, Value: Required, Effect: EffInput},
 	{Names: names{"-d"}, Value: Required},
@@ -15003,7 +17474,7 @@ var options420 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options421 = []Option{
+var options460 = []Option{
 	{Names: names{"-S", "--start"}},
 	{Names: names{"-K", "--stop"}},
 	{Names: names{"-T", "--status"}},
@@ -15039,7 +17510,7 @@ var options421 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options422 = []Option{
+var options461 = []Option{
 	{Names: names{"-c", "--format"}, Value: Required},
 	{Names: names{"-f", "--file-system"}},
 	{Names: names{"-t", "--terse"}},
@@ -15056,7 +17527,7 @@ var options422 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options423 = []Option{
+var options462 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-e", "--error"}, Value: Required},
@@ -15064,7 +17535,7 @@ var options423 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options424 = []Option{
+var options463 = []Option{
 	{Names: names{"-e", "--trace"}, Value: Required},
 	{Names: names{"-E", "--env"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-p", "--attach"}, Value: Required},
@@ -15133,7 +17604,7 @@ var options424 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options425 = []Option{
+var options464 = []Option{
 	{Names: names{"-n", "--bytes"}, Value: Required},
 	{Names: names{"-U", "--unicode"}, Value: Required},
 	{Names: names{"-a", "--all"}},
@@ -15152,7 +17623,7 @@ var options425 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options426 = []Option{
+var options465 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-g", "--save"}},
 	{Names: names{"-F", "--file"}, Value: Required},
@@ -15160,7 +17631,7 @@ var options426 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options427 = []Option{
+var options466 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -15175,7 +17646,7 @@ var options427 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options428 = []Option{
+var options467 = []Option{
 	{Names: names{"-A", "--askpass"}},
 	{Names: names{"-B", "--bell"}},
 	{Names: names{"-b", "--background"}},
@@ -15207,7 +17678,7 @@ var options428 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options429 = []Option{
+var options468 = []Option{
 	{Names: names{"-u", "--user"}, Value: Required},
 	{Names: names{"-g", "--group"}, Value: Required},
 	{Names: names{"-A"}},
@@ -15217,7 +17688,7 @@ var options429 = []Option{
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options430 = []Option{
+var options469 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-version", "--version"}, Effect: EffPattern},
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
@@ -15232,7 +17703,7 @@ var options430 = []Option{
 	{Names: names{"-Onone"}},
 }
 
-var options431 = []Option{
+var options470 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"--package-path"}, Value: Required, Effect: EffDir},
 	{Names: names{"--scratch-path", "--build-path"}, Value: Required, Effect: EffWrite},
@@ -15263,24 +17734,24 @@ var options431 = []Option{
 	{Names: names{"--sanitize"}, Value: Required},
 }
 
-var subs432 = []Program{
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options431, Workdir: true},
-	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Options: options431, Workdir: true},
-	{Name: "package", Style: Exact, Path: names{"build"}, Options: options431, Workdir: true},
-	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options431, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"build"}, Options: options431, Workdir: true},
-	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options431, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"build"}, Options: options431, Workdir: true},
+var subs471 = []Program{
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options470, Workdir: true},
+	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Options: options470, Workdir: true},
+	{Name: "package", Style: Exact, Path: names{"build"}, Options: options470, Workdir: true},
+	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options470, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"build"}, Options: options470, Workdir: true},
+	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options470, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"build"}, Options: options470, Workdir: true},
 }
 
-var options433 = []Option{
+var options472 = []Option{
 	{Names: names{"-d", "--data"}},
 	{Names: names{"-f", "--file-system"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options434 = []Option{
+var options473 = []Option{
 	{Names: names{"--no-pager"}},
 	{Names: names{"--no-legend"}},
 	{Names: names{"--what"}, Value: Required},
@@ -15292,7 +17763,7 @@ var options434 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options435 = []Option{
+var options474 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--scope"}},
 	{Names: names{"-u", "--unit"}, Value: Required},
@@ -15335,7 +17806,7 @@ var options435 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options436 = []Option{
+var options475 = []Option{
 	{Names: names{"-b", "--before"}},
 	{Names: names{"-r", "--regex"}},
 	{Names: names{"-s", "--separator"}, Value: Required},
@@ -15343,7 +17814,7 @@ var options436 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options437 = []Option{
+var options476 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"--follow"}, Value: Optional},
 	{Names: names{"-n", "--lines"}, Value: Required},
@@ -15365,7 +17836,177 @@ var options437 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options438 = []Option{
+var options477 = []Option{
+	{Names: names{"-A", "--catenate", "--concatenate"}},
+	{Names: names{"-c", "--create"}},
+	{Names: names{"-d", "--diff", "--compare"}},
+	{Names: names{"--delete"}},
+	{Names: names{"-r", "--append"}},
+	{Names: names{"-t", "--list"}},
+	{Names: names{"--test-label"}},
+	{Names: names{"-u", "--update"}},
+	{Names: names{"-x", "--extract", "--get"}},
+	{Names: names{"--show-defaults"}},
+	{Names: names{"-?", "--usage"}},
+	{Names: names{"--check-device"}},
+	{Names: names{"-g", "--listed-incremental"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--hole-detection"}, Value: Required},
+	{Names: names{"-G", "--incremental"}},
+	{Names: names{"--ignore-failed-read"}},
+	{Names: names{"--level"}, Value: Required},
+	{Names: names{"-n", "--seek"}},
+	{Names: names{"--no-check-device"}},
+	{Names: names{"--no-seek"}},
+	{Names: names{"--occurrence"}, Value: Optional},
+	{Names: names{"--restrict"}},
+	{Names: names{"--sparse-version"}, Value: Required},
+	{Names: names{"-S", "--sparse"}},
+	{Names: names{"-k", "--keep-old-files"}},
+	{Names: names{"--keep-newer-files"}},
+	{Names: names{"--keep-directory-symlink"}, Effect: EffUnproven},
+	{Names: names{"--no-overwrite-dir"}},
+	{Names: names{"--one-top-level"}, Value: Optional, Effect: EffUnproven},
+	{Names: names{"--overwrite"}},
+	{Names: names{"--overwrite-dir"}},
+	{Names: names{"--recursive-unlink"}, Effect: EffUnproven},
+	{Names: names{"--remove-files"}, Effect: EffUnproven},
+	{Names: names{"--skip-old-files"}},
+	{Names: names{"-U", "--unlink-first"}},
+	{Names: names{"-W", "--verify"}},
+	{Names: names{"--ignore-command-error"}},
+	{Names: names{"--no-ignore-command-error"}},
+	{Names: names{"-O", "--to-stdout"}},
+	{Names: names{"--to-command"}, Value: Required, Effect: EffRun},
+	{Names: names{"--atime-preserve"}, Value: Optional},
+	{Names: names{"--delay-directory-restore"}},
+	{Names: names{"--group"}, Value: Required},
+	{Names: names{"--group-map"}, Value: Required, Effect: EffRead},
+	{Names: names{"--mode"}, Value: Required},
+	{Names: names{"--mtime"}, Value: Required},
+	{Names: names{"-m", "--touch"}},
+	{Names: names{"--no-delay-directory-restore"}},
+	{Names: names{"--no-same-owner"}},
+	{Names: names{"--no-same-permissions"}},
+	{Names: names{"--numeric-owner"}},
+	{Names: names{"--owner"}, Value: Required},
+	{Names: names{"--owner-map"}, Value: Required, Effect: EffRead},
+	{Names: names{"-p", "--preserve-permissions", "--same-permissions"}},
+	{Names: names{"--same-owner"}},
+	{Names: names{"-s", "--preserve-order", "--same-order"}},
+	{Names: names{"--sort"}, Value: Required},
+	{Names: names{"--acls"}},
+	{Names: names{"--no-acls"}},
+	{Names: names{"--selinux"}},
+	{Names: names{"--no-selinux"}},
+	{Names: names{"--xattrs"}},
+	{Names: names{"--no-xattrs"}},
+	{Names: names{"--xattrs-exclude"}, Value: Required},
+	{Names: names{"--xattrs-include"}, Value: Required},
+	{Names: names{"-f", "--file"}, Value: Required},
+	{Names: names{"--rsh-command"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--force-local"}},
+	{Names: names{"-F", "--info-script", "--new-volume-script"}, Value: Required, Effect: EffRun},
+	{Names: names{"-L", "--tape-length"}, Value: Required},
+	{Names: names{"-M", "--multi-volume"}},
+	{Names: names{"--rmt-command"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--volno-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-b", "--blocking-factor"}, Value: Required},
+	{Names: names{"-B", "--read-full-records"}},
+	{Names: names{"-i", "--ignore-zeros"}},
+	{Names: names{"--record-size"}, Value: Required},
+	{Names: names{"-H", "--format"}, Value: Required},
+	{Names: names{"--v7"}},
+	{Names: names{"--gnu"}},
+	{Names: names{"--oldgnu"}},
+	{Names: names{"--pax"}},
+	{Names: names{"--ustar"}},
+	{Names: names{"--old-archive", "--portability"}},
+	{Names: names{"--pax-option"}, Value: Required},
+	{Names: names{"--posix"}},
+	{Names: names{"-V", "--label"}, Value: Required},
+	{Names: names{"-a", "--auto-compress"}},
+	{Names: names{"-I", "--use-compress-program"}, Value: Required, Effect: EffRun},
+	{Names: names{"-j", "--bzip2"}},
+	{Names: names{"-J", "--xz"}},
+	{Names: names{"--lzip"}},
+	{Names: names{"--lzma"}},
+	{Names: names{"--lzop"}},
+	{Names: names{"--zstd"}},
+	{Names: names{"--no-auto-compress"}},
+	{Names: names{"-z", "--gzip", "--gunzip", "--ungzip"}},
+	{Names: names{"-Z", "--compress", "--uncompress"}},
+	{Names: names{"--add-file"}, Value: Required, Effect: EffRead},
+	{Names: names{"--backup"}, Value: Optional},
+	{Names: names{"-C", "--directory"}, Value: Required, Effect: EffDir},
+	{Names: names{"--exclude"}, Value: Required},
+	{Names: names{"--exclude-backups"}},
+	{Names: names{"--exclude-caches"}},
+	{Names: names{"--exclude-caches-all"}},
+	{Names: names{"--exclude-caches-under"}},
+	{Names: names{"--exclude-ignore"}, Value: Required},
+	{Names: names{"--exclude-ignore-recursive"}, Value: Required},
+	{Names: names{"--exclude-tag"}, Value: Required},
+	{Names: names{"--exclude-tag-all"}, Value: Required},
+	{Names: names{"--exclude-tag-under"}, Value: Required},
+	{Names: names{"--exclude-vcs"}},
+	{Names: names{"--exclude-vcs-ignores"}},
+	{Names: names{"-h", "--dereference"}},
+	{Names: names{"--hard-dereference"}},
+	{Names: names{"-K", "--starting-file"}, Value: Required},
+	{Names: names{"--newer-mtime"}, Value: Required},
+	{Names: names{"--null"}},
+	{Names: names{"--no-null"}},
+	{Names: names{"--no-recursion"}},
+	{Names: names{"--no-unquote"}},
+	{Names: names{"--no-verbatim-files-from"}},
+	{Names: names{"-N", "--newer", "--after-date"}, Value: Required},
+	{Names: names{"--one-file-system"}},
+	{Names: names{"-P", "--absolute-names"}, Effect: EffUnproven},
+	{Names: names{"--recursion"}},
+	{Names: names{"--suffix"}, Value: Required},
+	{Names: names{"-T", "--files-from"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--unquote"}},
+	{Names: names{"--verbatim-files-from"}},
+	{Names: names{"-X", "--exclude-from"}, Value: Required, Effect: EffInput},
+	{Names: names{"--strip-components", "--strip"}, Value: Required},
+	{Names: names{"--transform", "--xform"}, Value: Required},
+	{Names: names{"--anchored"}},
+	{Names: names{"--ignore-case"}},
+	{Names: names{"--no-anchored"}},
+	{Names: names{"--no-ignore-case"}},
+	{Names: names{"--no-wildcards"}},
+	{Names: names{"--no-wildcards-match-slash"}},
+	{Names: names{"--wildcards"}},
+	{Names: names{"--wildcards-match-slash"}},
+	{Names: names{"--checkpoint"}, Value: Optional},
+	{Names: names{"--checkpoint-action"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"--clamp-mtime"}},
+	{Names: names{"--full-time"}},
+	{Names: names{"--index-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-l", "--check-links"}},
+	{Names: names{"--no-quote-chars"}, Value: Required},
+	{Names: names{"--quote-chars"}, Value: Required},
+	{Names: names{"--quoting-style"}, Value: Required},
+	{Names: names{"-R", "--block-number"}},
+	{Names: names{"--show-omitted-dirs"}},
+	{Names: names{"--show-transformed-names", "--show-stored-names"}},
+	{Names: names{"--totals"}, Value: Optional},
+	{Names: names{"--utc"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--warning"}, Value: Required},
+	{Names: names{"-w", "--interactive", "--confirmation"}},
+	{Names: names{"-o"}},
+	{Names: names{"--options"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--passphrase"}, Value: Required},
+	{Names: names{"--include"}, Value: Required},
+	{Names: names{"-q", "--fast-read"}},
+	{Names: names{"--set-mtime-command"}, Value: Required, Effect: EffRun},
+	{Names: names{"--set-mtime-format"}, Value: Required},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options478 = []Option{
 	{Names: names{"-c", "--color"}},
 	{Names: names{"-C", "--concurrency"}, Value: Required},
 	{Names: names{"-d", "--dir"}, Value: Required, Effect: EffDir},
@@ -15400,7 +18041,7 @@ var options438 = []Option{
 	{Names: names{"--download"}},
 }
 
-var options439 = []Option{
+var options479 = []Option{
 	{Names: names{"-a", "--all-tasks"}},
 	{Names: names{"-c", "--cpu-list"}},
 	{Names: names{"-p", "--pid"}},
@@ -15408,7 +18049,7 @@ var options439 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options440 = []Option{
+var options480 = []Option{
 	{Names: names{"-A"}},
 	{Names: names{"-b"}},
 	{Names: names{"-B", "--buffer-size"}, Value: Required},
@@ -15472,7 +18113,7 @@ var options440 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options441 = []Option{
+var options481 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-i", "--ignore-interrupts"}},
 	{Names: names{"-p"}},
@@ -15481,7 +18122,7 @@ var options441 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options442 = []Option{
+var options482 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-8"}},
@@ -15498,7 +18139,7 @@ var options442 = []Option{
 	{Names: names{"-r"}},
 }
 
-var options443 = []Option{
+var options483 = []Option{
 	{Names: names{"--preserve-status"}},
 	{Names: names{"--foreground"}},
 	{Names: names{"-k", "--kill-after"}, Value: Required},
@@ -15508,7 +18149,7 @@ var options443 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options444 = []Option{
+var options484 = []Option{
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-a"}},
 	{Names: names{"-c", "--no-create"}},
@@ -15523,7 +18164,7 @@ var options444 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options445 = []Option{
+var options485 = []Option{
 	{Names: names{"-c", "-C", "--complement"}},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-s", "--squeeze-repeats"}},
@@ -15532,7 +18173,7 @@ var options445 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options446 = []Option{
+var options486 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-n"}},
@@ -15561,13 +18202,13 @@ var options446 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options447 = []Option{
+var options487 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 }
 
-var options448 = []Option{
+var options488 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-d"}},
 	{Names: names{"-l"}},
@@ -15636,7 +18277,7 @@ var options448 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options449 = []Option{
+var options489 = []Option{
 	{Names: names{"-c", "--no-create"}},
 	{Names: names{"-o", "--io-blocks"}},
 	{Names: names{"-r", "--reference"}, Value: Required, Effect: EffRead},
@@ -15645,13 +18286,85 @@ var options449 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options450 = []Option{
+var options490 = []Option{
+	{Names: names{"--all"}},
+	{Names: names{"-b", "--build"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-?"}},
+	{Names: names{"--init"}},
+	{Names: names{"-p", "--project"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--noEmit"}},
+	{Names: names{"--watch", "-w"}},
+	{Names: names{"-v", "--version"}},
+	{Names: names{"--outDir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--outFile"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--declarationDir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--declaration", "-d"}},
+	{Names: names{"--emitDeclarationOnly"}},
+	{Names: names{"--tsBuildInfoFile"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--rootDir"}, Value: Required},
+	{Names: names{"--baseUrl"}, Value: Required},
+	{Names: names{"--incremental"}},
+	{Names: names{"--skipLibCheck"}},
+	{Names: names{"--strict"}},
+	{Names: names{"--pretty"}},
+	{Names: names{"--listFiles"}},
+	{Names: names{"--listEmittedFiles"}},
+	{Names: names{"--listFilesOnly"}},
+	{Names: names{"--traceResolution"}},
+	{Names: names{"--explainFiles"}},
+	{Names: names{"--diagnostics"}},
+	{Names: names{"--extendedDiagnostics"}},
+	{Names: names{"--generateTrace"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--generateCpuProfile"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--showConfig"}},
+	{Names: names{"--target", "-t"}, Value: Required},
+	{Names: names{"--module", "-m"}, Value: Required},
+	{Names: names{"--moduleResolution"}, Value: Required},
+	{Names: names{"--lib"}, Value: Required},
+	{Names: names{"--jsx"}, Value: Required},
+	{Names: names{"--types"}, Value: Required},
+	{Names: names{"--typeRoots"}, Value: Required},
+	{Names: names{"--esModuleInterop"}},
+	{Names: names{"--allowJs"}},
+	{Names: names{"--checkJs"}},
+	{Names: names{"--resolveJsonModule"}},
+	{Names: names{"--isolatedModules"}},
+	{Names: names{"--sourceMap"}},
+	{Names: names{"--inlineSourceMap"}},
+	{Names: names{"--removeComments"}},
+	{Names: names{"--noImplicitAny"}},
+	{Names: names{"--noUnusedLocals"}},
+	{Names: names{"--noUnusedParameters"}},
+	{Names: names{"--strictNullChecks"}},
+	{Names: names{"--forceConsistentCasingInFileNames"}},
+	{Names: names{"--composite"}},
+	{Names: names{"--preserveWatchOutput"}},
+	{Names: names{"--force", "-f"}},
+	{Names: names{"--dry"}},
+	{Names: names{"--verbose"}},
+	{Names: names{"--clean"}},
+	{Names: names{"--locale"}, Value: Required},
+	{Names: names{"--noEmitOnError"}},
+	{Names: names{"--allowSyntheticDefaultImports"}},
+	{Names: names{"--experimentalDecorators"}},
+	{Names: names{"--emitDecoratorMetadata"}},
+	{Names: names{"--ignoreConfig"}},
+	{Names: names{"--noCheck"}},
+	{Names: names{"--singleThreaded"}},
+	{Names: names{"--noResolve"}},
+	{Names: names{"--noLib"}},
+	{Names: names{"--noErrorTruncation"}},
+	{Names: names{"--plugins"}, Value: Required, Effect: EffProgram},
+}
+
+var options491 = []Option{
 	{Names: names{"-s", "--silent", "--quiet"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options451 = []Option{
+var options492 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-f"}},
 	{Names: names{"-p"}},
@@ -15665,7 +18378,7 @@ var options451 = []Option{
 	{Names: names{"-w"}},
 }
 
-var options452 = []Option{
+var options493 = []Option{
 	{Names: names{"-S"}},
 	{Names: names{"-H"}},
 	{Names: names{"-a"}},
@@ -15692,16 +18405,16 @@ var options452 = []Option{
 	{Names: names{"-x"}, Value: Required},
 }
 
-var options453 = []Option{
+var options494 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-S"}},
 }
 
-var options454 = []Option{
+var options495 = []Option{
 	{Names: names{"-a"}},
 }
 
-var options455 = []Option{
+var options496 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s", "--kernel-name"}},
 	{Names: names{"-n", "--nodename"}},
@@ -15715,7 +18428,7 @@ var options455 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options456 = []Option{
+var options497 = []Option{
 	{Names: names{"-D"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
@@ -15733,13 +18446,13 @@ var options456 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options457 = []Option{
+var options498 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-v"}},
 	{Names: names{"-n"}},
 }
 
-var options458 = []Option{
+var options499 = []Option{
 	{Names: names{"-i", "--ipc"}, Value: Optional},
 	{Names: names{"-m", "--mount"}, Value: Optional},
 	{Names: names{"-n", "--net"}, Value: Optional},
@@ -15773,7 +18486,55 @@ var options458 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options459 = []Option{
+var options500 = []Option{
+	{Names: names{"-Z"}, Effect: EffReadOnly},
+	{Names: names{"-A"}},
+	{Names: names{"-c"}, Effect: EffReadOnly},
+	{Names: names{"-f"}},
+	{Names: names{"-l"}, Effect: EffReadOnly},
+	{Names: names{"-p"}, Effect: EffReadOnly},
+	{Names: names{"-t"}, Effect: EffReadOnly},
+	{Names: names{"-T"}},
+	{Names: names{"-u"}},
+	{Names: names{"-v"}, Effect: EffReadOnly},
+	{Names: names{"-z"}, Effect: EffReadOnly},
+	{Names: names{"-a"}},
+	{Names: names{"-b"}},
+	{Names: names{"-B"}},
+	{Names: names{"-C"}},
+	{Names: names{"-L"}},
+	{Names: names{"-D"}},
+	{Names: names{"-d"}, Value: Required, Effect: EffOutput},
+	{Names: names{"-E"}},
+	{Names: names{"-F"}},
+	{Names: names{"-i"}},
+	{Names: names{"-j"}},
+	{Names: names{"-J"}},
+	{Names: names{"-K"}},
+	{Names: names{"-M"}},
+	{Names: names{"-n"}},
+	{Names: names{"-N"}},
+	{Names: names{"-o"}},
+	{Names: names{"-O"}, Value: Required},
+	{Names: names{"-I"}, Value: Required},
+	{Names: names{"-P"}, Value: Required},
+	{Names: names{"-q"}},
+	{Names: names{"-s"}},
+	{Names: names{"-S"}},
+	{Names: names{"-U"}},
+	{Names: names{"-V"}},
+	{Names: names{"-W"}},
+	{Names: names{"-X"}},
+	{Names: names{"-Y"}},
+	{Names: names{"-2"}},
+	{Names: names{"-^"}},
+	{Names: names{"-:"}, Effect: EffUnproven},
+	{Names: names{"-x"}},
+	{Names: names{"-h"}},
+	{Names: names{"-hh"}},
+}
+
+var options501 = []Option{
 	{Names: names{"-p", "--pretty"}},
 	{Names: names{"-h"}},
 	{Names: names{"-s", "--since"}},
@@ -15782,7 +18543,7 @@ var options459 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options460 = []Option{
+var options502 = []Option{
 	{Names: names{"--tool"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
@@ -15823,7 +18584,98 @@ var options460 = []Option{
 	{Names: names{"--keep-debuginfo"}, Value: Required},
 }
 
-var options461 = []Option{
+var options503 = []Option{
+	{Names: names{"-r", "--root"}, Value: Required, Effect: EffDir},
+	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-u", "--update"}},
+	{Names: names{"-w", "--watch"}},
+	{Names: names{"-t", "--testNamePattern"}, Value: Required},
+	{Names: names{"--dir"}, Value: Required, Effect: EffDir},
+	{Names: names{"--ui"}},
+	{Names: names{"--open"}},
+	{Names: names{"--api"}, Value: Optional},
+	{Names: names{"--silent"}, Value: Optional},
+	{Names: names{"--hideSkippedTests"}},
+	{Names: names{"--reporter"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"--outputFile"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--coverage"}},
+	{Names: names{"--coverage.reportsDirectory"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--coverage.provider"}, Value: Required},
+	{Names: names{"--coverage.reporter"}, Value: Required},
+	{Names: names{"--coverage.enabled"}},
+	{Names: names{"--mode"}, Value: Required},
+	{Names: names{"--isolate"}},
+	{Names: names{"--no-isolate"}},
+	{Names: names{"--globals"}},
+	{Names: names{"--dom"}},
+	{Names: names{"--browser"}, Value: Optional},
+	{Names: names{"--pool"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"--poolOptions.threads.singleThread"}},
+	{Names: names{"--fileParallelism"}},
+	{Names: names{"--no-file-parallelism"}},
+	{Names: names{"--maxWorkers"}, Value: Required},
+	{Names: names{"--minWorkers"}, Value: Required},
+	{Names: names{"--environment"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"--passWithNoTests"}},
+	{Names: names{"--logHeapUsage"}},
+	{Names: names{"--allowOnly"}},
+	{Names: names{"--dangerouslyIgnoreUnhandledErrors"}},
+	{Names: names{"--shard"}, Value: Required},
+	{Names: names{"--changed"}, Value: Optional},
+	{Names: names{"--sequence.shuffle"}},
+	{Names: names{"--sequence.seed"}, Value: Required},
+	{Names: names{"--inspect"}, Value: Optional},
+	{Names: names{"--inspectBrk"}, Value: Optional},
+	{Names: names{"--testTimeout"}, Value: Required},
+	{Names: names{"--hookTimeout"}, Value: Required},
+	{Names: names{"--bail"}, Value: Required},
+	{Names: names{"--retry"}, Value: Required},
+	{Names: names{"--diff"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--exclude"}, Value: Required},
+	{Names: names{"--expandSnapshotDiff"}},
+	{Names: names{"--disableConsoleIntercept"}},
+	{Names: names{"--typecheck"}, Value: Optional},
+	{Names: names{"--project"}, Value: Required},
+	{Names: names{"--slowTestThreshold"}, Value: Required},
+	{Names: names{"--teardownTimeout"}, Value: Required},
+	{Names: names{"--maxConcurrency"}, Value: Required},
+	{Names: names{"--run"}},
+	{Names: names{"--no-color"}},
+	{Names: names{"--color"}},
+	{Names: names{"--clearScreen"}},
+	{Names: names{"--configLoader"}, Value: Required},
+	{Names: names{"--standalone"}},
+	{Names: names{"--mergeReports"}, Value: Optional, Effect: EffInput},
+	{Names: names{"--related"}},
+	{Names: names{"--staged"}},
+	{Names: names{"--no-coverage"}},
+	{Names: names{"--cache"}, Value: Required},
+	{Names: names{"--globalSetup"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--setupFiles"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-v", "--version"}},
+	{Names: names{"--attachmentsDir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--execArgv"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"--tags-filter"}, Value: Required},
+	{Names: names{"--includeTaskLocation"}},
+	{Names: names{"--printConsoleTrace"}},
+	{Names: names{"--api.port"}, Value: Required},
+	{Names: names{"--api.host"}, Value: Required},
+	{Names: names{"--json"}, Value: Optional, Effect: EffWrite},
+	{Names: names{"--no-watch"}},
+}
+
+var subs504 = []Program{
+	{Name: "bench", Style: Exact, Path: names{"run"}, Workdir: true},
+	{Name: "dev", Style: Exact, Path: names{"run"}, Workdir: true},
+	{Name: "init", Style: Exact, Path: names{"run"}, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"run"}, Workdir: true},
+	{Name: "related", Style: Exact, Path: names{"run"}, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Workdir: true},
+	{Name: "watch", Style: Exact, Path: names{"run"}, Workdir: true},
+}
+
+var options505 = []Option{
 	{Names: names{"-h", "--no-header"}},
 	{Names: names{"-u", "--no-current"}},
 	{Names: names{"-s", "--short"}},
@@ -15835,13 +18687,13 @@ var options461 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options462 = []Option{
+var options506 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options463 = []Option{
+var options507 = []Option{
 	{Names: names{"-d", "--differences"}, Value: Optional},
 	{Names: names{"-n", "--interval"}, Value: Required},
 	{Names: names{"-p", "--precise"}},
@@ -15860,7 +18712,7 @@ var options463 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options464 = []Option{
+var options508 = []Option{
 	{Names: names{"-w", "--watch"}, Value: Required},
 	{Names: names{"-W", "--watch-non-recursive"}, Value: Required},
 	{Names: names{"-F", "--watch-file"}, Value: Required, Effect: EffInput},
@@ -15909,7 +18761,7 @@ var options464 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options465 = []Option{
+var options509 = []Option{
 	{Names: names{"--total"}, Value: Required},
 	{Names: names{"-c", "--bytes"}},
 	{Names: names{"-m", "--chars"}},
@@ -15921,7 +18773,7 @@ var options465 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options466 = []Option{
+var options510 = []Option{
 	{Names: names{"-1", "--no-deleted"}},
 	{Names: names{"-2", "--no-inserted"}},
 	{Names: names{"-3", "--no-common"}},
@@ -15936,7 +18788,53 @@ var options466 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options467 = []Option{
+var options511 = []Option{
+	{Names: names{"-c", "--config", "--config-file", "--tsconfig", "--schema"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-o", "--output", "--out", "--outfile", "--out-file", "--output-path", "--out-dir", "--outdir", "--outDir", "--output-dir", "--dist-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-p", "--plugin", "--plugins"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"-r", "--require", "--preload"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
+	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"-w", "--watch"}},
+	{Names: names{"-m", "--mode"}, Value: Required},
+	{Names: names{"--root", "--cwd", "--dir"}, Value: Required, Effect: EffDir},
+	{Names: names{"--port"}, Value: Required},
+	{Names: names{"--host"}},
+	{Names: names{"--env"}, Value: Required},
+	{Names: names{"--env-file"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--metafile"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--analyze"}},
+	{Names: names{"--minify"}},
+	{Names: names{"--bundle"}},
+	{Names: names{"--sourcemap"}},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"--target"}, Value: Required},
+	{Names: names{"--platform"}, Value: Required},
+	{Names: names{"--external"}, Value: Required},
+	{Names: names{"--name"}, Value: Required},
+	{Names: names{"--skip-generate"}},
+	{Names: names{"--accept-data-loss"}},
+	{Names: names{"--force", "-f"}},
+	{Names: names{"--filter"}, Value: Required},
+	{Names: names{"--all"}},
+	{Names: names{"--parallel"}, Value: Required},
+	{Names: names{"--verbose"}},
+	{Names: names{"--turbo"}},
+	{Names: names{"--no-lint"}},
+	{Names: names{"--debug"}},
+	{Names: names{"--profile"}},
+	{Names: names{"--silent"}},
+	{Names: names{"--prod"}},
+	{Names: names{"--production"}},
+	{Names: names{"--stats"}, Value: Optional},
+	{Names: names{"--json"}},
+	{Names: names{"--create-only"}},
+	{Names: names{"--loader:"}, Value: Required},
+}
+
+var options512 = []Option{
 	{Names: names{"-O", "--output-document"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-nd", "--no-directories"}},
 	{Names: names{"-np", "--no-parent"}},
@@ -16097,7 +18995,7 @@ var options467 = []Option{
 	{Names: names{"-X", "--exclude-directories"}, Value: Required},
 }
 
-var options468 = []Option{
+var options513 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s"}},
 	{Names: names{"-b"}},
@@ -16122,7 +19020,7 @@ var options468 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options469 = []Option{
+var options514 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--boot"}},
 	{Names: names{"-d", "--dead"}},
@@ -16144,7 +19042,7 @@ var options469 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options470 = []Option{
+var options515 = []Option{
 	{Names: names{"-h", "--host"}, Value: Required},
 	{Names: names{"-H"}},
 	{Names: names{"-p", "--port"}, Value: Required},
@@ -16174,7 +19072,7 @@ var options470 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options471 = []Option{
+var options516 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -16201,7 +19099,7 @@ var options471 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options472 = []Option{
+var options517 = []Option{
 	{Names: names{"-project"}, Value: Required, Effect: EffDir},
 	{Names: names{"-workspace"}, Value: Required, Effect: EffDir},
 	{Names: names{"-scheme"}, Value: Required},
@@ -16248,7 +19146,7 @@ var options472 = []Option{
 	{Names: names{"-clonedSourcePackagesDirPath"}, Value: Required, Effect: EffWrite},
 }
 
-var options473 = []Option{
+var options518 = []Option{
 	{Names: names{"--sdk", "-sdk"}, Value: Required},
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-f", "--find"}},
@@ -16264,7 +19162,7 @@ var options473 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options474 = []Option{
+var options519 = []Option{
 	{Names: names{"--noout"}},
 	{Names: names{"--format"}},
 	{Names: names{"--xpath"}, Value: Required},
@@ -16319,7 +19217,7 @@ var options474 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options475 = []Option{
+var options520 = []Option{
 	{Names: names{"-a", "--auto-servernum", "--auto-display"}},
 	{Names: names{"-e", "--error-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-f", "--auth-file"}, Value: Required, Effect: EffWrite},
@@ -16331,7 +19229,7 @@ var options475 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options476 = []Option{
+var options521 = []Option{
 	{Names: names{"-a", "-autoskip"}},
 	{Names: names{"-b", "-bits"}},
 	{Names: names{"-c", "-cols"}, Value: Required},
@@ -16354,7 +19252,176 @@ var options476 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options477 = []Option{
+var options522 = []Option{
+	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
+	{Names: names{"--use-yarnrc"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--script-shell"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--modules-folder"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--cache-folder"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--global-folder"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--preferred-cache-folder"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--link-folder"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--mutex"}, Value: Required},
+	{Names: names{"--registry"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--proxy"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--https-proxy"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-s", "--silent"}},
+	{Names: names{"-v", "--version"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"--verbose"}},
+	{Names: names{"--offline"}},
+	{Names: names{"--prefer-offline"}},
+	{Names: names{"--frozen-lockfile"}},
+	{Names: names{"--immutable"}},
+	{Names: names{"--immutable-cache"}},
+	{Names: names{"--check-cache"}},
+	{Names: names{"--pure-lockfile"}},
+	{Names: names{"--no-lockfile"}},
+	{Names: names{"--ignore-scripts"}},
+	{Names: names{"--ignore-engines"}},
+	{Names: names{"--ignore-platform"}},
+	{Names: names{"--ignore-optional"}},
+	{Names: names{"--production"}},
+	{Names: names{"--prod"}},
+	{Names: names{"-D", "--dev"}},
+	{Names: names{"-P", "--peer"}},
+	{Names: names{"-O", "--optional"}},
+	{Names: names{"-E", "--exact"}},
+	{Names: names{"-T", "--tilde"}},
+	{Names: names{"-W", "--ignore-workspace-root-check"}},
+	{Names: names{"--focus"}},
+	{Names: names{"--flat"}},
+	{Names: names{"--force"}},
+	{Names: names{"--har"}, Effect: EffWriteHere},
+	{Names: names{"--json"}},
+	{Names: names{"--no-progress"}},
+	{Names: names{"--non-interactive"}},
+	{Names: names{"--network-timeout"}, Value: Required},
+	{Names: names{"--network-concurrency"}, Value: Required},
+	{Names: names{"--mode"}, Value: Required},
+	{Names: names{"--inline-builds"}},
+	{Names: names{"-i", "--interactive"}},
+	{Names: names{"-C", "--caret"}},
+	{Names: names{"--cached"}},
+	{Names: names{"--top-level"}},
+	{Names: names{"-B", "--binaries-only"}},
+	{Names: names{"--inspect"}, Value: Optional},
+	{Names: names{"--inspect-brk"}, Value: Optional},
+	{Names: names{"--require"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-R", "--recursive"}},
+	{Names: names{"--all"}},
+	{Names: names{"-A"}},
+	{Names: names{"--color"}},
+	{Names: names{"--no-color"}},
+	{Names: names{"--pattern"}, Value: Required},
+	{Names: names{"--depth"}, Value: Required},
+	{Names: names{"--level"}, Value: Required},
+	{Names: names{"--groups"}, Value: Required},
+	{Names: names{"--no-bin-links"}},
+	{Names: names{"--check-files"}},
+	{Names: names{"--integrity"}},
+	{Names: names{"--verify-tree"}},
+	{Names: names{"--enable-pnp"}},
+	{Names: names{"--disable-pnp"}},
+	{Names: names{"--update-checksums"}},
+	{Names: names{"--skip-integrity-check"}},
+}
+
+var options523 = []Option{
+	{Names: names{"-p", "--package"}, Value: Required},
+	{Names: names{"-q", "--quiet"}},
+}
+
+var options524 = []Option{
+	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
+	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
+	{Names: names{"-r"}, Value: Required, Effect: EffProgram},
+}
+
+var options525 = []Option{
+	{Names: names{"--from"}, Value: Required},
+	{Names: names{"-p", "--parallel"}},
+	{Names: names{"-t", "--topological"}},
+	{Names: names{"--topological-dev"}},
+	{Names: names{"-j", "--jobs"}, Value: Required},
+	{Names: names{"--include"}, Value: Required},
+	{Names: names{"--exclude"}, Value: Required},
+	{Names: names{"--no-private"}},
+	{Names: names{"--since"}, Value: Optional},
+	{Names: names{"-n", "--dry-run"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-i", "--interlaced"}},
+	{Names: names{"-W", "--worktree"}},
+	{Names: names{"-R", "--recursive"}},
+}
+
+var subs526 = []Program{
+	{Name: "focus", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
+	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options525, Ends: true, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
+}
+
+var subs527 = []Program{
+	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "audit", Style: Exact, Path: names{"why"}, Workdir: true},
+	{Name: "autoclean", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "bin", Style: Exact, Path: names{"why"}, Workdir: true},
+	{Name: "cache", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "check", Style: Exact, Path: names{"why"}, Workdir: true},
+	{Name: "config", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
+	{Name: "constraints", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
+	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
+	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options523, Ends: true, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true},
+	{Name: "explain", Style: Exact, Path: names{"why"}, Workdir: true},
+	{Name: "global", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"why"}, Workdir: true},
+	{Name: "import", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"why"}, Workdir: true},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "licenses", Style: Exact, Path: names{"why"}, Workdir: true},
+	{Name: "link", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"why"}, Workdir: true},
+	{Name: "login", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
+	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options524, Ends: true, Workdir: true},
+	{Name: "npm", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"why"}, Workdir: true},
+	{Name: "owner", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
+	{Name: "pack", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "patch", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
+	{Name: "patch-commit", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
+	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
+	{Name: "policies", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
+	{Name: "prune", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
+	{Name: "rebuild", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Ends: true, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"why"}, Workdir: true},
+	{Name: "set", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
+	{Name: "stage", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
+	{Name: "start", Style: Exact, Path: names{"run"}, Ends: true, Workdir: true},
+	{Name: "tag", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
+	{Name: "team", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"run"}, Ends: true, Workdir: true},
+	{Name: "unlink", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
+	{Name: "unplug", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
+	{Name: "up", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "upgrade", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "upgrade-interactive", Style: Exact, Path: names{"install"}, Workdir: true},
+	{Name: "version", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
+	{Name: "versions", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
+	{Name: "why", Style: Exact, Path: names{"why"}, Workdir: true},
+	{Name: "workspace", Style: Exact, Path: names{"workspace"}, Workdir: true},
+	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs526, Workdir: true},
+}
+
+var options528 = []Option{
 	{Names: names{"-C", "--colors"}},
 	{Names: names{"--csv-auto-parse"}},
 	{Names: names{"-e", "--exit-status"}},
@@ -16398,7 +19465,24 @@ var options477 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options478 = []Option{
+var options529 = []Option{
+	{Names: names{"-f", "--force"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"-k", "--keep"}},
+	{Names: names{"-c", "--stdout"}},
+	{Names: names{"-d", "--decompress"}},
+	{Names: names{"-u"}},
+	{Names: names{"-r"}},
+	{Names: names{"-s"}},
+	{Names: names{"-l"}},
+	{Names: names{"-t"}},
+	{Names: names{"-T", "--threads"}, Value: Required},
+}
+
+var options530 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"--config", "--config-file", "--config-dir"}, Value: Required, Effect: EffProgram},
@@ -16427,7 +19511,90 @@ var options478 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 }
 
-var options479 = []Option{
+var options531 = []Option{
+	{Names: names{"-a", "--ascii"}},
+	{Names: names{"-A", "--adjust-sfx"}},
+	{Names: names{"-AC", "--archive-clear"}},
+	{Names: names{"-AS", "--archive-set"}},
+	{Names: names{"-b", "--temp-path"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-B", "--binary"}},
+	{Names: names{"-c", "--entry-comments"}},
+	{Names: names{"-C", "--preserve-case"}},
+	{Names: names{"-d", "--delete"}},
+	{Names: names{"-db", "--display-bytes"}},
+	{Names: names{"-dc", "--display-counts"}},
+	{Names: names{"-dd", "--display-dots"}},
+	{Names: names{"-dg", "--display-globaldots"}},
+	{Names: names{"-ds", "--dot-size"}, Value: Required},
+	{Names: names{"-du", "--display-usize"}},
+	{Names: names{"-dv", "--display-volume"}},
+	{Names: names{"-D", "--no-dir-entries"}},
+	{Names: names{"-DF", "--difference-archive"}},
+	{Names: names{"-e", "--encrypt"}},
+	{Names: names{"-f", "--freshen"}},
+	{Names: names{"-F", "--fix"}},
+	{Names: names{"-FF", "--fixfix"}},
+	{Names: names{"-FI", "--fifo"}},
+	{Names: names{"-FS", "--filesync"}},
+	{Names: names{"-g", "--grow"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-h2", "--more-help"}},
+	{Names: names{"-i", "--include"}, Value: Required},
+	{Names: names{"-ic", "--ignore-case"}},
+	{Names: names{"-j", "--junk-paths"}},
+	{Names: names{"-jj", "--absolute-path"}},
+	{Names: names{"-J", "--junk-sfx"}},
+	{Names: names{"-k", "--DOS-names"}},
+	{Names: names{"-l", "--to-crlf"}},
+	{Names: names{"-la", "--log-append"}},
+	{Names: names{"-lf", "--logfile-path"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-li", "--log-info"}},
+	{Names: names{"-ll", "--from-crlf"}},
+	{Names: names{"-L", "--license"}},
+	{Names: names{"-m", "--move"}, Effect: EffUnproven},
+	{Names: names{"-MM", "--must-match"}},
+	{Names: names{"-n", "--suffixes"}, Value: Required},
+	{Names: names{"-nw", "--no-wild"}},
+	{Names: names{"-o", "--latest-time"}},
+	{Names: names{"-O", "--output-file", "--out"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-p", "--paths"}},
+	{Names: names{"-P", "--password"}, Value: Required},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-r", "--recurse-paths"}},
+	{Names: names{"-R", "--recurse-patterns"}},
+	{Names: names{"-RE", "--regex"}},
+	{Names: names{"-s", "--split-size"}, Value: Required},
+	{Names: names{"-sb", "--split-bell"}},
+	{Names: names{"-sc", "--show-command"}},
+	{Names: names{"-sf", "--show-files"}},
+	{Names: names{"-so", "--show-options"}},
+	{Names: names{"-sp", "--split-pause"}},
+	{Names: names{"-su", "--show-unicode"}},
+	{Names: names{"-sU", "--show-just-unicode"}},
+	{Names: names{"-sv", "--split-verbose"}},
+	{Names: names{"-S", "--system-hidden"}},
+	{Names: names{"-t", "--from-date"}, Value: Required},
+	{Names: names{"-tt", "--before-date"}, Value: Required},
+	{Names: names{"-T", "--test"}},
+	{Names: names{"-TT", "--unzip-command"}, Value: Required, Effect: EffRun},
+	{Names: names{"-u", "--update"}},
+	{Names: names{"-U", "--copy-entries"}},
+	{Names: names{"-UN", "--unicode"}, Value: Required},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-V", "--VMS-portable"}},
+	{Names: names{"-w", "--VMS-versions"}},
+	{Names: names{"-ws", "--wild-stop-dirs"}},
+	{Names: names{"-x", "--exclude"}, Value: Required},
+	{Names: names{"-X", "--strip-extra"}},
+	{Names: names{"-y", "--symlinks"}},
+	{Names: names{"-z", "--archive-comment"}},
+	{Names: names{"-Z", "--compression-method"}, Value: Required},
+	{Names: names{"-#"}},
+	{Names: names{"-@", "--names-stdin"}},
+	{Names: names{"--version"}},
+}
+
+var options532 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-u"}},
 	{Names: names{"-a"}, Effect: EffUnproven},
