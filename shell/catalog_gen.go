@@ -321,1824 +321,2248 @@ func builtin(name string) *Program {
 		return &programs[155]
 	case "buf-lint":
 		return &programs[156]
-	case "break":
+	case "black":
 		return &programs[157]
-	case "continue":
+	case "isort":
 		return &programs[158]
-	case "shift":
+	case "autopep8":
 		return &programs[159]
-	case "logout":
+	case "yapf":
 		return &programs[160]
-	case "buf":
+	case "autoflake":
 		return &programs[161]
-	case "builtin":
+	case "pyupgrade":
 		return &programs[162]
-	case "bun":
+	case "add-trailing-comma":
 		return &programs[163]
-	case "bunx":
+	case "docformatter":
 		return &programs[164]
-	case "busybox":
+	case "ssort":
 		return &programs[165]
-	case "toybox":
+	case "usort":
 		return &programs[166]
-	case "bzip2":
+	case "blacken-docs":
 		return &programs[167]
-	case "bunzip2":
+	case "djlint":
 		return &programs[168]
-	case "pbzip2":
+	case "djhtml":
 		return &programs[169]
-	case "lbzip2":
+	case "break":
 		return &programs[170]
-	case "xz":
+	case "continue":
 		return &programs[171]
-	case "unxz":
+	case "shift":
 		return &programs[172]
-	case "lzma":
+	case "logout":
 		return &programs[173]
-	case "unlzma":
+	case "buf":
 		return &programs[174]
-	case "pxz":
+	case "builtin":
 		return &programs[175]
-	case "lzip":
+	case "bun":
 		return &programs[176]
-	case "zstd":
+	case "bundle":
 		return &programs[177]
-	case "unzstd":
+	case "bundler":
 		return &programs[178]
-	case "zstdmt":
+	case "bunx":
 		return &programs[179]
-	case "lz4":
+	case "busybox":
 		return &programs[180]
-	case "unlz4":
+	case "toybox":
 		return &programs[181]
-	case "lzop":
+	case "bzip2":
 		return &programs[182]
-	case "lrzip":
+	case "bunzip2":
 		return &programs[183]
-	case "caffeinate":
+	case "pbzip2":
 		return &programs[184]
-	case "capsh":
+	case "lbzip2":
 		return &programs[185]
-	case "cargo":
+	case "xz":
 		return &programs[186]
-	case "cat":
+	case "unxz":
 		return &programs[187]
-	case "catchsegv":
+	case "lzma":
 		return &programs[188]
-	case "fakeroot":
+	case "unlzma":
 		return &programs[189]
-	case "eatmydata":
+	case "pxz":
 		return &programs[190]
-	case "dbus-run-session":
+	case "lzip":
 		return &programs[191]
-	case "torsocks":
+	case "zstd":
 		return &programs[192]
-	case "torify":
+	case "unzstd":
 		return &programs[193]
-	case "unbuffer":
+	case "zstdmt":
 		return &programs[194]
-	case "noglob":
+	case "lz4":
 		return &programs[195]
-	case "nocorrect":
+	case "unlz4":
 		return &programs[196]
-	case "chronic":
+	case "lzop":
 		return &programs[197]
-	case "ifne":
+	case "lrzip":
 		return &programs[198]
-	case "tini":
+	case "cProfile":
 		return &programs[199]
-	case "dumb-init":
+	case "profile":
 		return &programs[200]
-	case "with-contenv":
+	case "trace":
 		return &programs[201]
-	case "cd":
+	case "pdb":
 		return &programs[202]
-	case "chdir":
+	case "runpy":
 		return &programs[203]
-	case "chcon":
+	case "doctest":
 		return &programs[204]
-	case "chgrp":
+	case "viztracer":
 		return &programs[205]
-	case "chmod":
+	case "kernprof":
 		return &programs[206]
-	case "chown":
+	case "memray":
 		return &programs[207]
-	case "chpst":
+	case "scalene":
 		return &programs[208]
-	case "chroot":
+	case "pyinstrument":
 		return &programs[209]
-	case "chrt":
+	case "py-spy":
 		return &programs[210]
-	case "cksum":
+	case "debugpy":
 		return &programs[211]
-	case "sum":
+	case "ipdb":
 		return &programs[212]
-	case "cmake":
+	case "coverage-x":
 		return &programs[213]
-	case "cmp":
+	case "caffeinate":
 		return &programs[214]
-	case "colrm":
+	case "capsh":
 		return &programs[215]
-	case "column":
+	case "cargo":
 		return &programs[216]
-	case "comm":
+	case "cat":
 		return &programs[217]
-	case "command":
+	case "catchsegv":
 		return &programs[218]
-	case "compgen":
+	case "fakeroot":
 		return &programs[219]
-	case "complete":
+	case "eatmydata":
 		return &programs[220]
-	case "compopt":
+	case "dbus-run-session":
 		return &programs[221]
-	case "concurrently":
+	case "torsocks":
 		return &programs[222]
-	case "corepack":
+	case "torify":
 		return &programs[223]
-	case "cp":
+	case "unbuffer":
 		return &programs[224]
-	case "cpack":
+	case "noglob":
 		return &programs[225]
-	case "cpio":
+	case "nocorrect":
 		return &programs[226]
-	case "cross-env":
+	case "chronic":
 		return &programs[227]
-	case "cross-env-shell":
+	case "ifne":
 		return &programs[228]
-	case "csh":
+	case "tini":
 		return &programs[229]
-	case "tcsh":
+	case "dumb-init":
 		return &programs[230]
-	case "csplit":
+	case "with-contenv":
 		return &programs[231]
-	case "ctest":
+	case "cd":
 		return &programs[232]
-	case "curl":
+	case "chdir":
 		return &programs[233]
-	case "cut":
+	case "chcon":
 		return &programs[234]
-	case "cypress":
+	case "chgrp":
 		return &programs[235]
-	case "date":
+	case "chmod":
 		return &programs[236]
-	case "dd":
+	case "chown":
 		return &programs[237]
-	case "declare":
+	case "chpst":
 		return &programs[238]
-	case "typeset":
+	case "chroot":
 		return &programs[239]
-	case "local":
+	case "chrt":
 		return &programs[240]
-	case "readonly":
+	case "cksum":
 		return &programs[241]
-	case "integer":
+	case "sum":
 		return &programs[242]
-	case "float":
+	case "cmake":
 		return &programs[243]
-	case "deno":
+	case "cmp":
 		return &programs[244]
-	case "df":
+	case "colrm":
 		return &programs[245]
-	case "diff":
+	case "column":
 		return &programs[246]
-	case "colordiff":
+	case "comm":
 		return &programs[247]
-	case "gdiff":
+	case "command":
 		return &programs[248]
-	case "diff3":
+	case "compgen":
 		return &programs[249]
-	case "diffstat":
+	case "complete":
 		return &programs[250]
-	case "dig":
+	case "compopt":
 		return &programs[251]
-	case "delv":
+	case "composer":
 		return &programs[252]
-	case "dir":
+	case "composer.phar":
 		return &programs[253]
-	case "vdir":
+	case "concurrently":
 		return &programs[254]
-	case "dircolors":
+	case "conda":
 		return &programs[255]
-	case "direnv":
+	case "mamba":
 		return &programs[256]
-	case "dirname":
+	case "micromamba":
 		return &programs[257]
-	case "dirs":
+	case "corepack":
 		return &programs[258]
-	case "disown":
+	case "coverage":
 		return &programs[259]
-	case "dlv":
+	case "cp":
 		return &programs[260]
-	case "doas":
+	case "cpack":
 		return &programs[261]
-	case "dos2unix":
+	case "cpio":
 		return &programs[262]
-	case "unix2dos":
+	case "cross-env":
 		return &programs[263]
-	case "mac2unix":
+	case "cross-env-shell":
 		return &programs[264]
-	case "dotenv":
+	case "csh":
 		return &programs[265]
-	case "dotnet":
+	case "tcsh":
 		return &programs[266]
-	case "du":
+	case "csplit":
 		return &programs[267]
-	case "echo":
+	case "ctest":
 		return &programs[268]
-	case "emulate":
+	case "curl":
 		return &programs[269]
-	case "enable":
+	case "cut":
 		return &programs[270]
-	case "entr":
+	case "cypress":
 		return &programs[271]
-	case "env":
+	case "date":
 		return &programs[272]
-	case "envsubst":
+	case "dd":
 		return &programs[273]
-	case "eslint":
+	case "declare":
 		return &programs[274]
-	case "eslint_d":
+	case "typeset":
 		return &programs[275]
-	case "xo":
+	case "local":
 		return &programs[276]
-	case "standard":
+	case "readonly":
 		return &programs[277]
-	case "semistandard":
+	case "integer":
 		return &programs[278]
-	case "ts-standard":
+	case "float":
 		return &programs[279]
-	case "eval":
+	case "deno":
 		return &programs[280]
-	case "exec":
+	case "df":
 		return &programs[281]
-	case "exit":
+	case "diff":
 		return &programs[282]
-	case "return":
+	case "colordiff":
 		return &programs[283]
-	case "bye":
+	case "gdiff":
 		return &programs[284]
-	case "expand":
+	case "diff3":
 		return &programs[285]
-	case "unexpand":
+	case "diffstat":
 		return &programs[286]
-	case "expect":
+	case "dig":
 		return &programs[287]
-	case "export":
+	case "delv":
 		return &programs[288]
-	case "expr":
+	case "dir":
 		return &programs[289]
-	case "faketime":
+	case "vdir":
 		return &programs[290]
-	case "fc":
+	case "dircolors":
 		return &programs[291]
-	case "r":
+	case "direnv":
 		return &programs[292]
-	case "fd":
+	case "dirname":
 		return &programs[293]
-	case "fdfind":
+	case "dirs":
 		return &programs[294]
-	case "find":
+	case "disown":
 		return &programs[295]
-	case "gfind":
+	case "dlv":
 		return &programs[296]
-	case "firejail":
+	case "doas":
 		return &programs[297]
-	case "fish":
+	case "dos2unix":
 		return &programs[298]
-	case "flock":
+	case "unix2dos":
 		return &programs[299]
-	case "fmt":
+	case "mac2unix":
 		return &programs[300]
-	case "fnm":
+	case "dotenv":
 		return &programs[301]
-	case "n":
+	case "dotnet":
 		return &programs[302]
-	case "nodenv":
+	case "du":
 		return &programs[303]
-	case "volta":
+	case "echo":
 		return &programs[304]
-	case "nvm":
+	case "emulate":
 		return &programs[305]
-	case "nvs":
+	case "enable":
 		return &programs[306]
-	case "fold":
+	case "entr":
 		return &programs[307]
-	case "ftp":
+	case "env":
 		return &programs[308]
-	case "lftp":
+	case "envsubst":
 		return &programs[309]
-	case "tnftp":
+	case "eslint":
 		return &programs[310]
-	case "ncftp":
+	case "eslint_d":
 		return &programs[311]
-	case "fzf":
+	case "xo":
 		return &programs[312]
-	case "gcc":
+	case "standard":
 		return &programs[313]
-	case "cc":
+	case "semistandard":
 		return &programs[314]
-	case "g++":
+	case "ts-standard":
 		return &programs[315]
-	case "c++":
+	case "eval":
 		return &programs[316]
-	case "clang":
+	case "exec":
 		return &programs[317]
-	case "clang++":
+	case "exit":
 		return &programs[318]
-	case "gcc-10":
+	case "return":
 		return &programs[319]
-	case "gcc-11":
+	case "bye":
 		return &programs[320]
-	case "gcc-12":
+	case "expand":
 		return &programs[321]
-	case "gcc-13":
+	case "unexpand":
 		return &programs[322]
-	case "gcc-14":
+	case "expect":
 		return &programs[323]
-	case "g++-10":
+	case "export":
 		return &programs[324]
-	case "g++-11":
+	case "expr":
 		return &programs[325]
-	case "g++-12":
+	case "faketime":
 		return &programs[326]
-	case "g++-13":
+	case "fc":
 		return &programs[327]
-	case "g++-14":
+	case "r":
 		return &programs[328]
-	case "clang-14":
+	case "fd":
 		return &programs[329]
-	case "clang-15":
+	case "fdfind":
 		return &programs[330]
-	case "clang-16":
+	case "find":
 		return &programs[331]
-	case "clang-17":
+	case "gfind":
 		return &programs[332]
-	case "clang-18":
+	case "firejail":
 		return &programs[333]
-	case "clang-19":
+	case "fish":
 		return &programs[334]
-	case "clang++-14":
+	case "flock":
 		return &programs[335]
-	case "clang++-15":
+	case "fmt":
 		return &programs[336]
-	case "clang++-16":
+	case "fnm":
 		return &programs[337]
-	case "clang++-17":
+	case "n":
 		return &programs[338]
-	case "clang++-18":
+	case "nodenv":
 		return &programs[339]
-	case "cpp":
+	case "volta":
 		return &programs[340]
-	case "gfortran":
+	case "nvm":
 		return &programs[341]
-	case "tcc":
+	case "nvs":
 		return &programs[342]
-	case "icx":
+	case "fold":
 		return &programs[343]
-	case "icpx":
+	case "ftp":
 		return &programs[344]
-	case "nvcc":
+	case "lftp":
 		return &programs[345]
-	case "emcc":
+	case "tnftp":
 		return &programs[346]
-	case "em++":
+	case "ncftp":
 		return &programs[347]
-	case "x86_64-linux-gnu-gcc":
+	case "fzf":
 		return &programs[348]
-	case "aarch64-linux-gnu-gcc":
+	case "gcc":
 		return &programs[349]
-	case "musl-gcc":
+	case "cc":
 		return &programs[350]
-	case "getconf":
+	case "g++":
 		return &programs[351]
-	case "getopts":
+	case "c++":
 		return &programs[352]
-	case "git":
+	case "clang":
 		return &programs[353]
-	case "go":
+	case "clang++":
 		return &programs[354]
-	case "go1.21":
+	case "gcc-10":
 		return &programs[355]
-	case "go1.22":
+	case "gcc-11":
 		return &programs[356]
-	case "go1.23":
+	case "gcc-12":
 		return &programs[357]
-	case "go1.24":
+	case "gcc-13":
 		return &programs[358]
-	case "go1.25":
+	case "gcc-14":
 		return &programs[359]
-	case "go1.26":
+	case "g++-10":
 		return &programs[360]
-	case "gotip":
+	case "g++-11":
 		return &programs[361]
-	case "gofmt":
+	case "g++-12":
 		return &programs[362]
-	case "goimports":
+	case "g++-13":
 		return &programs[363]
-	case "gofumpt":
+	case "g++-14":
 		return &programs[364]
-	case "gci":
+	case "clang-14":
 		return &programs[365]
-	case "golines":
+	case "clang-15":
 		return &programs[366]
-	case "golangci-lint":
+	case "clang-16":
 		return &programs[367]
-	case "gosu":
+	case "clang-17":
 		return &programs[368]
-	case "su-exec":
+	case "clang-18":
 		return &programs[369]
-	case "setuidgid":
+	case "clang-19":
 		return &programs[370]
-	case "gradle":
+	case "clang++-14":
 		return &programs[371]
-	case "gradlew":
+	case "clang++-15":
 		return &programs[372]
-	case "grep":
+	case "clang++-16":
 		return &programs[373]
-	case "egrep":
+	case "clang++-17":
 		return &programs[374]
-	case "fgrep":
+	case "clang++-18":
 		return &programs[375]
-	case "rgrep":
+	case "cpp":
 		return &programs[376]
-	case "ggrep":
+	case "gfortran":
 		return &programs[377]
-	case "zgrep":
+	case "tcc":
 		return &programs[378]
-	case "zegrep":
+	case "icx":
 		return &programs[379]
-	case "zfgrep":
+	case "icpx":
 		return &programs[380]
-	case "bzgrep":
+	case "nvcc":
 		return &programs[381]
-	case "xzgrep":
+	case "emcc":
 		return &programs[382]
-	case "pcregrep":
+	case "em++":
 		return &programs[383]
-	case "pcre2grep":
+	case "x86_64-linux-gnu-gcc":
 		return &programs[384]
-	case "groovy":
+	case "aarch64-linux-gnu-gcc":
 		return &programs[385]
-	case "scala":
+	case "musl-gcc":
 		return &programs[386]
-	case "kotlin":
+	case "gem":
 		return &programs[387]
-	case "kscript":
+	case "getconf":
 		return &programs[388]
-	case "jshell":
+	case "getopts":
 		return &programs[389]
-	case "julia":
+	case "git":
 		return &programs[390]
-	case "elixir":
+	case "go":
 		return &programs[391]
-	case "iex":
+	case "go1.21":
 		return &programs[392]
-	case "erl":
+	case "go1.22":
 		return &programs[393]
-	case "escript":
+	case "go1.23":
 		return &programs[394]
-	case "ghci":
+	case "go1.24":
 		return &programs[395]
-	case "runghc":
+	case "go1.25":
 		return &programs[396]
-	case "runhaskell":
+	case "go1.26":
 		return &programs[397]
-	case "clojure":
+	case "gotip":
 		return &programs[398]
-	case "clj":
+	case "gofmt":
 		return &programs[399]
-	case "bb":
+	case "goimports":
 		return &programs[400]
-	case "racket":
+	case "gofumpt":
 		return &programs[401]
-	case "guile":
+	case "gci":
 		return &programs[402]
-	case "sbcl":
+	case "golines":
 		return &programs[403]
-	case "emacs":
+	case "golangci-lint":
 		return &programs[404]
-	case "emacsclient":
+	case "gosu":
 		return &programs[405]
-	case "swipl":
+	case "su-exec":
 		return &programs[406]
-	case "octave":
+	case "setuidgid":
 		return &programs[407]
-	case "matlab":
+	case "gradle":
 		return &programs[408]
-	case "janet":
+	case "gradlew":
 		return &programs[409]
-	case "gjs":
+	case "grep":
 		return &programs[410]
-	case "qjs":
+	case "egrep":
 		return &programs[411]
-	case "d8":
+	case "fgrep":
 		return &programs[412]
-	case "bun.exe":
+	case "rgrep":
 		return &programs[413]
-	case "ts-node":
+	case "ggrep":
 		return &programs[414]
-	case "tsx":
+	case "zgrep":
 		return &programs[415]
-	case "esno":
+	case "zegrep":
 		return &programs[416]
-	case "babel-node":
+	case "zfgrep":
 		return &programs[417]
-	case "vite-node":
+	case "bzgrep":
 		return &programs[418]
-	case "coffee":
+	case "xzgrep":
 		return &programs[419]
-	case "gtime":
+	case "pcregrep":
 		return &programs[420]
-	case "gzip":
+	case "pcre2grep":
 		return &programs[421]
-	case "gunzip":
+	case "groovy":
 		return &programs[422]
-	case "pigz":
+	case "scala":
 		return &programs[423]
-	case "unpigz":
+	case "kotlin":
 		return &programs[424]
-	case "compress":
+	case "kscript":
 		return &programs[425]
-	case "uncompress":
+	case "jshell":
 		return &programs[426]
-	case "zopfli":
+	case "julia":
 		return &programs[427]
-	case "brotli":
+	case "elixir":
 		return &programs[428]
-	case "hash":
+	case "iex":
 		return &programs[429]
-	case "head":
+	case "erl":
 		return &programs[430]
-	case "help":
+	case "escript":
 		return &programs[431]
-	case "hexdump":
+	case "ghci":
 		return &programs[432]
-	case "hd":
+	case "runghc":
 		return &programs[433]
-	case "history":
+	case "runhaskell":
 		return &programs[434]
-	case "host":
+	case "clojure":
 		return &programs[435]
-	case "nslookup":
+	case "clj":
 		return &programs[436]
-	case "drill":
+	case "bb":
 		return &programs[437]
-	case "resolvectl":
+	case "racket":
 		return &programs[438]
-	case "getent":
+	case "guile":
 		return &programs[439]
-	case "hostid":
+	case "sbcl":
 		return &programs[440]
-	case "hostname":
+	case "emacs":
 		return &programs[441]
-	case "http":
+	case "emacsclient":
 		return &programs[442]
-	case "https":
+	case "swipl":
 		return &programs[443]
-	case "xh":
+	case "octave":
 		return &programs[444]
-	case "xhs":
+	case "matlab":
 		return &programs[445]
-	case "httpie":
+	case "janet":
 		return &programs[446]
-	case "hyperfine":
+	case "gjs":
 		return &programs[447]
-	case "iconv":
+	case "qjs":
 		return &programs[448]
-	case "id":
+	case "d8":
 		return &programs[449]
-	case "ifconfig":
+	case "bun.exe":
 		return &programs[450]
-	case "iwconfig":
+	case "ts-node":
 		return &programs[451]
-	case "arp":
+	case "tsx":
 		return &programs[452]
-	case "route":
+	case "esno":
 		return &programs[453]
-	case "install":
+	case "babel-node":
 		return &programs[454]
-	case "ginstall":
+	case "vite-node":
 		return &programs[455]
-	case "ionice":
+	case "coffee":
 		return &programs[456]
-	case "ip":
+	case "gtime":
 		return &programs[457]
-	case "java":
+	case "gunicorn":
 		return &programs[458]
-	case "javac":
+	case "uvicorn":
 		return &programs[459]
-	case "jest":
+	case "hypercorn":
 		return &programs[460]
-	case "jobs":
+	case "daphne":
 		return &programs[461]
-	case "join":
+	case "waitress-serve":
 		return &programs[462]
-	case "jq":
+	case "uwsgi":
 		return &programs[463]
-	case "gojq":
+	case "flask":
 		return &programs[464]
-	case "jaq":
+	case "fastapi":
 		return &programs[465]
-	case "just":
+	case "granian":
 		return &programs[466]
-	case "kill":
+	case "celery":
 		return &programs[467]
-	case "ld":
+	case "django-admin":
 		return &programs[468]
-	case "ld.lld":
+	case "alembic":
 		return &programs[469]
-	case "lld":
+	case "airflow":
 		return &programs[470]
-	case "ld.gold":
+	case "dagster":
 		return &programs[471]
-	case "mold":
+	case "prefect":
 		return &programs[472]
-	case "as":
+	case "dbt":
 		return &programs[473]
-	case "nasm":
+	case "scrapy":
 		return &programs[474]
-	case "yasm":
+	case "locust":
 		return &programs[475]
-	case "objcopy":
+	case "rq":
 		return &programs[476]
-	case "strip":
+	case "dramatiq":
 		return &programs[477]
-	case "ranlib":
+	case "huey":
 		return &programs[478]
-	case "dlltool":
+	case "invoke-x":
 		return &programs[479]
-	case "windres":
+	case "supervisord":
 		return &programs[480]
-	case "llvm-objcopy":
+	case "supervisorctl":
 		return &programs[481]
-	case "llvm-strip":
+	case "ansible":
 		return &programs[482]
-	case "ld-linux-x86-64.so.2":
+	case "ansible-playbook":
 		return &programs[483]
-	case "ld-linux.so.2":
+	case "ansible-galaxy":
 		return &programs[484]
-	case "ld-linux-aarch64.so.1":
+	case "ansible-vault":
 		return &programs[485]
-	case "ld-linux-armhf.so.3":
+	case "ansible-inventory":
 		return &programs[486]
-	case "ld-musl-x86_64.so.1":
+	case "ansible-doc":
 		return &programs[487]
-	case "ld.so":
+	case "salt":
 		return &programs[488]
-	case "less":
+	case "salt-call":
 		return &programs[489]
-	case "lessecho":
+	case "puppet":
 		return &programs[490]
-	case "let":
+	case "chef-client":
 		return &programs[491]
-	case "link":
+	case "knife":
 		return &programs[492]
-	case "linux32":
+	case "gzip":
 		return &programs[493]
-	case "linux64":
+	case "gunzip":
 		return &programs[494]
-	case "i386":
+	case "pigz":
 		return &programs[495]
-	case "x86_64":
+	case "unpigz":
 		return &programs[496]
-	case "uname26":
+	case "compress":
 		return &programs[497]
-	case "ln":
+	case "uncompress":
 		return &programs[498]
-	case "locate":
+	case "zopfli":
 		return &programs[499]
-	case "plocate":
+	case "brotli":
 		return &programs[500]
-	case "mlocate":
+	case "hash":
 		return &programs[501]
-	case "look":
+	case "head":
 		return &programs[502]
-	case "ls":
+	case "help":
 		return &programs[503]
-	case "gls":
+	case "hexdump":
 		return &programs[504]
-	case "ltrace":
+	case "hd":
 		return &programs[505]
-	case "lua":
+	case "history":
 		return &programs[506]
-	case "lua5.1":
+	case "host":
 		return &programs[507]
-	case "lua5.2":
+	case "nslookup":
 		return &programs[508]
-	case "lua5.3":
+	case "drill":
 		return &programs[509]
-	case "lua5.4":
+	case "resolvectl":
 		return &programs[510]
-	case "luajit":
+	case "getent":
 		return &programs[511]
-	case "texlua":
+	case "hostid":
 		return &programs[512]
-	case "make":
+	case "hostname":
 		return &programs[513]
-	case "gmake":
+	case "http":
 		return &programs[514]
-	case "remake":
+	case "https":
 		return &programs[515]
-	case "bmake":
+	case "xh":
 		return &programs[516]
-	case "pmake":
+	case "xhs":
 		return &programs[517]
-	case "man":
+	case "httpie":
 		return &programs[518]
-	case "mapfile":
+	case "http.server":
 		return &programs[519]
-	case "readarray":
+	case "hyperfine":
 		return &programs[520]
-	case "mdfind":
+	case "iconv":
 		return &programs[521]
-	case "meson":
+	case "id":
 		return &programs[522]
-	case "mise":
+	case "ifconfig":
 		return &programs[523]
-	case "rtx":
+	case "iwconfig":
 		return &programs[524]
-	case "mkdir":
+	case "arp":
 		return &programs[525]
-	case "mkfifo":
+	case "route":
 		return &programs[526]
-	case "mknod":
+	case "install":
 		return &programs[527]
-	case "mktemp":
+	case "ginstall":
 		return &programs[528]
-	case "mocha":
+	case "ionice":
 		return &programs[529]
-	case "more":
+	case "ip":
 		return &programs[530]
-	case "mosh":
+	case "ipython":
 		return &programs[531]
-	case "mv":
+	case "ipython3":
 		return &programs[532]
-	case "mvn":
+	case "jupyter":
 		return &programs[533]
-	case "mvnw":
+	case "jupyter-lab":
 		return &programs[534]
-	case "mvnd":
+	case "jupyter-notebook":
 		return &programs[535]
-	case "nc":
+	case "jupyter-nbconvert":
 		return &programs[536]
-	case "netcat":
+	case "papermill":
 		return &programs[537]
-	case "ncat":
+	case "streamlit":
 		return &programs[538]
-	case "nc.openbsd":
+	case "gradio":
 		return &programs[539]
-	case "nc.traditional":
+	case "chainlit":
 		return &programs[540]
-	case "nice":
+	case "mlflow":
 		return &programs[541]
-	case "ninja":
+	case "tensorboard":
 		return &programs[542]
-	case "ninja-build":
+	case "java":
 		return &programs[543]
-	case "samu":
+	case "javac":
 		return &programs[544]
-	case "nl":
+	case "jest":
 		return &programs[545]
-	case "nm":
+	case "jobs":
 		return &programs[546]
-	case "objdump":
+	case "join":
 		return &programs[547]
-	case "readelf":
+	case "jq":
 		return &programs[548]
-	case "size":
+	case "gojq":
 		return &programs[549]
-	case "ldd":
+	case "jaq":
 		return &programs[550]
-	case "c++filt":
+	case "json.tool":
 		return &programs[551]
-	case "addr2line":
+	case "just":
 		return &programs[552]
-	case "elfedit":
+	case "kill":
 		return &programs[553]
-	case "llvm-nm":
+	case "ld":
 		return &programs[554]
-	case "llvm-objdump":
+	case "ld.lld":
 		return &programs[555]
-	case "llvm-readelf":
+	case "lld":
 		return &programs[556]
-	case "otool":
+	case "ld.gold":
 		return &programs[557]
-	case "dwarfdump":
+	case "mold":
 		return &programs[558]
-	case "file-x":
+	case "as":
 		return &programs[559]
-	case "nmap":
+	case "nasm":
 		return &programs[560]
-	case "node":
+	case "yasm":
 		return &programs[561]
-	case "nodejs":
+	case "objcopy":
 		return &programs[562]
-	case "node.exe":
+	case "strip":
 		return &programs[563]
-	case "nohup":
+	case "ranlib":
 		return &programs[564]
-	case "npm":
+	case "dlltool":
 		return &programs[565]
-	case "cnpm":
+	case "windres":
 		return &programs[566]
-	case "tnpm":
+	case "llvm-objcopy":
 		return &programs[567]
-	case "npm-run-all":
+	case "llvm-strip":
 		return &programs[568]
-	case "run-s":
+	case "ld-linux-x86-64.so.2":
 		return &programs[569]
-	case "run-p":
+	case "ld-linux.so.2":
 		return &programs[570]
-	case "npm-run-all2":
+	case "ld-linux-aarch64.so.1":
 		return &programs[571]
-	case "nproc":
+	case "ld-linux-armhf.so.3":
 		return &programs[572]
-	case "npx":
+	case "ld-musl-x86_64.so.1":
 		return &programs[573]
-	case "nsenter":
+	case "ld.so":
 		return &programs[574]
-	case "nu":
+	case "less":
 		return &programs[575]
-	case "elvish":
+	case "lessecho":
 		return &programs[576]
-	case "xonsh":
+	case "let":
 		return &programs[577]
-	case "pwsh":
+	case "link":
 		return &programs[578]
-	case "powershell":
+	case "linux32":
 		return &programs[579]
-	case "cmd":
+	case "linux64":
 		return &programs[580]
-	case "cmd.exe":
+	case "i386":
 		return &programs[581]
-	case "powershell.exe":
+	case "x86_64":
 		return &programs[582]
-	case "wsl":
+	case "uname26":
 		return &programs[583]
-	case "wsl.exe":
+	case "ln":
 		return &programs[584]
-	case "oil":
+	case "locate":
 		return &programs[585]
-	case "osh":
+	case "plocate":
 		return &programs[586]
-	case "ysh":
+	case "mlocate":
 		return &programs[587]
-	case "rc":
+	case "look":
 		return &programs[588]
-	case "es":
+	case "ls":
 		return &programs[589]
-	case "numactl":
+	case "gls":
 		return &programs[590]
-	case "numfmt":
+	case "ltrace":
 		return &programs[591]
-	case "od":
+	case "lua":
 		return &programs[592]
-	case "god":
+	case "lua5.1":
 		return &programs[593]
-	case "openssl":
+	case "lua5.2":
 		return &programs[594]
-	case "osascript":
+	case "lua5.3":
 		return &programs[595]
-	case "parallel":
+	case "lua5.4":
 		return &programs[596]
-	case "paste":
+	case "luajit":
 		return &programs[597]
-	case "patch":
+	case "texlua":
 		return &programs[598]
-	case "pathchk":
+	case "make":
 		return &programs[599]
-	case "perf":
+	case "gmake":
 		return &programs[600]
-	case "perl":
+	case "remake":
 		return &programs[601]
-	case "perl5":
+	case "bmake":
 		return &programs[602]
-	case "perl5.36":
+	case "pmake":
 		return &programs[603]
-	case "perl5.38":
+	case "man":
 		return &programs[604]
-	case "perl5.40":
+	case "mapfile":
 		return &programs[605]
-	case "php":
+	case "readarray":
 		return &programs[606]
-	case "php7.4":
+	case "mdfind":
 		return &programs[607]
-	case "php8.0":
+	case "meson":
 		return &programs[608]
-	case "php8.1":
+	case "mise":
 		return &programs[609]
-	case "php8.2":
+	case "rtx":
 		return &programs[610]
-	case "php8.3":
+	case "mkdir":
 		return &programs[611]
-	case "php8.4":
+	case "mkfifo":
 		return &programs[612]
-	case "php-cgi":
+	case "mknod":
 		return &programs[613]
-	case "ping":
+	case "mktemp":
 		return &programs[614]
-	case "ping6":
+	case "mocha":
 		return &programs[615]
-	case "arping":
+	case "more":
 		return &programs[616]
-	case "fping":
+	case "mosh":
 		return &programs[617]
-	case "pinky":
+	case "mv":
 		return &programs[618]
-	case "finger":
+	case "mvn":
 		return &programs[619]
-	case "pkexec":
+	case "mvnw":
 		return &programs[620]
-	case "playwright":
+	case "mvnd":
 		return &programs[621]
-	case "pnpm":
+	case "mypy":
 		return &programs[622]
-	case "pnpx-x":
+	case "pyright":
 		return &programs[623]
-	case "pnpx":
+	case "basedpyright":
 		return &programs[624]
-	case "popd":
+	case "pyre":
 		return &programs[625]
-	case "pr":
+	case "pytype":
 		return &programs[626]
-	case "prettier":
+	case "flake8":
 		return &programs[627]
-	case "print":
+	case "pylint":
 		return &programs[628]
-	case "printenv":
+	case "pyflakes":
 		return &programs[629]
-	case "printf":
+	case "pycodestyle":
 		return &programs[630]
-	case "prlimit":
+	case "pydocstyle":
 		return &programs[631]
-	case "proot":
+	case "bandit":
 		return &programs[632]
-	case "bwrap":
+	case "vulture":
 		return &programs[633]
-	case "protoc":
+	case "radon":
 		return &programs[634]
-	case "proxychains4":
+	case "xenon":
 		return &programs[635]
-	case "proxychains":
+	case "pyroma":
 		return &programs[636]
-	case "ptx":
+	case "interrogate":
 		return &programs[637]
-	case "pushd":
+	case "safety":
 		return &programs[638]
-	case "pwd":
+	case "pip-audit":
 		return &programs[639]
-	case "python":
+	case "semgrep":
 		return &programs[640]
-	case "python2":
+	case "ty":
 		return &programs[641]
-	case "python2.7":
+	case "zuban":
 		return &programs[642]
-	case "python3":
+	case "dmypy":
 		return &programs[643]
-	case "python3.7":
+	case "yamllint":
 		return &programs[644]
-	case "python3.8":
+	case "ansible-lint":
 		return &programs[645]
-	case "python3.9":
+	case "cfn-lint":
 		return &programs[646]
-	case "python3.10":
+	case "sqlfluff":
 		return &programs[647]
-	case "python3.11":
+	case "codespell":
 		return &programs[648]
-	case "python3.12":
+	case "curlylint":
 		return &programs[649]
-	case "python3.13":
+	case "refurb":
 		return &programs[650]
-	case "python3.14":
+	case "fixit":
 		return &programs[651]
-	case "pypy":
+	case "slotscheck":
 		return &programs[652]
-	case "pypy3":
+	case "import-linter":
 		return &programs[653]
-	case "python.exe":
+	case "lint-imports":
 		return &programs[654]
-	case "py":
+	case "deptry":
 		return &programs[655]
-	case "rclone":
+	case "mutmut":
 		return &programs[656]
-	case "read":
+	case "proselint":
 		return &programs[657]
-	case "readlink":
+	case "vale":
 		return &programs[658]
-	case "realpath":
+	case "rstcheck":
 		return &programs[659]
-	case "grealpath":
+	case "doc8":
 		return &programs[660]
-	case "rev":
+	case "check-manifest":
 		return &programs[661]
-	case "rg":
+	case "twine":
 		return &programs[662]
-	case "ripgrep":
+	case "towncrier":
 		return &programs[663]
-	case "rimraf":
+	case "bumpversion":
 		return &programs[664]
-	case "del":
+	case "bump2version":
 		return &programs[665]
-	case "trash":
+	case "bump-my-version":
 		return &programs[666]
-	case "trash-put":
+	case "cz":
 		return &programs[667]
-	case "del-cli":
+	case "commitizen":
 		return &programs[668]
-	case "shx":
+	case "jupytext":
 		return &programs[669]
-	case "cpx":
+	case "stubtest":
 		return &programs[670]
-	case "cpy":
+	case "stubgen":
 		return &programs[671]
-	case "ncp":
+	case "nc":
 		return &programs[672]
-	case "mkdirp":
+	case "netcat":
 		return &programs[673]
-	case "copyfiles":
+	case "ncat":
 		return &programs[674]
-	case "replace-in-file":
+	case "nc.openbsd":
 		return &programs[675]
-	case "rlwrap":
+	case "nc.traditional":
 		return &programs[676]
-	case "rm":
+	case "nice":
 		return &programs[677]
-	case "grm":
+	case "ninja":
 		return &programs[678]
-	case "rmdir":
+	case "ninja-build":
 		return &programs[679]
-	case "rsync":
+	case "samu":
 		return &programs[680]
-	case "openrsync":
+	case "nl":
 		return &programs[681]
-	case "ruby":
+	case "nm":
 		return &programs[682]
-	case "ruby2.7":
+	case "objdump":
 		return &programs[683]
-	case "ruby3.0":
+	case "readelf":
 		return &programs[684]
-	case "ruby3.1":
+	case "size":
 		return &programs[685]
-	case "ruby3.2":
+	case "ldd":
 		return &programs[686]
-	case "ruby3.3":
+	case "c++filt":
 		return &programs[687]
-	case "jruby":
+	case "addr2line":
 		return &programs[688]
-	case "irb":
+	case "elfedit":
 		return &programs[689]
-	case "run0":
+	case "llvm-nm":
 		return &programs[690]
-	case "runcon":
+	case "llvm-objdump":
 		return &programs[691]
-	case "runuser":
+	case "llvm-readelf":
 		return &programs[692]
-	case "rustc":
+	case "otool":
 		return &programs[693]
-	case "rustfmt":
+	case "dwarfdump":
 		return &programs[694]
-	case "rustup":
+	case "file-x":
 		return &programs[695]
-	case "scons":
+	case "nmap":
 		return &programs[696]
-	case "waf":
+	case "node":
 		return &programs[697]
-	case "tup":
+	case "nodejs":
 		return &programs[698]
-	case "redo":
+	case "node.exe":
 		return &programs[699]
-	case "buck":
+	case "nohup":
 		return &programs[700]
-	case "buck2":
+	case "npm":
 		return &programs[701]
-	case "pants":
+	case "cnpm":
 		return &programs[702]
-	case "please":
+	case "tnpm":
 		return &programs[703]
-	case "rake":
+	case "npm-run-all":
 		return &programs[704]
-	case "drake":
+	case "run-s":
 		return &programs[705]
-	case "thor":
+	case "run-p":
 		return &programs[706]
-	case "invoke":
+	case "npm-run-all2":
 		return &programs[707]
-	case "inv":
+	case "nproc":
 		return &programs[708]
-	case "fab":
+	case "npx":
 		return &programs[709]
-	case "doit":
+	case "nsenter":
 		return &programs[710]
-	case "nox":
+	case "nu":
 		return &programs[711]
-	case "ant":
+	case "elvish":
 		return &programs[712]
-	case "sbt":
+	case "xonsh":
 		return &programs[713]
-	case "lein":
+	case "pwsh":
 		return &programs[714]
-	case "boot":
+	case "powershell":
 		return &programs[715]
-	case "mill":
+	case "cmd":
 		return &programs[716]
-	case "bleep":
+	case "cmd.exe":
 		return &programs[717]
-	case "grunt":
+	case "powershell.exe":
 		return &programs[718]
-	case "gulp":
+	case "wsl":
 		return &programs[719]
-	case "jake":
+	case "wsl.exe":
 		return &programs[720]
-	case "cake":
+	case "oil":
 		return &programs[721]
-	case "mage":
+	case "osh":
 		return &programs[722]
-	case "xmake":
+	case "ysh":
 		return &programs[723]
-	case "premake5":
+	case "rc":
 		return &programs[724]
-	case "earthly":
+	case "es":
 		return &programs[725]
-	case "dagger":
+	case "numactl":
 		return &programs[726]
-	case "tilt":
+	case "numfmt":
 		return &programs[727]
-	case "skaffold":
+	case "od":
 		return &programs[728]
-	case "garden":
+	case "god":
 		return &programs[729]
-	case "bit":
+	case "openssl":
 		return &programs[730]
-	case "scp":
+	case "osascript":
 		return &programs[731]
-	case "script":
+	case "parallel":
 		return &programs[732]
-	case "scriptreplay":
+	case "paste":
 		return &programs[733]
-	case "sdiff":
+	case "patch":
 		return &programs[734]
-	case "sed":
+	case "pathchk":
 		return &programs[735]
-	case "gsed":
+	case "perf":
 		return &programs[736]
-	case "seq":
+	case "perl":
 		return &programs[737]
-	case "set":
+	case "perl5":
 		return &programs[738]
-	case "setarch":
+	case "perl5.36":
 		return &programs[739]
-	case "setopt":
+	case "perl5.38":
 		return &programs[740]
-	case "unsetopt":
+	case "perl5.40":
 		return &programs[741]
-	case "setpriv":
+	case "php":
 		return &programs[742]
-	case "setsid":
+	case "php7.4":
 		return &programs[743]
-	case "sftp":
+	case "php8.0":
 		return &programs[744]
-	case "sg":
+	case "php8.1":
 		return &programs[745]
-	case "shopt":
+	case "php8.2":
 		return &programs[746]
-	case "shred":
+	case "php8.3":
 		return &programs[747]
-	case "shuf":
+	case "php8.4":
 		return &programs[748]
-	case "socat":
+	case "php-cgi":
 		return &programs[749]
-	case "softlimit":
+	case "phpunit":
 		return &programs[750]
-	case "sort":
+	case "pest":
 		return &programs[751]
-	case "gsort":
+	case "phpstan":
 		return &programs[752]
-	case "source":
+	case "psalm":
 		return &programs[753]
-	case ".":
+	case "phpcs":
 		return &programs[754]
-	case "split":
+	case "phpcbf":
 		return &programs[755]
-	case "gsplit":
+	case "php-cs-fixer":
 		return &programs[756]
-	case "ss":
+	case "pint":
 		return &programs[757]
-	case "netstat":
+	case "rector":
 		return &programs[758]
-	case "ssh":
+	case "phpmd":
 		return &programs[759]
-	case "ssh-add":
+	case "infection":
 		return &programs[760]
-	case "ssh-agent":
+	case "phan":
 		return &programs[761]
-	case "ssh-copy-id":
+	case "deptrac":
 		return &programs[762]
-	case "ssh-keygen":
+	case "larastan":
 		return &programs[763]
-	case "ssh-keyscan":
+	case "behat":
 		return &programs[764]
-	case "sshpass":
+	case "codecept":
 		return &programs[765]
-	case "start-stop-daemon":
+	case "paratest":
 		return &programs[766]
-	case "stat":
+	case "artisan":
 		return &programs[767]
-	case "staticcheck":
+	case "symfony":
 		return &programs[768]
-	case "revive":
+	case "drush":
 		return &programs[769]
-	case "errcheck":
+	case "wp":
 		return &programs[770]
-	case "ineffassign":
+	case "ping":
 		return &programs[771]
-	case "govulncheck":
+	case "ping6":
 		return &programs[772]
-	case "gosec":
+	case "arping":
 		return &programs[773]
-	case "misspell":
+	case "fping":
 		return &programs[774]
-	case "shadow":
+	case "pinky":
 		return &programs[775]
-	case "deadcode":
+	case "finger":
 		return &programs[776]
-	case "nilaway":
+	case "pip":
 		return &programs[777]
-	case "gopls":
+	case "pip3":
 		return &programs[778]
-	case "benchstat":
+	case "pip2":
 		return &programs[779]
-	case "stringer":
+	case "pip3.8":
 		return &programs[780]
-	case "mockgen":
+	case "pip3.9":
 		return &programs[781]
-	case "wire":
+	case "pip3.10":
 		return &programs[782]
-	case "sqlc":
+	case "pip3.11":
 		return &programs[783]
-	case "templ":
+	case "pip3.12":
 		return &programs[784]
-	case "swag":
+	case "pip3.13":
 		return &programs[785]
-	case "air":
+	case "pip3.14":
 		return &programs[786]
-	case "gotestsum":
+	case "pip.exe":
 		return &programs[787]
-	case "ginkgo":
+	case "pipx":
 		return &programs[788]
-	case "ko":
+	case "pkexec":
 		return &programs[789]
-	case "goreleaser":
+	case "playwright":
 		return &programs[790]
-	case "protoc-gen-go":
+	case "pnpm":
 		return &programs[791]
-	case "gocyclo":
+	case "pnpx-x":
 		return &programs[792]
-	case "stdbuf":
+	case "pnpx":
 		return &programs[793]
-	case "strace":
+	case "poetry":
 		return &programs[794]
-	case "strings":
+	case "pdm":
 		return &programs[795]
-	case "stty":
+	case "hatch":
 		return &programs[796]
-	case "su":
+	case "rye":
 		return &programs[797]
-	case "sudo":
+	case "pipenv":
 		return &programs[798]
-	case "sudoedit":
+	case "pixi":
 		return &programs[799]
-	case "swift":
+	case "flit":
 		return &programs[800]
-	case "sync":
+	case "popd":
 		return &programs[801]
-	case "systemd-inhibit":
+	case "pr":
 		return &programs[802]
-	case "systemd-nspawn":
+	case "pre-commit":
 		return &programs[803]
-	case "systemd-run":
+	case "prek":
 		return &programs[804]
-	case "tac":
+	case "lefthook":
 		return &programs[805]
-	case "tail":
+	case "overcommit":
 		return &programs[806]
-	case "tar":
+	case "prettier":
 		return &programs[807]
-	case "gtar":
+	case "print":
 		return &programs[808]
-	case "bsdtar":
+	case "printenv":
 		return &programs[809]
-	case "task":
+	case "printf":
 		return &programs[810]
-	case "go-task":
+	case "prlimit":
 		return &programs[811]
-	case "taskset":
+	case "proot":
 		return &programs[812]
-	case "tclsh":
+	case "bwrap":
 		return &programs[813]
-	case "wish":
+	case "protoc":
 		return &programs[814]
-	case "tclsh8.6":
+	case "proxychains4":
 		return &programs[815]
-	case "expectk":
+	case "proxychains":
 		return &programs[816]
-	case "tcpdump":
+	case "ptx":
 		return &programs[817]
-	case "tshark":
+	case "pushd":
 		return &programs[818]
-	case "tee":
+	case "pwd":
 		return &programs[819]
-	case "sponge":
+	case "py_compile":
 		return &programs[820]
-	case "telnet":
+	case "compileall":
 		return &programs[821]
-	case "test":
+	case "pytest":
 		return &programs[822]
-	case "[":
+	case "py.test":
 		return &programs[823]
-	case "time":
+	case "python":
 		return &programs[824]
-	case "timeout":
+	case "python2":
 		return &programs[825]
-	case "gtimeout":
+	case "python2.7":
 		return &programs[826]
-	case "touch":
+	case "python3":
 		return &programs[827]
-	case "tr":
+	case "python3.7":
 		return &programs[828]
-	case "traceroute":
+	case "python3.8":
 		return &programs[829]
-	case "tracepath":
+	case "python3.9":
 		return &programs[830]
-	case "mtr":
+	case "python3.10":
 		return &programs[831]
-	case "traceroute6":
+	case "python3.11":
 		return &programs[832]
-	case "trap":
+	case "python3.12":
 		return &programs[833]
-	case "tree":
+	case "python3.13":
 		return &programs[834]
-	case "truncate":
+	case "python3.14":
 		return &programs[835]
-	case "tsc":
+	case "pypy":
 		return &programs[836]
-	case "vue-tsc":
+	case "pypy3":
 		return &programs[837]
-	case "tsgo":
+	case "python.exe":
 		return &programs[838]
-	case "tsort":
+	case "py":
 		return &programs[839]
-	case "tty":
+	case "rails":
 		return &programs[840]
-	case "type":
+	case "rclone":
 		return &programs[841]
-	case "whence":
+	case "read":
 		return &programs[842]
-	case "where":
+	case "readlink":
 		return &programs[843]
-	case "ulimit":
+	case "realpath":
 		return &programs[844]
-	case "umask":
+	case "grealpath":
 		return &programs[845]
-	case "unalias":
+	case "rev":
 		return &programs[846]
-	case "uname":
+	case "rg":
 		return &programs[847]
-	case "uniq":
+	case "ripgrep":
 		return &programs[848]
-	case "guniq":
+	case "rimraf":
 		return &programs[849]
-	case "unlink":
+	case "del":
 		return &programs[850]
-	case "unset":
+	case "trash":
 		return &programs[851]
-	case "unshare":
+	case "trash-put":
 		return &programs[852]
-	case "unzip":
+	case "del-cli":
 		return &programs[853]
-	case "uptime":
+	case "shx":
 		return &programs[854]
-	case "valgrind":
+	case "cpx":
 		return &programs[855]
-	case "vitest":
+	case "cpy":
 		return &programs[856]
-	case "w":
+	case "ncp":
 		return &programs[857]
-	case "wait":
+	case "mkdirp":
 		return &programs[858]
-	case "watch":
+	case "copyfiles":
 		return &programs[859]
-	case "watchexec":
+	case "replace-in-file":
 		return &programs[860]
-	case "wc":
+	case "rlwrap":
 		return &programs[861]
-	case "gwc":
+	case "rm":
 		return &programs[862]
-	case "wdiff":
+	case "grm":
 		return &programs[863]
-	case "webpack":
+	case "rmdir":
 		return &programs[864]
-	case "webpack-dev-server":
+	case "rspec":
 		return &programs[865]
-	case "vite":
+	case "rsync":
 		return &programs[866]
-	case "rollup":
+	case "openrsync":
 		return &programs[867]
-	case "parcel":
+	case "rubocop":
 		return &programs[868]
-	case "esbuild":
+	case "standardrb":
 		return &programs[869]
-	case "swc":
+	case "reek":
 		return &programs[870]
-	case "babel":
+	case "brakeman":
 		return &programs[871]
-	case "rspack":
+	case "erblint":
 		return &programs[872]
-	case "rsbuild":
+	case "haml-lint":
 		return &programs[873]
-	case "tsup":
+	case "slim-lint":
 		return &programs[874]
-	case "tsdown":
+	case "srb":
 		return &programs[875]
-	case "unbuild":
+	case "steep":
 		return &programs[876]
-	case "microbundle":
+	case "sorbet":
 		return &programs[877]
-	case "ncc":
+	case "solargraph":
 		return &programs[878]
-	case "snowpack":
+	case "yard":
 		return &programs[879]
-	case "wmr":
+	case "rails_best_practices":
 		return &programs[880]
-	case "browserify":
+	case "fasterer":
 		return &programs[881]
-	case "metro":
+	case "flog":
 		return &programs[882]
-	case "turbopack":
+	case "flay":
 		return &programs[883]
-	case "postcss":
+	case "ruby":
 		return &programs[884]
-	case "tailwindcss":
+	case "ruby2.7":
 		return &programs[885]
-	case "sass":
+	case "ruby3.0":
 		return &programs[886]
-	case "lessc":
+	case "ruby3.1":
 		return &programs[887]
-	case "stylus":
+	case "ruby3.2":
 		return &programs[888]
-	case "pug":
+	case "ruby3.3":
 		return &programs[889]
-	case "uglifyjs":
+	case "jruby":
 		return &programs[890]
-	case "terser":
+	case "irb":
 		return &programs[891]
-	case "cleancss":
+	case "ruff":
 		return &programs[892]
-	case "html-minifier":
+	case "run0":
 		return &programs[893]
-	case "svelte-kit":
+	case "runcon":
 		return &programs[894]
-	case "svelte-check":
+	case "runuser":
 		return &programs[895]
-	case "next":
+	case "rustc":
 		return &programs[896]
-	case "nuxt":
+	case "rustfmt":
 		return &programs[897]
-	case "nuxi":
+	case "rustup":
 		return &programs[898]
-	case "astro":
+	case "scons":
 		return &programs[899]
-	case "remix":
+	case "waf":
 		return &programs[900]
-	case "gatsby":
+	case "tup":
 		return &programs[901]
-	case "vue-cli-service":
+	case "redo":
 		return &programs[902]
-	case "react-scripts":
+	case "buck":
 		return &programs[903]
-	case "craco":
+	case "buck2":
 		return &programs[904]
-	case "ng":
+	case "pants":
 		return &programs[905]
-	case "nest":
+	case "please":
 		return &programs[906]
-	case "expo":
+	case "rake":
 		return &programs[907]
-	case "eas":
+	case "drake":
 		return &programs[908]
-	case "react-native":
+	case "thor":
 		return &programs[909]
-	case "ionic":
+	case "invoke":
 		return &programs[910]
-	case "capacitor":
+	case "inv":
 		return &programs[911]
-	case "cap":
+	case "fab":
 		return &programs[912]
-	case "quasar":
+	case "doit":
 		return &programs[913]
-	case "ember":
+	case "nox":
 		return &programs[914]
-	case "docusaurus":
+	case "ant":
 		return &programs[915]
-	case "vuepress":
+	case "sbt":
 		return &programs[916]
-	case "vitepress":
+	case "lein":
 		return &programs[917]
-	case "eleventy":
+	case "boot":
 		return &programs[918]
-	case "strapi":
+	case "mill":
 		return &programs[919]
-	case "medusa":
+	case "bleep":
 		return &programs[920]
-	case "payload":
+	case "grunt":
 		return &programs[921]
-	case "wrangler":
+	case "gulp":
 		return &programs[922]
-	case "vercel":
+	case "jake":
 		return &programs[923]
-	case "netlify":
+	case "cake":
 		return &programs[924]
-	case "firebase":
+	case "mage":
 		return &programs[925]
-	case "amplify":
+	case "xmake":
 		return &programs[926]
-	case "serverless":
+	case "premake5":
 		return &programs[927]
-	case "sls":
+	case "earthly":
 		return &programs[928]
-	case "cdk":
+	case "dagger":
 		return &programs[929]
-	case "cdktf":
+	case "tilt":
 		return &programs[930]
-	case "pulumi":
+	case "skaffold":
 		return &programs[931]
-	case "sst":
+	case "garden":
 		return &programs[932]
-	case "supabase":
+	case "bit":
 		return &programs[933]
-	case "prisma":
+	case "scp":
 		return &programs[934]
-	case "drizzle-kit":
+	case "script":
 		return &programs[935]
-	case "typeorm":
+	case "scriptreplay":
 		return &programs[936]
-	case "sequelize":
+	case "sdiff":
 		return &programs[937]
-	case "sequelize-cli":
+	case "sed":
 		return &programs[938]
-	case "knex":
+	case "gsed":
 		return &programs[939]
-	case "mikro-orm":
+	case "seq":
 		return &programs[940]
-	case "graphql-codegen":
+	case "set":
 		return &programs[941]
-	case "openapi-generator":
+	case "setarch":
 		return &programs[942]
-	case "openapi-generator-cli":
+	case "setopt":
 		return &programs[943]
-	case "openapi-typescript":
+	case "unsetopt":
 		return &programs[944]
-	case "orval":
+	case "setpriv":
 		return &programs[945]
-	case "swagger-cli":
+	case "setsid":
 		return &programs[946]
-	case "redocly":
+	case "sftp":
 		return &programs[947]
-	case "spectral":
+	case "sg":
 		return &programs[948]
-	case "changeset":
+	case "shopt":
 		return &programs[949]
-	case "semantic-release":
+	case "shred":
 		return &programs[950]
-	case "release-it":
+	case "shuf":
 		return &programs[951]
-	case "np":
+	case "socat":
 		return &programs[952]
-	case "lerna":
+	case "softlimit":
 		return &programs[953]
-	case "nx":
+	case "sort":
 		return &programs[954]
-	case "turbo":
+	case "gsort":
 		return &programs[955]
-	case "rush":
+	case "source":
 		return &programs[956]
-	case "rushx":
+	case ".":
 		return &programs[957]
-	case "wireit":
+	case "split":
 		return &programs[958]
-	case "moon":
+	case "gsplit":
 		return &programs[959]
-	case "husky":
+	case "ss":
 		return &programs[960]
-	case "patch-package":
+	case "netstat":
 		return &programs[961]
-	case "serve":
+	case "ssh":
 		return &programs[962]
-	case "http-server":
+	case "ssh-add":
 		return &programs[963]
-	case "live-server":
+	case "ssh-agent":
 		return &programs[964]
-	case "json-server":
+	case "ssh-copy-id":
 		return &programs[965]
-	case "browser-sync":
+	case "ssh-keygen":
 		return &programs[966]
-	case "localtunnel":
+	case "ssh-keyscan":
 		return &programs[967]
-	case "lt":
+	case "sshpass":
 		return &programs[968]
-	case "ngrok":
+	case "start-stop-daemon":
 		return &programs[969]
-	case "nodemon":
+	case "stat":
 		return &programs[970]
-	case "pm2":
+	case "staticcheck":
 		return &programs[971]
-	case "forever":
+	case "revive":
 		return &programs[972]
-	case "plop":
+	case "errcheck":
 		return &programs[973]
-	case "hygen":
+	case "ineffassign":
 		return &programs[974]
-	case "yo":
+	case "govulncheck":
 		return &programs[975]
-	case "degit":
+	case "gosec":
 		return &programs[976]
-	case "tiged":
+	case "misspell":
 		return &programs[977]
-	case "create-react-app":
+	case "shadow":
 		return &programs[978]
-	case "create-next-app":
+	case "deadcode":
 		return &programs[979]
-	case "create-vite":
+	case "nilaway":
 		return &programs[980]
-	case "shadcn":
+	case "gopls":
 		return &programs[981]
-	case "vsce":
+	case "benchstat":
 		return &programs[982]
-	case "ovsx":
+	case "stringer":
 		return &programs[983]
-	case "electron":
+	case "mockgen":
 		return &programs[984]
-	case "electron-builder":
+	case "wire":
 		return &programs[985]
-	case "electron-forge":
+	case "sqlc":
 		return &programs[986]
-	case "tauri":
+	case "templ":
 		return &programs[987]
-	case "esm":
+	case "swag":
 		return &programs[988]
-	case "zx":
+	case "air":
 		return &programs[989]
-	case "wasp":
+	case "gotestsum":
 		return &programs[990]
-	case "convex":
+	case "ginkgo":
 		return &programs[991]
-	case "inngest":
+	case "ko":
 		return &programs[992]
-	case "trigger":
+	case "goreleaser":
 		return &programs[993]
-	case "solid":
+	case "protoc-gen-go":
 		return &programs[994]
-	case "qwik":
+	case "gocyclo":
 		return &programs[995]
-	case "hardhat":
+	case "stdbuf":
 		return &programs[996]
-	case "forge":
+	case "strace":
 		return &programs[997]
-	case "cast":
+	case "strings":
 		return &programs[998]
-	case "anvil":
+	case "stty":
 		return &programs[999]
-	case "truffle":
+	case "su":
 		return &programs[1000]
-	case "anchor":
+	case "sudo":
 		return &programs[1001]
-	case "solana":
+	case "sudoedit":
 		return &programs[1002]
-	case "wget":
+	case "swift":
 		return &programs[1003]
-	case "which":
+	case "sync":
 		return &programs[1004]
-	case "whereis":
+	case "systemd-inhibit":
 		return &programs[1005]
-	case "command-not-found":
+	case "systemd-nspawn":
 		return &programs[1006]
-	case "who":
+	case "systemd-run":
 		return &programs[1007]
-	case "whois":
+	case "tac":
 		return &programs[1008]
-	case "xargs":
+	case "tail":
 		return &programs[1009]
-	case "xcodebuild":
+	case "tar":
 		return &programs[1010]
-	case "xcrun":
+	case "gtar":
 		return &programs[1011]
-	case "xmllint":
+	case "bsdtar":
 		return &programs[1012]
-	case "xvfb-run":
+	case "task":
 		return &programs[1013]
-	case "xxd":
+	case "go-task":
 		return &programs[1014]
-	case "yarn":
+	case "taskset":
 		return &programs[1015]
-	case "yarnpkg":
+	case "tclsh":
 		return &programs[1016]
-	case "yq":
+	case "wish":
 		return &programs[1017]
-	case "zcat":
+	case "tclsh8.6":
 		return &programs[1018]
-	case "bzcat":
+	case "expectk":
 		return &programs[1019]
-	case "xzcat":
+	case "tcpdump":
 		return &programs[1020]
-	case "zstdcat":
+	case "tshark":
 		return &programs[1021]
-	case "lz4cat":
+	case "tee":
 		return &programs[1022]
-	case "lzcat":
+	case "sponge":
 		return &programs[1023]
-	case "gzcat":
+	case "telnet":
 		return &programs[1024]
-	case "zless":
+	case "test":
 		return &programs[1025]
-	case "zmore":
+	case "[":
 		return &programs[1026]
-	case "bzless":
+	case "time":
 		return &programs[1027]
-	case "bzmore":
+	case "timeit":
 		return &programs[1028]
-	case "xzless":
+	case "timeout":
 		return &programs[1029]
-	case "zcmp":
+	case "gtimeout":
 		return &programs[1030]
-	case "zdiff":
+	case "touch":
 		return &programs[1031]
-	case "bzcmp":
+	case "tox":
 		return &programs[1032]
-	case "bzdiff":
+	case "nox-x":
 		return &programs[1033]
-	case "xzcmp":
+	case "tr":
 		return &programs[1034]
-	case "xzdiff":
+	case "traceroute":
 		return &programs[1035]
-	case "zig":
+	case "tracepath":
 		return &programs[1036]
-	case "nim":
+	case "mtr":
 		return &programs[1037]
-	case "dart":
+	case "traceroute6":
 		return &programs[1038]
-	case "crystal":
+	case "trap":
 		return &programs[1039]
-	case "v":
+	case "tree":
 		return &programs[1040]
-	case "gleam":
+	case "truncate":
 		return &programs[1041]
-	case "mix":
+	case "tsc":
 		return &programs[1042]
-	case "rebar3":
+	case "vue-tsc":
 		return &programs[1043]
-	case "stack":
+	case "tsgo":
 		return &programs[1044]
-	case "cabal":
+	case "tsort":
 		return &programs[1045]
-	case "dune":
+	case "tty":
 		return &programs[1046]
-	case "opam":
+	case "type":
 		return &programs[1047]
-	case "sbcl-make":
+	case "whence":
 		return &programs[1048]
-	case "flutter":
+	case "where":
 		return &programs[1049]
-	case "fvm":
+	case "ulimit":
 		return &programs[1050]
-	case "hugo":
+	case "umask":
 		return &programs[1051]
-	case "jekyll":
+	case "unalias":
 		return &programs[1052]
-	case "mkdocs":
+	case "uname":
 		return &programs[1053]
-	case "sphinx-build":
+	case "uniq":
 		return &programs[1054]
-	case "bazel":
+	case "guniq":
 		return &programs[1055]
-	case "bazelisk":
+	case "unittest":
 		return &programs[1056]
-	case "gprbuild":
+	case "unlink":
 		return &programs[1057]
-	case "alire":
+	case "unset":
 		return &programs[1058]
-	case "zip":
+	case "unshare":
 		return &programs[1059]
-	case "zipinfo":
+	case "unzip":
 		return &programs[1060]
-	case "zipgrep":
+	case "uptime":
 		return &programs[1061]
-	case "zipnote":
+	case "uv":
 		return &programs[1062]
-	case "unrar":
+	case "uvx":
 		return &programs[1063]
-	case "lsar":
+	case "valgrind":
 		return &programs[1064]
-	case "zmodload":
+	case "venv":
 		return &programs[1065]
+	case "virtualenv":
+		return &programs[1066]
+	case "pyvenv":
+		return &programs[1067]
+	case "vitest":
+		return &programs[1068]
+	case "w":
+		return &programs[1069]
+	case "wait":
+		return &programs[1070]
+	case "watch":
+		return &programs[1071]
+	case "watchexec":
+		return &programs[1072]
+	case "wc":
+		return &programs[1073]
+	case "gwc":
+		return &programs[1074]
+	case "wdiff":
+		return &programs[1075]
+	case "webpack":
+		return &programs[1076]
+	case "webpack-dev-server":
+		return &programs[1077]
+	case "vite":
+		return &programs[1078]
+	case "rollup":
+		return &programs[1079]
+	case "parcel":
+		return &programs[1080]
+	case "esbuild":
+		return &programs[1081]
+	case "swc":
+		return &programs[1082]
+	case "babel":
+		return &programs[1083]
+	case "rspack":
+		return &programs[1084]
+	case "rsbuild":
+		return &programs[1085]
+	case "tsup":
+		return &programs[1086]
+	case "tsdown":
+		return &programs[1087]
+	case "unbuild":
+		return &programs[1088]
+	case "microbundle":
+		return &programs[1089]
+	case "ncc":
+		return &programs[1090]
+	case "snowpack":
+		return &programs[1091]
+	case "wmr":
+		return &programs[1092]
+	case "browserify":
+		return &programs[1093]
+	case "metro":
+		return &programs[1094]
+	case "turbopack":
+		return &programs[1095]
+	case "postcss":
+		return &programs[1096]
+	case "tailwindcss":
+		return &programs[1097]
+	case "sass":
+		return &programs[1098]
+	case "lessc":
+		return &programs[1099]
+	case "stylus":
+		return &programs[1100]
+	case "pug":
+		return &programs[1101]
+	case "uglifyjs":
+		return &programs[1102]
+	case "terser":
+		return &programs[1103]
+	case "cleancss":
+		return &programs[1104]
+	case "html-minifier":
+		return &programs[1105]
+	case "svelte-kit":
+		return &programs[1106]
+	case "svelte-check":
+		return &programs[1107]
+	case "next":
+		return &programs[1108]
+	case "nuxt":
+		return &programs[1109]
+	case "nuxi":
+		return &programs[1110]
+	case "astro":
+		return &programs[1111]
+	case "remix":
+		return &programs[1112]
+	case "gatsby":
+		return &programs[1113]
+	case "vue-cli-service":
+		return &programs[1114]
+	case "react-scripts":
+		return &programs[1115]
+	case "craco":
+		return &programs[1116]
+	case "ng":
+		return &programs[1117]
+	case "nest":
+		return &programs[1118]
+	case "expo":
+		return &programs[1119]
+	case "eas":
+		return &programs[1120]
+	case "react-native":
+		return &programs[1121]
+	case "ionic":
+		return &programs[1122]
+	case "capacitor":
+		return &programs[1123]
+	case "cap":
+		return &programs[1124]
+	case "quasar":
+		return &programs[1125]
+	case "ember":
+		return &programs[1126]
+	case "docusaurus":
+		return &programs[1127]
+	case "vuepress":
+		return &programs[1128]
+	case "vitepress":
+		return &programs[1129]
+	case "eleventy":
+		return &programs[1130]
+	case "strapi":
+		return &programs[1131]
+	case "medusa":
+		return &programs[1132]
+	case "payload":
+		return &programs[1133]
+	case "wrangler":
+		return &programs[1134]
+	case "vercel":
+		return &programs[1135]
+	case "netlify":
+		return &programs[1136]
+	case "firebase":
+		return &programs[1137]
+	case "amplify":
+		return &programs[1138]
+	case "serverless":
+		return &programs[1139]
+	case "sls":
+		return &programs[1140]
+	case "cdk":
+		return &programs[1141]
+	case "cdktf":
+		return &programs[1142]
+	case "pulumi":
+		return &programs[1143]
+	case "sst":
+		return &programs[1144]
+	case "supabase":
+		return &programs[1145]
+	case "prisma":
+		return &programs[1146]
+	case "drizzle-kit":
+		return &programs[1147]
+	case "typeorm":
+		return &programs[1148]
+	case "sequelize":
+		return &programs[1149]
+	case "sequelize-cli":
+		return &programs[1150]
+	case "knex":
+		return &programs[1151]
+	case "mikro-orm":
+		return &programs[1152]
+	case "graphql-codegen":
+		return &programs[1153]
+	case "openapi-generator":
+		return &programs[1154]
+	case "openapi-generator-cli":
+		return &programs[1155]
+	case "openapi-typescript":
+		return &programs[1156]
+	case "orval":
+		return &programs[1157]
+	case "swagger-cli":
+		return &programs[1158]
+	case "redocly":
+		return &programs[1159]
+	case "spectral":
+		return &programs[1160]
+	case "changeset":
+		return &programs[1161]
+	case "semantic-release":
+		return &programs[1162]
+	case "release-it":
+		return &programs[1163]
+	case "np":
+		return &programs[1164]
+	case "lerna":
+		return &programs[1165]
+	case "nx":
+		return &programs[1166]
+	case "turbo":
+		return &programs[1167]
+	case "rush":
+		return &programs[1168]
+	case "rushx":
+		return &programs[1169]
+	case "wireit":
+		return &programs[1170]
+	case "moon":
+		return &programs[1171]
+	case "husky":
+		return &programs[1172]
+	case "patch-package":
+		return &programs[1173]
+	case "serve":
+		return &programs[1174]
+	case "http-server":
+		return &programs[1175]
+	case "live-server":
+		return &programs[1176]
+	case "json-server":
+		return &programs[1177]
+	case "browser-sync":
+		return &programs[1178]
+	case "localtunnel":
+		return &programs[1179]
+	case "lt":
+		return &programs[1180]
+	case "ngrok":
+		return &programs[1181]
+	case "nodemon":
+		return &programs[1182]
+	case "pm2":
+		return &programs[1183]
+	case "forever":
+		return &programs[1184]
+	case "plop":
+		return &programs[1185]
+	case "hygen":
+		return &programs[1186]
+	case "yo":
+		return &programs[1187]
+	case "degit":
+		return &programs[1188]
+	case "tiged":
+		return &programs[1189]
+	case "create-react-app":
+		return &programs[1190]
+	case "create-next-app":
+		return &programs[1191]
+	case "create-vite":
+		return &programs[1192]
+	case "shadcn":
+		return &programs[1193]
+	case "vsce":
+		return &programs[1194]
+	case "ovsx":
+		return &programs[1195]
+	case "electron":
+		return &programs[1196]
+	case "electron-builder":
+		return &programs[1197]
+	case "electron-forge":
+		return &programs[1198]
+	case "tauri":
+		return &programs[1199]
+	case "esm":
+		return &programs[1200]
+	case "zx":
+		return &programs[1201]
+	case "wasp":
+		return &programs[1202]
+	case "convex":
+		return &programs[1203]
+	case "inngest":
+		return &programs[1204]
+	case "trigger":
+		return &programs[1205]
+	case "solid":
+		return &programs[1206]
+	case "qwik":
+		return &programs[1207]
+	case "hardhat":
+		return &programs[1208]
+	case "forge":
+		return &programs[1209]
+	case "cast":
+		return &programs[1210]
+	case "anvil":
+		return &programs[1211]
+	case "truffle":
+		return &programs[1212]
+	case "anchor":
+		return &programs[1213]
+	case "solana":
+		return &programs[1214]
+	case "wget":
+		return &programs[1215]
+	case "which":
+		return &programs[1216]
+	case "whereis":
+		return &programs[1217]
+	case "command-not-found":
+		return &programs[1218]
+	case "who":
+		return &programs[1219]
+	case "whois":
+		return &programs[1220]
+	case "xargs":
+		return &programs[1221]
+	case "xcodebuild":
+		return &programs[1222]
+	case "xcrun":
+		return &programs[1223]
+	case "xmllint":
+		return &programs[1224]
+	case "xvfb-run":
+		return &programs[1225]
+	case "xxd":
+		return &programs[1226]
+	case "yarn":
+		return &programs[1227]
+	case "yarnpkg":
+		return &programs[1228]
+	case "yq":
+		return &programs[1229]
+	case "zcat":
+		return &programs[1230]
+	case "bzcat":
+		return &programs[1231]
+	case "xzcat":
+		return &programs[1232]
+	case "zstdcat":
+		return &programs[1233]
+	case "lz4cat":
+		return &programs[1234]
+	case "lzcat":
+		return &programs[1235]
+	case "gzcat":
+		return &programs[1236]
+	case "zless":
+		return &programs[1237]
+	case "zmore":
+		return &programs[1238]
+	case "bzless":
+		return &programs[1239]
+	case "bzmore":
+		return &programs[1240]
+	case "xzless":
+		return &programs[1241]
+	case "zcmp":
+		return &programs[1242]
+	case "zdiff":
+		return &programs[1243]
+	case "bzcmp":
+		return &programs[1244]
+	case "bzdiff":
+		return &programs[1245]
+	case "xzcmp":
+		return &programs[1246]
+	case "xzdiff":
+		return &programs[1247]
+	case "zig":
+		return &programs[1248]
+	case "nim":
+		return &programs[1249]
+	case "dart":
+		return &programs[1250]
+	case "crystal":
+		return &programs[1251]
+	case "v":
+		return &programs[1252]
+	case "gleam":
+		return &programs[1253]
+	case "mix":
+		return &programs[1254]
+	case "rebar3":
+		return &programs[1255]
+	case "stack":
+		return &programs[1256]
+	case "cabal":
+		return &programs[1257]
+	case "dune":
+		return &programs[1258]
+	case "opam":
+		return &programs[1259]
+	case "sbcl-make":
+		return &programs[1260]
+	case "flutter":
+		return &programs[1261]
+	case "fvm":
+		return &programs[1262]
+	case "hugo":
+		return &programs[1263]
+	case "jekyll":
+		return &programs[1264]
+	case "mkdocs":
+		return &programs[1265]
+	case "sphinx-build":
+		return &programs[1266]
+	case "bazel":
+		return &programs[1267]
+	case "bazelisk":
+		return &programs[1268]
+	case "gprbuild":
+		return &programs[1269]
+	case "alire":
+		return &programs[1270]
+	case "zip":
+		return &programs[1271]
+	case "zipinfo":
+		return &programs[1272]
+	case "zipgrep":
+		return &programs[1273]
+	case "zipnote":
+		return &programs[1274]
+	case "unrar":
+		return &programs[1275]
+	case "lsar":
+		return &programs[1276]
+	case "zmodload":
+		return &programs[1277]
 	}
 	return nil
 }
@@ -2301,37 +2725,67 @@ var programs = [...]Program{
 	{Name: "lint-staged", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
 	{Name: "taplo", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
 	{Name: "buf-lint", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
+	{Name: "black", Operands: Outputs, Options: options22, Workdir: true},
+	{Name: "isort", Operands: Outputs, Options: options22, Workdir: true},
+	{Name: "autopep8", Operands: Outputs, Options: options22, Workdir: true},
+	{Name: "yapf", Operands: Outputs, Options: options22, Workdir: true},
+	{Name: "autoflake", Operands: Outputs, Options: options22, Workdir: true},
+	{Name: "pyupgrade", Operands: Outputs, Options: options22, Workdir: true},
+	{Name: "add-trailing-comma", Operands: Outputs, Options: options22, Workdir: true},
+	{Name: "docformatter", Operands: Outputs, Options: options22, Workdir: true},
+	{Name: "ssort", Operands: Outputs, Options: options22, Workdir: true},
+	{Name: "usort", Operands: Outputs, Options: options22, Workdir: true},
+	{Name: "blacken-docs", Operands: Outputs, Options: options22, Workdir: true},
+	{Name: "djlint", Operands: Outputs, Options: options22, Workdir: true},
+	{Name: "djhtml", Operands: Outputs, Options: options22, Workdir: true},
 	{Name: "break", Style: NoOpts, Safe: true},
 	{Name: "continue", Style: NoOpts, Safe: true},
 	{Name: "shift", Style: NoOpts, Safe: true},
 	{Name: "logout", Style: NoOpts, Safe: true},
-	{Name: "buf", Style: Exact, Options: options22, Inherit: true, Workdir: true},
+	{Name: "buf", Style: Exact, Options: options23, Inherit: true, Workdir: true},
 	{Name: "builtin", Style: POSIX, Operands: RunsArgs, Ends: true, Plain: true, Special: "command"},
-	{Name: "bun", Style: Exact, Operands: Script, Options: options23, Subs: subs27, Inherit: true, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bunx", Style: Exact, Operands: RunsArgs, Options: options28, Ends: true, Workdir: true},
+	{Name: "bun", Style: Exact, Operands: Script, Options: options24, Subs: subs28, Inherit: true, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bundle", Operands: Unread, Options: options29, Subs: subs32, Workdir: true},
+	{Name: "bundler", Operands: Unread, Options: options29, Subs: subs32, Workdir: true},
+	{Name: "bunx", Style: Exact, Operands: RunsArgs, Options: options33, Ends: true, Workdir: true},
 	{Name: "busybox", Style: POSIX, Operands: RunsArgs, Ends: true, Special: "busybox"},
 	{Name: "toybox", Style: POSIX, Operands: RunsArgs, Ends: true, Special: "busybox"},
-	{Name: "bzip2", Operands: Outputs, Options: options29},
-	{Name: "bunzip2", Operands: Outputs, Options: options29},
-	{Name: "pbzip2", Operands: Outputs, Options: options29},
-	{Name: "lbzip2", Operands: Outputs, Options: options29},
-	{Name: "xz", Operands: Outputs, Options: options29},
-	{Name: "unxz", Operands: Outputs, Options: options29},
-	{Name: "lzma", Operands: Outputs, Options: options29},
-	{Name: "unlzma", Operands: Outputs, Options: options29},
-	{Name: "pxz", Operands: Outputs, Options: options29},
-	{Name: "lzip", Operands: Outputs, Options: options29},
-	{Name: "zstd", Operands: Outputs, Options: options29},
-	{Name: "unzstd", Operands: Outputs, Options: options29},
-	{Name: "zstdmt", Operands: Outputs, Options: options29},
-	{Name: "lz4", Operands: Outputs, Options: options29},
-	{Name: "unlz4", Operands: Outputs, Options: options29},
-	{Name: "lzop", Operands: Outputs, Options: options29},
-	{Name: "lrzip", Operands: Outputs, Options: options29},
-	{Name: "caffeinate", Operands: RunsArgs, Options: options30, Ends: true},
-	{Name: "capsh", Style: POSIX, Operands: ShellArgs, Options: options31, Stdin: true},
-	{Name: "cargo", Style: Exact, Operands: Unread, Options: options32, Subs: subs47, Inherit: true, Workdir: true},
-	{Name: "cat", Operands: Reads, Options: options48, Safe: true},
+	{Name: "bzip2", Operands: Outputs, Options: options34},
+	{Name: "bunzip2", Operands: Outputs, Options: options34},
+	{Name: "pbzip2", Operands: Outputs, Options: options34},
+	{Name: "lbzip2", Operands: Outputs, Options: options34},
+	{Name: "xz", Operands: Outputs, Options: options34},
+	{Name: "unxz", Operands: Outputs, Options: options34},
+	{Name: "lzma", Operands: Outputs, Options: options34},
+	{Name: "unlzma", Operands: Outputs, Options: options34},
+	{Name: "pxz", Operands: Outputs, Options: options34},
+	{Name: "lzip", Operands: Outputs, Options: options34},
+	{Name: "zstd", Operands: Outputs, Options: options34},
+	{Name: "unzstd", Operands: Outputs, Options: options34},
+	{Name: "zstdmt", Operands: Outputs, Options: options34},
+	{Name: "lz4", Operands: Outputs, Options: options34},
+	{Name: "unlz4", Operands: Outputs, Options: options34},
+	{Name: "lzop", Operands: Outputs, Options: options34},
+	{Name: "lrzip", Operands: Outputs, Options: options34},
+	{Name: "cProfile", Operands: Script, Options: options35, Ends: true},
+	{Name: "profile", Operands: Script, Options: options35, Ends: true},
+	{Name: "trace", Operands: Script, Options: options35, Ends: true},
+	{Name: "pdb", Operands: Script, Options: options35, Ends: true},
+	{Name: "runpy", Operands: Script, Options: options35, Ends: true},
+	{Name: "doctest", Operands: Script, Options: options35, Ends: true},
+	{Name: "viztracer", Operands: Script, Options: options35, Ends: true},
+	{Name: "kernprof", Operands: Script, Options: options35, Ends: true},
+	{Name: "memray", Operands: Script, Options: options35, Ends: true},
+	{Name: "scalene", Operands: Script, Options: options35, Ends: true},
+	{Name: "pyinstrument", Operands: Script, Options: options35, Ends: true},
+	{Name: "py-spy", Operands: Script, Options: options35, Ends: true},
+	{Name: "debugpy", Operands: Script, Options: options35, Ends: true},
+	{Name: "ipdb", Operands: Script, Options: options35, Ends: true},
+	{Name: "coverage-x", Operands: Script, Options: options35, Ends: true},
+	{Name: "caffeinate", Operands: RunsArgs, Options: options36, Ends: true},
+	{Name: "capsh", Style: POSIX, Operands: ShellArgs, Options: options37, Stdin: true},
+	{Name: "cargo", Style: Exact, Operands: Unread, Options: options38, Subs: subs53, Inherit: true, Workdir: true},
+	{Name: "cat", Operands: Reads, Options: options54, Safe: true},
 	{Name: "catchsegv", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "fakeroot", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "eatmydata", Style: POSIX, Operands: RunsArgs, Ends: true},
@@ -2346,572 +2800,745 @@ var programs = [...]Program{
 	{Name: "tini", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "dumb-init", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "with-contenv", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "cd", Style: POSIX, Operands: Names, Options: options49, Safe: true, Special: "cd"},
-	{Name: "chdir", Style: POSIX, Operands: Names, Options: options49, Safe: true, Special: "cd"},
-	{Name: "chcon", Operands: ModeOutputs, Options: options50},
-	{Name: "chgrp", Operands: ModeOutputs, Options: options51},
-	{Name: "chmod", Operands: ModeWrites, Options: options52},
-	{Name: "chown", Operands: ModeOutputs, Options: options53},
-	{Name: "chpst", Style: POSIX, Operands: RunsArgs, Options: options54, Ends: true},
-	{Name: "chroot", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options55, Ends: true, Stdin: true},
-	{Name: "chrt", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options56, Ends: true},
-	{Name: "cksum", Operands: Reads, Options: options57, Safe: true},
-	{Name: "sum", Operands: Reads, Options: options57, Safe: true},
-	{Name: "cmake", Style: Joined, Options: options58, Workdir: true},
-	{Name: "cmp", Operands: Reads, Options: options59, Safe: true},
-	{Name: "colrm", Options: options60, Safe: true},
-	{Name: "column", Operands: Reads, Options: options61, Safe: true},
-	{Name: "comm", Operands: Reads, Options: options62, Safe: true},
-	{Name: "command", Style: POSIX, Operands: RunsArgs, Options: options63, Ends: true, Plain: true, Special: "command"},
-	{Name: "compgen", Style: POSIX, Operands: Unread, Options: options64, Special: "compgen"},
-	{Name: "complete", Style: POSIX, Operands: Unread, Options: options65, Special: "complete"},
-	{Name: "compopt", Style: POSIX, Options: options66},
-	{Name: "concurrently", Style: Exact, Operands: RunsTexts, Options: options67},
-	{Name: "corepack", Style: Exact, Operands: RunsArgs, Subs: subs69, Ends: true},
-	{Name: "cp", Operands: Copy, Options: options70},
-	{Name: "cpack", Style: Joined, Options: options71, Workdir: true},
-	{Name: "cpio", Operands: Unread, Options: options72},
+	{Name: "cd", Style: POSIX, Operands: Names, Options: options55, Safe: true, Special: "cd"},
+	{Name: "chdir", Style: POSIX, Operands: Names, Options: options55, Safe: true, Special: "cd"},
+	{Name: "chcon", Operands: ModeOutputs, Options: options56},
+	{Name: "chgrp", Operands: ModeOutputs, Options: options57},
+	{Name: "chmod", Operands: ModeWrites, Options: options58},
+	{Name: "chown", Operands: ModeOutputs, Options: options59},
+	{Name: "chpst", Style: POSIX, Operands: RunsArgs, Options: options60, Ends: true},
+	{Name: "chroot", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options61, Ends: true, Stdin: true},
+	{Name: "chrt", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options62, Ends: true},
+	{Name: "cksum", Operands: Reads, Options: options63, Safe: true},
+	{Name: "sum", Operands: Reads, Options: options63, Safe: true},
+	{Name: "cmake", Style: Joined, Options: options64, Workdir: true},
+	{Name: "cmp", Operands: Reads, Options: options65, Safe: true},
+	{Name: "colrm", Options: options66, Safe: true},
+	{Name: "column", Operands: Reads, Options: options67, Safe: true},
+	{Name: "comm", Operands: Reads, Options: options68, Safe: true},
+	{Name: "command", Style: POSIX, Operands: RunsArgs, Options: options69, Ends: true, Plain: true, Special: "command"},
+	{Name: "compgen", Style: POSIX, Operands: Unread, Options: options70, Special: "compgen"},
+	{Name: "complete", Style: POSIX, Operands: Unread, Options: options71, Special: "complete"},
+	{Name: "compopt", Style: POSIX, Options: options72},
+	{Name: "composer", Operands: Unread, Options: options73, Subs: subs76, Inherit: true, Workdir: true},
+	{Name: "composer.phar", Operands: Unread, Options: options73, Subs: subs76, Inherit: true, Workdir: true},
+	{Name: "concurrently", Style: Exact, Operands: RunsTexts, Options: options77},
+	{Name: "conda", Operands: Unread, Options: options78, Subs: subs81},
+	{Name: "mamba", Operands: Unread, Options: options78, Subs: subs81},
+	{Name: "micromamba", Operands: Unread, Options: options78, Subs: subs81},
+	{Name: "corepack", Style: Exact, Operands: RunsArgs, Subs: subs83, Ends: true},
+	{Name: "coverage", Operands: Unread, Options: options84, Subs: subs87, Workdir: true},
+	{Name: "cp", Operands: Copy, Options: options88},
+	{Name: "cpack", Style: Joined, Options: options89, Workdir: true},
+	{Name: "cpio", Operands: Unread, Options: options90},
 	{Name: "cross-env", Style: POSIX, Operands: RunsArgs, Ends: true, Assigns: true},
 	{Name: "cross-env-shell", Style: POSIX, Operands: RunsArgs, Ends: true, Assigns: true},
-	{Name: "csh", Style: POSIX, Operands: Script, Options: options73, Ends: true, Stdin: true},
-	{Name: "tcsh", Style: POSIX, Operands: Script, Options: options73, Ends: true, Stdin: true},
-	{Name: "csplit", Operands: Reads, Options: options74, Here: true},
-	{Name: "ctest", Style: Joined, Options: options75, Workdir: true},
-	{Name: "curl", Operands: URLs, Options: options76, Special: "curl"},
-	{Name: "cut", Operands: Reads, Options: options77, Safe: true},
-	{Name: "cypress", Style: Exact, Operands: Unread, Subs: subs79, Workdir: true},
-	{Name: "date", Options: options80},
-	{Name: "dd", Style: NoOpts, Options: options60, Special: "dd"},
-	{Name: "declare", Style: POSIX, Operands: Assigns, Options: options81, Special: "declare"},
-	{Name: "typeset", Style: POSIX, Operands: Assigns, Options: options81, Special: "declare"},
-	{Name: "local", Style: POSIX, Operands: Assigns, Options: options81, Special: "declare"},
-	{Name: "readonly", Style: POSIX, Operands: Assigns, Options: options81, Special: "declare"},
-	{Name: "integer", Style: POSIX, Operands: Assigns, Options: options81, Special: "declare"},
-	{Name: "float", Style: POSIX, Operands: Assigns, Options: options81, Special: "declare"},
-	{Name: "deno", Style: Exact, Operands: Script, Options: options82, Subs: subs92, Ends: true, Stdin: true},
-	{Name: "df", Operands: Names, Options: options93, Safe: true},
-	{Name: "diff", Operands: Reads, Options: options94, Safe: true},
-	{Name: "colordiff", Operands: Reads, Options: options94, Safe: true},
-	{Name: "gdiff", Operands: Reads, Options: options94, Safe: true},
-	{Name: "diff3", Operands: Reads, Options: options95},
-	{Name: "diffstat", Operands: Reads, Options: options96},
-	{Name: "dig", Options: options97},
-	{Name: "delv", Options: options97},
-	{Name: "dir", Operands: Names, Options: options98, Safe: true},
-	{Name: "vdir", Operands: Names, Options: options98, Safe: true},
-	{Name: "dircolors", Operands: Reads, Options: options99, Safe: true},
-	{Name: "direnv", Operands: Unread, Subs: subs101},
-	{Name: "dirname", Operands: Names, Options: options102, Safe: true},
-	{Name: "dirs", Style: POSIX, Options: options103, Safe: true},
-	{Name: "disown", Style: POSIX, Options: options104},
-	{Name: "dlv", Style: Exact, Operands: Unread, Options: options105, Stdin: true},
-	{Name: "doas", Style: POSIX, Operands: RunsArgs, Options: options106, Ends: true},
-	{Name: "dos2unix", Operands: Outputs, Options: options107},
-	{Name: "unix2dos", Operands: Outputs, Options: options107},
-	{Name: "mac2unix", Operands: Outputs, Options: options107},
-	{Name: "dotenv", Style: POSIX, Operands: RunsArgs, Options: options108, Ends: true},
-	{Name: "dotnet", Operands: Unread, Options: options109, Subs: subs113, Workdir: true},
-	{Name: "du", Operands: Names, Options: options114, Safe: true},
+	{Name: "csh", Style: POSIX, Operands: Script, Options: options91, Ends: true, Stdin: true},
+	{Name: "tcsh", Style: POSIX, Operands: Script, Options: options91, Ends: true, Stdin: true},
+	{Name: "csplit", Operands: Reads, Options: options92, Here: true},
+	{Name: "ctest", Style: Joined, Options: options93, Workdir: true},
+	{Name: "curl", Operands: URLs, Options: options94, Special: "curl"},
+	{Name: "cut", Operands: Reads, Options: options95, Safe: true},
+	{Name: "cypress", Style: Exact, Operands: Unread, Subs: subs97, Workdir: true},
+	{Name: "date", Options: options98},
+	{Name: "dd", Style: NoOpts, Options: options66, Special: "dd"},
+	{Name: "declare", Style: POSIX, Operands: Assigns, Options: options99, Special: "declare"},
+	{Name: "typeset", Style: POSIX, Operands: Assigns, Options: options99, Special: "declare"},
+	{Name: "local", Style: POSIX, Operands: Assigns, Options: options99, Special: "declare"},
+	{Name: "readonly", Style: POSIX, Operands: Assigns, Options: options99, Special: "declare"},
+	{Name: "integer", Style: POSIX, Operands: Assigns, Options: options99, Special: "declare"},
+	{Name: "float", Style: POSIX, Operands: Assigns, Options: options99, Special: "declare"},
+	{Name: "deno", Style: Exact, Operands: Script, Options: options100, Subs: subs110, Ends: true, Stdin: true},
+	{Name: "df", Operands: Names, Options: options111, Safe: true},
+	{Name: "diff", Operands: Reads, Options: options112, Safe: true},
+	{Name: "colordiff", Operands: Reads, Options: options112, Safe: true},
+	{Name: "gdiff", Operands: Reads, Options: options112, Safe: true},
+	{Name: "diff3", Operands: Reads, Options: options113},
+	{Name: "diffstat", Operands: Reads, Options: options114},
+	{Name: "dig", Options: options115},
+	{Name: "delv", Options: options115},
+	{Name: "dir", Operands: Names, Options: options116, Safe: true},
+	{Name: "vdir", Operands: Names, Options: options116, Safe: true},
+	{Name: "dircolors", Operands: Reads, Options: options117, Safe: true},
+	{Name: "direnv", Operands: Unread, Subs: subs119},
+	{Name: "dirname", Operands: Names, Options: options120, Safe: true},
+	{Name: "dirs", Style: POSIX, Options: options121, Safe: true},
+	{Name: "disown", Style: POSIX, Options: options122},
+	{Name: "dlv", Style: Exact, Operands: Unread, Options: options123, Stdin: true},
+	{Name: "doas", Style: POSIX, Operands: RunsArgs, Options: options124, Ends: true},
+	{Name: "dos2unix", Operands: Outputs, Options: options125},
+	{Name: "unix2dos", Operands: Outputs, Options: options125},
+	{Name: "mac2unix", Operands: Outputs, Options: options125},
+	{Name: "dotenv", Style: POSIX, Operands: RunsArgs, Options: options126, Ends: true},
+	{Name: "dotnet", Operands: Unread, Options: options127, Subs: subs131, Workdir: true},
+	{Name: "du", Operands: Names, Options: options132, Safe: true},
 	{Name: "echo", Style: NoOpts, Safe: true},
-	{Name: "emulate", Style: POSIX, Operands: Unread, Options: options115},
-	{Name: "enable", Style: POSIX, Operands: Unread, Options: options116, Special: "enable"},
-	{Name: "entr", Style: POSIX, Operands: RunsArgs, Options: options117, Ends: true},
-	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options118, Ends: true, Assigns: true, Special: "env"},
-	{Name: "envsubst", Options: options119, Safe: true},
-	{Name: "eslint", Operands: Reads, Options: options120, Workdir: true},
-	{Name: "eslint_d", Operands: Reads, Options: options120, Workdir: true},
-	{Name: "xo", Operands: Reads, Options: options120, Workdir: true},
-	{Name: "standard", Operands: Reads, Options: options120, Workdir: true},
-	{Name: "semistandard", Operands: Reads, Options: options120, Workdir: true},
-	{Name: "ts-standard", Operands: Reads, Options: options120, Workdir: true},
+	{Name: "emulate", Style: POSIX, Operands: Unread, Options: options133},
+	{Name: "enable", Style: POSIX, Operands: Unread, Options: options134, Special: "enable"},
+	{Name: "entr", Style: POSIX, Operands: RunsArgs, Options: options135, Ends: true},
+	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options136, Ends: true, Assigns: true, Special: "env"},
+	{Name: "envsubst", Options: options137, Safe: true},
+	{Name: "eslint", Operands: Reads, Options: options138, Workdir: true},
+	{Name: "eslint_d", Operands: Reads, Options: options138, Workdir: true},
+	{Name: "xo", Operands: Reads, Options: options138, Workdir: true},
+	{Name: "standard", Operands: Reads, Options: options138, Workdir: true},
+	{Name: "semistandard", Operands: Reads, Options: options138, Workdir: true},
+	{Name: "ts-standard", Operands: Reads, Options: options138, Workdir: true},
 	{Name: "eval", Style: NoOpts, Operands: RunsText, Ends: true, Special: "eval"},
-	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options121, Ends: true, Special: "exec"},
+	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options139, Ends: true, Special: "exec"},
 	{Name: "exit", Style: NoOpts, Safe: true, Special: "exit"},
 	{Name: "return", Style: NoOpts, Safe: true, Special: "exit"},
 	{Name: "bye", Style: NoOpts, Safe: true, Special: "exit"},
-	{Name: "expand", Operands: Reads, Options: options122, Safe: true},
-	{Name: "unexpand", Operands: Reads, Options: options122, Safe: true},
-	{Name: "expect", Style: POSIX, Operands: Script, Options: options123, Ends: true, Stdin: true},
-	{Name: "export", Style: POSIX, Operands: Assigns, Options: options124, Special: "declare"},
+	{Name: "expand", Operands: Reads, Options: options140, Safe: true},
+	{Name: "unexpand", Operands: Reads, Options: options140, Safe: true},
+	{Name: "expect", Style: POSIX, Operands: Script, Options: options141, Ends: true, Stdin: true},
+	{Name: "export", Style: POSIX, Operands: Assigns, Options: options142, Special: "declare"},
 	{Name: "expr", Style: NoOpts, Safe: true},
-	{Name: "faketime", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options125, Ends: true},
-	{Name: "fc", Style: POSIX, Operands: RunsText, Options: options126, Ends: true, Special: "fc"},
-	{Name: "r", Style: POSIX, Operands: RunsText, Options: options126, Ends: true, Special: "fc"},
-	{Name: "fd", Style: Exact, Options: options127},
-	{Name: "fdfind", Style: Exact, Options: options127},
-	{Name: "find", Style: Dash, Operands: Names, Options: options128, Special: "find"},
-	{Name: "gfind", Style: Dash, Operands: Names, Options: options128, Special: "find"},
+	{Name: "faketime", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options143, Ends: true},
+	{Name: "fc", Style: POSIX, Operands: RunsText, Options: options144, Ends: true, Special: "fc"},
+	{Name: "r", Style: POSIX, Operands: RunsText, Options: options144, Ends: true, Special: "fc"},
+	{Name: "fd", Style: Exact, Options: options145},
+	{Name: "fdfind", Style: Exact, Options: options145},
+	{Name: "find", Style: Dash, Operands: Names, Options: options146, Special: "find"},
+	{Name: "gfind", Style: Dash, Operands: Names, Options: options146, Special: "find"},
 	{Name: "firejail", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "fish", Style: POSIX, Operands: Script, Options: options129, Ends: true, Stdin: true},
-	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options130},
-	{Name: "fmt", Operands: Reads, Options: options131, Safe: true},
-	{Name: "fnm", Operands: Unread, Subs: subs133},
-	{Name: "n", Operands: Unread, Subs: subs133},
-	{Name: "nodenv", Operands: Unread, Subs: subs133},
-	{Name: "volta", Operands: Unread, Subs: subs133},
-	{Name: "nvm", Operands: Unread, Subs: subs133},
-	{Name: "nvs", Operands: Unread, Subs: subs133},
-	{Name: "fold", Operands: Reads, Options: options134, Safe: true},
-	{Name: "ftp", Style: POSIX, Options: options135, Stdin: true},
-	{Name: "lftp", Style: POSIX, Options: options135, Stdin: true},
-	{Name: "tnftp", Style: POSIX, Options: options135, Stdin: true},
-	{Name: "ncftp", Style: POSIX, Options: options135, Stdin: true},
-	{Name: "fzf", Options: options136},
-	{Name: "gcc", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
-	{Name: "cc", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
-	{Name: "g++", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
-	{Name: "c++", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
-	{Name: "clang", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
-	{Name: "clang++", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
-	{Name: "gcc-10", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
-	{Name: "gcc-11", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
-	{Name: "gcc-12", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
-	{Name: "gcc-13", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
-	{Name: "gcc-14", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
-	{Name: "g++-10", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
-	{Name: "g++-11", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
-	{Name: "g++-12", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
-	{Name: "g++-13", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
-	{Name: "g++-14", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
-	{Name: "clang-14", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
-	{Name: "clang-15", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
-	{Name: "clang-16", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
-	{Name: "clang-17", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
-	{Name: "clang-18", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
-	{Name: "clang-19", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
-	{Name: "clang++-14", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
-	{Name: "clang++-15", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
-	{Name: "clang++-16", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
-	{Name: "clang++-17", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
-	{Name: "clang++-18", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
-	{Name: "cpp", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
-	{Name: "gfortran", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
-	{Name: "tcc", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
-	{Name: "icx", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
-	{Name: "icpx", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
-	{Name: "nvcc", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
-	{Name: "emcc", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
-	{Name: "em++", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
-	{Name: "x86_64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
-	{Name: "aarch64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
-	{Name: "musl-gcc", Style: Joined, Operands: Reads, Options: options137, Special: "gcc"},
-	{Name: "getconf", Options: options138, Safe: true},
+	{Name: "fish", Style: POSIX, Operands: Script, Options: options147, Ends: true, Stdin: true},
+	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options148},
+	{Name: "fmt", Operands: Reads, Options: options149, Safe: true},
+	{Name: "fnm", Operands: Unread, Subs: subs151},
+	{Name: "n", Operands: Unread, Subs: subs151},
+	{Name: "nodenv", Operands: Unread, Subs: subs151},
+	{Name: "volta", Operands: Unread, Subs: subs151},
+	{Name: "nvm", Operands: Unread, Subs: subs151},
+	{Name: "nvs", Operands: Unread, Subs: subs151},
+	{Name: "fold", Operands: Reads, Options: options152, Safe: true},
+	{Name: "ftp", Style: POSIX, Options: options153, Stdin: true},
+	{Name: "lftp", Style: POSIX, Options: options153, Stdin: true},
+	{Name: "tnftp", Style: POSIX, Options: options153, Stdin: true},
+	{Name: "ncftp", Style: POSIX, Options: options153, Stdin: true},
+	{Name: "fzf", Options: options154},
+	{Name: "gcc", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
+	{Name: "cc", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
+	{Name: "g++", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
+	{Name: "c++", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
+	{Name: "clang", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
+	{Name: "clang++", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
+	{Name: "gcc-10", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
+	{Name: "gcc-11", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
+	{Name: "gcc-12", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
+	{Name: "gcc-13", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
+	{Name: "gcc-14", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
+	{Name: "g++-10", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
+	{Name: "g++-11", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
+	{Name: "g++-12", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
+	{Name: "g++-13", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
+	{Name: "g++-14", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
+	{Name: "clang-14", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
+	{Name: "clang-15", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
+	{Name: "clang-16", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
+	{Name: "clang-17", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
+	{Name: "clang-18", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
+	{Name: "clang-19", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
+	{Name: "clang++-14", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
+	{Name: "clang++-15", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
+	{Name: "clang++-16", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
+	{Name: "clang++-17", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
+	{Name: "clang++-18", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
+	{Name: "cpp", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
+	{Name: "gfortran", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
+	{Name: "tcc", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
+	{Name: "icx", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
+	{Name: "icpx", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
+	{Name: "nvcc", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
+	{Name: "emcc", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
+	{Name: "em++", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
+	{Name: "x86_64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
+	{Name: "aarch64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
+	{Name: "musl-gcc", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
+	{Name: "gem", Operands: Unread, Options: options156, Subs: subs158},
+	{Name: "getconf", Options: options159, Safe: true},
 	{Name: "getopts", Style: POSIX, Operands: Assigns, Special: "getopts"},
-	{Name: "git", Operands: Unread, Options: options139, Subs: subs253, Workdir: true, Special: "git"},
-	{Name: "go", Style: Dash, Operands: Unread, Options: options254, Subs: subs277, Workdir: true, Special: "go"},
-	{Name: "go1.21", Style: Dash, Operands: Unread, Options: options254, Subs: subs277, Workdir: true, Special: "go"},
-	{Name: "go1.22", Style: Dash, Operands: Unread, Options: options254, Subs: subs277, Workdir: true, Special: "go"},
-	{Name: "go1.23", Style: Dash, Operands: Unread, Options: options254, Subs: subs277, Workdir: true, Special: "go"},
-	{Name: "go1.24", Style: Dash, Operands: Unread, Options: options254, Subs: subs277, Workdir: true, Special: "go"},
-	{Name: "go1.25", Style: Dash, Operands: Unread, Options: options254, Subs: subs277, Workdir: true, Special: "go"},
-	{Name: "go1.26", Style: Dash, Operands: Unread, Options: options254, Subs: subs277, Workdir: true, Special: "go"},
-	{Name: "gotip", Style: Dash, Operands: Unread, Options: options254, Subs: subs277, Workdir: true, Special: "go"},
-	{Name: "gofmt", Style: Dash, Operands: Reads, Options: options278},
-	{Name: "goimports", Style: Dash, Operands: Reads, Options: options278},
-	{Name: "gofumpt", Style: Dash, Operands: Reads, Options: options278},
-	{Name: "gci", Style: Dash, Operands: Reads, Options: options278},
-	{Name: "golines", Style: Dash, Operands: Reads, Options: options278},
-	{Name: "golangci-lint", Style: Exact, Options: options279, Subs: subs283, Inherit: true, Workdir: true},
+	{Name: "git", Operands: Unread, Options: options160, Subs: subs274, Workdir: true, Special: "git"},
+	{Name: "go", Style: Dash, Operands: Unread, Options: options275, Subs: subs298, Workdir: true, Special: "go"},
+	{Name: "go1.21", Style: Dash, Operands: Unread, Options: options275, Subs: subs298, Workdir: true, Special: "go"},
+	{Name: "go1.22", Style: Dash, Operands: Unread, Options: options275, Subs: subs298, Workdir: true, Special: "go"},
+	{Name: "go1.23", Style: Dash, Operands: Unread, Options: options275, Subs: subs298, Workdir: true, Special: "go"},
+	{Name: "go1.24", Style: Dash, Operands: Unread, Options: options275, Subs: subs298, Workdir: true, Special: "go"},
+	{Name: "go1.25", Style: Dash, Operands: Unread, Options: options275, Subs: subs298, Workdir: true, Special: "go"},
+	{Name: "go1.26", Style: Dash, Operands: Unread, Options: options275, Subs: subs298, Workdir: true, Special: "go"},
+	{Name: "gotip", Style: Dash, Operands: Unread, Options: options275, Subs: subs298, Workdir: true, Special: "go"},
+	{Name: "gofmt", Style: Dash, Operands: Reads, Options: options299},
+	{Name: "goimports", Style: Dash, Operands: Reads, Options: options299},
+	{Name: "gofumpt", Style: Dash, Operands: Reads, Options: options299},
+	{Name: "gci", Style: Dash, Operands: Reads, Options: options299},
+	{Name: "golines", Style: Dash, Operands: Reads, Options: options299},
+	{Name: "golangci-lint", Style: Exact, Options: options300, Subs: subs304, Inherit: true, Workdir: true},
 	{Name: "gosu", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
 	{Name: "su-exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
 	{Name: "setuidgid", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
-	{Name: "gradle", Style: Exact, Options: options284, Workdir: true},
-	{Name: "gradlew", Style: Exact, Options: options284, Workdir: true},
-	{Name: "grep", Operands: PatternReads, Options: options285, Safe: true},
-	{Name: "egrep", Operands: PatternReads, Options: options285, Safe: true},
-	{Name: "fgrep", Operands: PatternReads, Options: options285, Safe: true},
-	{Name: "rgrep", Operands: PatternReads, Options: options285, Safe: true},
-	{Name: "ggrep", Operands: PatternReads, Options: options285, Safe: true},
-	{Name: "zgrep", Operands: PatternReads, Options: options285, Safe: true},
-	{Name: "zegrep", Operands: PatternReads, Options: options285, Safe: true},
-	{Name: "zfgrep", Operands: PatternReads, Options: options285, Safe: true},
-	{Name: "bzgrep", Operands: PatternReads, Options: options285, Safe: true},
-	{Name: "xzgrep", Operands: PatternReads, Options: options285, Safe: true},
-	{Name: "pcregrep", Operands: PatternReads, Options: options285, Safe: true},
-	{Name: "pcre2grep", Operands: PatternReads, Options: options285, Safe: true},
-	{Name: "groovy", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
-	{Name: "scala", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
-	{Name: "kotlin", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
-	{Name: "kscript", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
-	{Name: "jshell", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
-	{Name: "julia", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
-	{Name: "elixir", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
-	{Name: "iex", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
-	{Name: "erl", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
-	{Name: "escript", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ghci", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
-	{Name: "runghc", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
-	{Name: "runhaskell", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
-	{Name: "clojure", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
-	{Name: "clj", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bb", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
-	{Name: "racket", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
-	{Name: "guile", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
-	{Name: "sbcl", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
-	{Name: "emacs", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
-	{Name: "emacsclient", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
-	{Name: "swipl", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
-	{Name: "octave", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
-	{Name: "matlab", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
-	{Name: "janet", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
-	{Name: "gjs", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
-	{Name: "qjs", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
-	{Name: "d8", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bun.exe", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ts-node", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
-	{Name: "tsx", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
-	{Name: "esno", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
-	{Name: "babel-node", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
-	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
-	{Name: "coffee", Style: POSIX, Operands: Script, Options: options286, Ends: true, Workdir: true, Stdin: true},
-	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Options: options287, Ends: true, Plain: true},
-	{Name: "gzip", Operands: Outputs, Options: options288},
-	{Name: "gunzip", Operands: Outputs, Options: options288},
-	{Name: "pigz", Operands: Outputs, Options: options288},
-	{Name: "unpigz", Operands: Outputs, Options: options288},
-	{Name: "compress", Operands: Outputs, Options: options288},
-	{Name: "uncompress", Operands: Outputs, Options: options288},
-	{Name: "zopfli", Operands: Outputs, Options: options288},
-	{Name: "brotli", Operands: Outputs, Options: options288},
-	{Name: "hash", Style: POSIX, Operands: Names, Options: options289, Special: "hash"},
-	{Name: "head", Operands: Reads, Options: options290, Safe: true},
-	{Name: "help", Style: POSIX, Options: options291, Safe: true},
-	{Name: "hexdump", Operands: Reads, Options: options292, Safe: true},
-	{Name: "hd", Operands: Reads, Options: options292, Safe: true},
-	{Name: "history", Style: POSIX, Operands: Unread, Options: options293, Special: "history"},
-	{Name: "host", Options: options294},
-	{Name: "nslookup", Options: options294},
-	{Name: "drill", Options: options294},
-	{Name: "resolvectl", Options: options294},
-	{Name: "getent", Options: options294},
-	{Name: "hostid", Options: options60, Safe: true},
-	{Name: "hostname", Operands: Unread, Options: options295},
-	{Name: "http", Options: options296},
-	{Name: "https", Options: options296},
-	{Name: "xh", Options: options296},
-	{Name: "xhs", Options: options296},
-	{Name: "httpie", Options: options296},
-	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options297},
-	{Name: "iconv", Operands: Reads, Options: options298},
-	{Name: "id", Options: options299, Safe: true},
+	{Name: "gradle", Style: Exact, Options: options305, Workdir: true},
+	{Name: "gradlew", Style: Exact, Options: options305, Workdir: true},
+	{Name: "grep", Operands: PatternReads, Options: options306, Safe: true},
+	{Name: "egrep", Operands: PatternReads, Options: options306, Safe: true},
+	{Name: "fgrep", Operands: PatternReads, Options: options306, Safe: true},
+	{Name: "rgrep", Operands: PatternReads, Options: options306, Safe: true},
+	{Name: "ggrep", Operands: PatternReads, Options: options306, Safe: true},
+	{Name: "zgrep", Operands: PatternReads, Options: options306, Safe: true},
+	{Name: "zegrep", Operands: PatternReads, Options: options306, Safe: true},
+	{Name: "zfgrep", Operands: PatternReads, Options: options306, Safe: true},
+	{Name: "bzgrep", Operands: PatternReads, Options: options306, Safe: true},
+	{Name: "xzgrep", Operands: PatternReads, Options: options306, Safe: true},
+	{Name: "pcregrep", Operands: PatternReads, Options: options306, Safe: true},
+	{Name: "pcre2grep", Operands: PatternReads, Options: options306, Safe: true},
+	{Name: "groovy", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
+	{Name: "scala", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
+	{Name: "kotlin", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
+	{Name: "kscript", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
+	{Name: "jshell", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
+	{Name: "julia", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
+	{Name: "elixir", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
+	{Name: "iex", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
+	{Name: "erl", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
+	{Name: "escript", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ghci", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
+	{Name: "runghc", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
+	{Name: "runhaskell", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
+	{Name: "clojure", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
+	{Name: "clj", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bb", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
+	{Name: "racket", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
+	{Name: "guile", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
+	{Name: "sbcl", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
+	{Name: "emacs", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
+	{Name: "emacsclient", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
+	{Name: "swipl", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
+	{Name: "octave", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
+	{Name: "matlab", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
+	{Name: "janet", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
+	{Name: "gjs", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
+	{Name: "qjs", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
+	{Name: "d8", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bun.exe", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ts-node", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
+	{Name: "tsx", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
+	{Name: "esno", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
+	{Name: "babel-node", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
+	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
+	{Name: "coffee", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
+	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Options: options308, Ends: true, Plain: true},
+	{Name: "gunicorn", Operands: Unread, Options: options309, Workdir: true},
+	{Name: "uvicorn", Operands: Unread, Options: options309, Workdir: true},
+	{Name: "hypercorn", Operands: Unread, Options: options309, Workdir: true},
+	{Name: "daphne", Operands: Unread, Options: options309, Workdir: true},
+	{Name: "waitress-serve", Operands: Unread, Options: options309, Workdir: true},
+	{Name: "uwsgi", Operands: Unread, Options: options309, Workdir: true},
+	{Name: "flask", Operands: Unread, Options: options309, Workdir: true},
+	{Name: "fastapi", Operands: Unread, Options: options309, Workdir: true},
+	{Name: "granian", Operands: Unread, Options: options309, Workdir: true},
+	{Name: "celery", Operands: Unread, Options: options309, Workdir: true},
+	{Name: "django-admin", Operands: Unread, Options: options309, Workdir: true},
+	{Name: "alembic", Operands: Unread, Options: options309, Workdir: true},
+	{Name: "airflow", Operands: Unread, Options: options309, Workdir: true},
+	{Name: "dagster", Operands: Unread, Options: options309, Workdir: true},
+	{Name: "prefect", Operands: Unread, Options: options309, Workdir: true},
+	{Name: "dbt", Operands: Unread, Options: options309, Workdir: true},
+	{Name: "scrapy", Operands: Unread, Options: options309, Workdir: true},
+	{Name: "locust", Operands: Unread, Options: options309, Workdir: true},
+	{Name: "rq", Operands: Unread, Options: options309, Workdir: true},
+	{Name: "dramatiq", Operands: Unread, Options: options309, Workdir: true},
+	{Name: "huey", Operands: Unread, Options: options309, Workdir: true},
+	{Name: "invoke-x", Operands: Unread, Options: options309, Workdir: true},
+	{Name: "supervisord", Operands: Unread, Options: options309, Workdir: true},
+	{Name: "supervisorctl", Operands: Unread, Options: options309, Workdir: true},
+	{Name: "ansible", Operands: Unread, Options: options309, Workdir: true},
+	{Name: "ansible-playbook", Operands: Unread, Options: options309, Workdir: true},
+	{Name: "ansible-galaxy", Operands: Unread, Options: options309, Workdir: true},
+	{Name: "ansible-vault", Operands: Unread, Options: options309, Workdir: true},
+	{Name: "ansible-inventory", Operands: Unread, Options: options309, Workdir: true},
+	{Name: "ansible-doc", Operands: Unread, Options: options309, Workdir: true},
+	{Name: "salt", Operands: Unread, Options: options309, Workdir: true},
+	{Name: "salt-call", Operands: Unread, Options: options309, Workdir: true},
+	{Name: "puppet", Operands: Unread, Options: options309, Workdir: true},
+	{Name: "chef-client", Operands: Unread, Options: options309, Workdir: true},
+	{Name: "knife", Operands: Unread, Options: options309, Workdir: true},
+	{Name: "gzip", Operands: Outputs, Options: options310},
+	{Name: "gunzip", Operands: Outputs, Options: options310},
+	{Name: "pigz", Operands: Outputs, Options: options310},
+	{Name: "unpigz", Operands: Outputs, Options: options310},
+	{Name: "compress", Operands: Outputs, Options: options310},
+	{Name: "uncompress", Operands: Outputs, Options: options310},
+	{Name: "zopfli", Operands: Outputs, Options: options310},
+	{Name: "brotli", Operands: Outputs, Options: options310},
+	{Name: "hash", Style: POSIX, Operands: Names, Options: options311, Special: "hash"},
+	{Name: "head", Operands: Reads, Options: options312, Safe: true},
+	{Name: "help", Style: POSIX, Options: options313, Safe: true},
+	{Name: "hexdump", Operands: Reads, Options: options314, Safe: true},
+	{Name: "hd", Operands: Reads, Options: options314, Safe: true},
+	{Name: "history", Style: POSIX, Operands: Unread, Options: options315, Special: "history"},
+	{Name: "host", Options: options316},
+	{Name: "nslookup", Options: options316},
+	{Name: "drill", Options: options316},
+	{Name: "resolvectl", Options: options316},
+	{Name: "getent", Options: options316},
+	{Name: "hostid", Options: options66, Safe: true},
+	{Name: "hostname", Operands: Unread, Options: options317},
+	{Name: "http", Options: options318},
+	{Name: "https", Options: options318},
+	{Name: "xh", Options: options318},
+	{Name: "xhs", Options: options318},
+	{Name: "httpie", Options: options318},
+	{Name: "http.server", Options: options319},
+	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options320},
+	{Name: "iconv", Operands: Reads, Options: options321},
+	{Name: "id", Options: options322, Safe: true},
 	{Name: "ifconfig", Operands: Unread},
 	{Name: "iwconfig", Operands: Unread},
 	{Name: "arp", Operands: Unread},
 	{Name: "route", Operands: Unread},
-	{Name: "install", Operands: Copy, Options: options300},
-	{Name: "ginstall", Operands: Copy, Options: options300},
-	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options301, Ends: true},
-	{Name: "ip", Style: POSIX, Operands: Unread, Options: options302, Subs: subs306},
-	{Name: "java", Style: Joined, Operands: Script, Options: options307, Ends: true},
-	{Name: "javac", Style: Joined, Operands: Reads, Options: options308, Here: true},
-	{Name: "jest", Options: options309, Workdir: true},
-	{Name: "jobs", Style: POSIX, Options: options310, Special: "jobs"},
-	{Name: "join", Operands: Reads, Options: options311, Safe: true},
-	{Name: "jq", Operands: PatternReads, Options: options312, Special: "jq"},
-	{Name: "gojq", Operands: PatternReads, Options: options312, Special: "jq"},
-	{Name: "jaq", Operands: PatternReads, Options: options312, Special: "jq"},
-	{Name: "just", Style: Exact, Options: options313, Workdir: true},
-	{Name: "kill", Style: Dash, Options: options314, Safe: true, Special: "kill"},
-	{Name: "ld", Style: Joined, Operands: Outputs, Options: options315},
-	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options315},
-	{Name: "lld", Style: Joined, Operands: Outputs, Options: options315},
-	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options315},
-	{Name: "mold", Style: Joined, Operands: Outputs, Options: options315},
-	{Name: "as", Style: Joined, Operands: Outputs, Options: options315},
-	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options315},
-	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options315},
-	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options315},
-	{Name: "strip", Style: Joined, Operands: Outputs, Options: options315},
-	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options315},
-	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options315},
-	{Name: "windres", Style: Joined, Operands: Outputs, Options: options315},
-	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options315},
-	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options315},
-	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options316, Ends: true},
-	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options316, Ends: true},
-	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options316, Ends: true},
-	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options316, Ends: true},
-	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options316, Ends: true},
-	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options316, Ends: true},
-	{Name: "less", Operands: Reads, Options: options317},
-	{Name: "lessecho", Operands: Reads, Options: options317},
+	{Name: "install", Operands: Copy, Options: options323},
+	{Name: "ginstall", Operands: Copy, Options: options323},
+	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options324, Ends: true},
+	{Name: "ip", Style: POSIX, Operands: Unread, Options: options325, Subs: subs329},
+	{Name: "ipython", Operands: Unread, Options: options330},
+	{Name: "ipython3", Operands: Unread, Options: options330},
+	{Name: "jupyter", Operands: Unread, Options: options330},
+	{Name: "jupyter-lab", Operands: Unread, Options: options330},
+	{Name: "jupyter-notebook", Operands: Unread, Options: options330},
+	{Name: "jupyter-nbconvert", Operands: Unread, Options: options330},
+	{Name: "papermill", Operands: Unread, Options: options330},
+	{Name: "streamlit", Operands: Unread, Options: options330},
+	{Name: "gradio", Operands: Unread, Options: options330},
+	{Name: "chainlit", Operands: Unread, Options: options330},
+	{Name: "mlflow", Operands: Unread, Options: options330},
+	{Name: "tensorboard", Operands: Unread, Options: options330},
+	{Name: "java", Style: Joined, Operands: Script, Options: options331, Ends: true},
+	{Name: "javac", Style: Joined, Operands: Reads, Options: options332, Here: true},
+	{Name: "jest", Options: options333, Workdir: true},
+	{Name: "jobs", Style: POSIX, Options: options334, Special: "jobs"},
+	{Name: "join", Operands: Reads, Options: options335, Safe: true},
+	{Name: "jq", Operands: PatternReads, Options: options336, Special: "jq"},
+	{Name: "gojq", Operands: PatternReads, Options: options336, Special: "jq"},
+	{Name: "jaq", Operands: PatternReads, Options: options336, Special: "jq"},
+	{Name: "json.tool", Operands: InOut, Options: options337},
+	{Name: "just", Style: Exact, Options: options338, Workdir: true},
+	{Name: "kill", Style: Dash, Options: options339, Safe: true, Special: "kill"},
+	{Name: "ld", Style: Joined, Operands: Outputs, Options: options340},
+	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options340},
+	{Name: "lld", Style: Joined, Operands: Outputs, Options: options340},
+	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options340},
+	{Name: "mold", Style: Joined, Operands: Outputs, Options: options340},
+	{Name: "as", Style: Joined, Operands: Outputs, Options: options340},
+	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options340},
+	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options340},
+	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options340},
+	{Name: "strip", Style: Joined, Operands: Outputs, Options: options340},
+	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options340},
+	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options340},
+	{Name: "windres", Style: Joined, Operands: Outputs, Options: options340},
+	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options340},
+	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options340},
+	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options341, Ends: true},
+	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options341, Ends: true},
+	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options341, Ends: true},
+	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options341, Ends: true},
+	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options341, Ends: true},
+	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options341, Ends: true},
+	{Name: "less", Operands: Reads, Options: options342},
+	{Name: "lessecho", Operands: Reads, Options: options342},
 	{Name: "let", Style: NoOpts, Special: "let"},
-	{Name: "link", Operands: Copy, Options: options60},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Options: options318, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Options: options318, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Options: options318, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Options: options318, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Options: options318, Ends: true},
-	{Name: "ln", Operands: Copy, Options: options319},
-	{Name: "locate", Operands: Names, Options: options320, Safe: true},
-	{Name: "plocate", Operands: Names, Options: options320, Safe: true},
-	{Name: "mlocate", Operands: Names, Options: options320, Safe: true},
-	{Name: "look", Operands: PatternReads, Options: options321, Safe: true},
-	{Name: "ls", Operands: Names, Options: options322, Safe: true},
-	{Name: "gls", Operands: Names, Options: options322, Safe: true},
-	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options323, Ends: true},
-	{Name: "lua", Style: POSIX, Operands: Script, Options: options324, Ends: true, Stdin: true},
-	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options324, Ends: true, Stdin: true},
-	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options324, Ends: true, Stdin: true},
-	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options324, Ends: true, Stdin: true},
-	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options324, Ends: true, Stdin: true},
-	{Name: "luajit", Style: POSIX, Operands: Script, Options: options324, Ends: true, Stdin: true},
-	{Name: "texlua", Style: POSIX, Operands: Script, Options: options324, Ends: true, Stdin: true},
-	{Name: "make", Options: options325, Workdir: true, Special: "make"},
-	{Name: "gmake", Options: options325, Workdir: true, Special: "make"},
-	{Name: "remake", Options: options325, Workdir: true, Special: "make"},
-	{Name: "bmake", Options: options325, Workdir: true, Special: "make"},
-	{Name: "pmake", Options: options325, Workdir: true, Special: "make"},
-	{Name: "man", Options: options326},
-	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options327, Special: "mapfile"},
-	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options327, Special: "mapfile"},
-	{Name: "mdfind", Style: Dash, Options: options328, Safe: true},
-	{Name: "meson", Operands: Unread, Subs: subs333, Workdir: true},
-	{Name: "mise", Style: Exact, Options: options334, Subs: subs340, Inherit: true, Workdir: true},
-	{Name: "rtx", Style: Exact, Options: options334, Subs: subs340, Inherit: true, Workdir: true},
-	{Name: "mkdir", Operands: Writes, Options: options341},
-	{Name: "mkfifo", Operands: Outputs, Options: options342},
-	{Name: "mknod", Operands: Outputs, Options: options342},
-	{Name: "mktemp", Operands: Outputs, Options: options343},
-	{Name: "mocha", Options: options344, Workdir: true},
-	{Name: "more", Operands: Reads, Options: options345},
-	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options346, Ends: true},
-	{Name: "mv", Operands: Move, Options: options347},
-	{Name: "mvn", Options: options348, Workdir: true},
-	{Name: "mvnw", Options: options348, Workdir: true},
-	{Name: "mvnd", Options: options348, Workdir: true},
-	{Name: "nc", Options: options349},
-	{Name: "netcat", Options: options349},
-	{Name: "ncat", Options: options349},
-	{Name: "nc.openbsd", Options: options349},
-	{Name: "nc.traditional", Options: options349},
-	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options350, Ends: true, Plain: true},
-	{Name: "ninja", Options: options351, Workdir: true},
-	{Name: "ninja-build", Options: options351, Workdir: true},
-	{Name: "samu", Options: options351, Workdir: true},
-	{Name: "nl", Operands: Reads, Options: options352, Safe: true},
-	{Name: "nm", Operands: Reads, Options: options353},
-	{Name: "objdump", Operands: Reads, Options: options353},
-	{Name: "readelf", Operands: Reads, Options: options353},
-	{Name: "size", Operands: Reads, Options: options353},
-	{Name: "ldd", Operands: Reads, Options: options353},
-	{Name: "c++filt", Operands: Reads, Options: options353},
-	{Name: "addr2line", Operands: Reads, Options: options353},
-	{Name: "elfedit", Operands: Reads, Options: options353},
-	{Name: "llvm-nm", Operands: Reads, Options: options353},
-	{Name: "llvm-objdump", Operands: Reads, Options: options353},
-	{Name: "llvm-readelf", Operands: Reads, Options: options353},
-	{Name: "otool", Operands: Reads, Options: options353},
-	{Name: "dwarfdump", Operands: Reads, Options: options353},
-	{Name: "file-x", Operands: Reads, Options: options353},
-	{Name: "nmap", Style: Joined, Options: options354},
-	{Name: "node", Style: Exact, Operands: Script, Options: options355, Ends: true, Workdir: true, Stdin: true},
-	{Name: "nodejs", Style: Exact, Operands: Script, Options: options355, Ends: true, Workdir: true, Stdin: true},
-	{Name: "node.exe", Style: Exact, Operands: Script, Options: options355, Ends: true, Workdir: true, Stdin: true},
-	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options60, Ends: true, Plain: true},
-	{Name: "npm", Operands: Unread, Options: options356, Subs: subs358, Inherit: true, Workdir: true},
-	{Name: "cnpm", Operands: Unread, Options: options356, Subs: subs358, Inherit: true, Workdir: true},
-	{Name: "tnpm", Operands: Unread, Options: options356, Subs: subs358, Inherit: true, Workdir: true},
-	{Name: "npm-run-all", Options: options359, Workdir: true},
-	{Name: "run-s", Options: options359, Workdir: true},
-	{Name: "run-p", Options: options359, Workdir: true},
-	{Name: "npm-run-all2", Options: options359, Workdir: true},
-	{Name: "nproc", Options: options360, Safe: true},
-	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options361, Ends: true, Workdir: true},
-	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options362, Ends: true, Stdin: true},
-	{Name: "nu", Style: POSIX, Operands: Unread, Options: options363, Stdin: true},
-	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options363, Stdin: true},
-	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options363, Stdin: true},
-	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options363, Stdin: true},
-	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options363, Stdin: true},
-	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options363, Stdin: true},
-	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options363, Stdin: true},
-	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options363, Stdin: true},
-	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options363, Stdin: true},
-	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options363, Stdin: true},
-	{Name: "oil", Style: POSIX, Operands: Unread, Options: options363, Stdin: true},
-	{Name: "osh", Style: POSIX, Operands: Unread, Options: options363, Stdin: true},
-	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options363, Stdin: true},
-	{Name: "rc", Style: POSIX, Operands: Unread, Options: options363, Stdin: true},
-	{Name: "es", Style: POSIX, Operands: Unread, Options: options363, Stdin: true},
-	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options364, Ends: true},
-	{Name: "numfmt", Options: options365, Safe: true},
-	{Name: "od", Operands: Reads, Options: options366, Safe: true},
-	{Name: "god", Operands: Reads, Options: options366, Safe: true},
-	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs371},
-	{Name: "osascript", Style: POSIX, Operands: Script, Options: options372, Ends: true, Stdin: true},
-	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options373, Ends: true, Stdin: true},
-	{Name: "paste", Operands: Reads, Options: options374, Safe: true},
-	{Name: "patch", Operands: InOut, Options: options375, Here: true},
-	{Name: "pathchk", Operands: Names, Options: options376, Safe: true},
-	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs382},
-	{Name: "perl", Style: POSIX, Operands: Script, Options: options383, Ends: true, Stdin: true},
-	{Name: "perl5", Style: POSIX, Operands: Script, Options: options383, Ends: true, Stdin: true},
-	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options383, Ends: true, Stdin: true},
-	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options383, Ends: true, Stdin: true},
-	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options383, Ends: true, Stdin: true},
-	{Name: "php", Style: POSIX, Operands: Script, Options: options384, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options384, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options384, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options384, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options384, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options384, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options384, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options384, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ping", Options: options385},
-	{Name: "ping6", Options: options385},
-	{Name: "arping", Options: options385},
-	{Name: "fping", Options: options385},
-	{Name: "pinky", Options: options386, Safe: true},
-	{Name: "finger", Options: options386, Safe: true},
-	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options387, Ends: true},
-	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs390, Workdir: true},
-	{Name: "pnpm", Style: Exact, Options: options391, Subs: subs395, Inherit: true, Workdir: true},
-	{Name: "pnpx-x", Style: Exact, Options: options391, Subs: subs395, Inherit: true, Workdir: true},
-	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options396, Ends: true, Workdir: true},
-	{Name: "popd", Style: POSIX, Operands: Names, Options: options397, Safe: true, Special: "popd"},
-	{Name: "pr", Operands: Reads, Options: options398, Safe: true},
-	{Name: "prettier", Operands: Reads, Options: options399, Workdir: true},
-	{Name: "print", Style: POSIX, Options: options400},
-	{Name: "printenv", Options: options401, Safe: true},
-	{Name: "printf", Style: POSIX, Options: options402, Special: "printf"},
-	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options403, Ends: true},
+	{Name: "link", Operands: Copy, Options: options66},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Options: options343, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Options: options343, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Options: options343, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Options: options343, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Options: options343, Ends: true},
+	{Name: "ln", Operands: Copy, Options: options344},
+	{Name: "locate", Operands: Names, Options: options345, Safe: true},
+	{Name: "plocate", Operands: Names, Options: options345, Safe: true},
+	{Name: "mlocate", Operands: Names, Options: options345, Safe: true},
+	{Name: "look", Operands: PatternReads, Options: options346, Safe: true},
+	{Name: "ls", Operands: Names, Options: options347, Safe: true},
+	{Name: "gls", Operands: Names, Options: options347, Safe: true},
+	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options348, Ends: true},
+	{Name: "lua", Style: POSIX, Operands: Script, Options: options349, Ends: true, Stdin: true},
+	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options349, Ends: true, Stdin: true},
+	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options349, Ends: true, Stdin: true},
+	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options349, Ends: true, Stdin: true},
+	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options349, Ends: true, Stdin: true},
+	{Name: "luajit", Style: POSIX, Operands: Script, Options: options349, Ends: true, Stdin: true},
+	{Name: "texlua", Style: POSIX, Operands: Script, Options: options349, Ends: true, Stdin: true},
+	{Name: "make", Options: options350, Workdir: true, Special: "make"},
+	{Name: "gmake", Options: options350, Workdir: true, Special: "make"},
+	{Name: "remake", Options: options350, Workdir: true, Special: "make"},
+	{Name: "bmake", Options: options350, Workdir: true, Special: "make"},
+	{Name: "pmake", Options: options350, Workdir: true, Special: "make"},
+	{Name: "man", Options: options351},
+	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options352, Special: "mapfile"},
+	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options352, Special: "mapfile"},
+	{Name: "mdfind", Style: Dash, Options: options353, Safe: true},
+	{Name: "meson", Operands: Unread, Subs: subs358, Workdir: true},
+	{Name: "mise", Style: Exact, Options: options359, Subs: subs365, Inherit: true, Workdir: true},
+	{Name: "rtx", Style: Exact, Options: options359, Subs: subs365, Inherit: true, Workdir: true},
+	{Name: "mkdir", Operands: Writes, Options: options366},
+	{Name: "mkfifo", Operands: Outputs, Options: options367},
+	{Name: "mknod", Operands: Outputs, Options: options367},
+	{Name: "mktemp", Operands: Outputs, Options: options368},
+	{Name: "mocha", Options: options369, Workdir: true},
+	{Name: "more", Operands: Reads, Options: options370},
+	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options371, Ends: true},
+	{Name: "mv", Operands: Move, Options: options372},
+	{Name: "mvn", Options: options373, Workdir: true},
+	{Name: "mvnw", Options: options373, Workdir: true},
+	{Name: "mvnd", Options: options373, Workdir: true},
+	{Name: "mypy", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "pyright", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "basedpyright", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "pyre", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "pytype", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "flake8", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "pylint", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "pyflakes", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "pycodestyle", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "pydocstyle", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "bandit", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "vulture", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "radon", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "xenon", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "pyroma", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "interrogate", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "safety", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "pip-audit", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "semgrep", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "ty", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "zuban", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "dmypy", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "yamllint", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "ansible-lint", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "cfn-lint", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "sqlfluff", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "codespell", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "curlylint", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "refurb", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "fixit", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "slotscheck", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "import-linter", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "lint-imports", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "deptry", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "mutmut", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "proselint", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "vale", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "rstcheck", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "doc8", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "check-manifest", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "twine", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "towncrier", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "bumpversion", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "bump2version", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "bump-my-version", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "cz", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "commitizen", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "jupytext", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "stubtest", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "stubgen", Operands: Reads, Options: options374, Workdir: true},
+	{Name: "nc", Options: options375},
+	{Name: "netcat", Options: options375},
+	{Name: "ncat", Options: options375},
+	{Name: "nc.openbsd", Options: options375},
+	{Name: "nc.traditional", Options: options375},
+	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options376, Ends: true, Plain: true},
+	{Name: "ninja", Options: options377, Workdir: true},
+	{Name: "ninja-build", Options: options377, Workdir: true},
+	{Name: "samu", Options: options377, Workdir: true},
+	{Name: "nl", Operands: Reads, Options: options378, Safe: true},
+	{Name: "nm", Operands: Reads, Options: options379},
+	{Name: "objdump", Operands: Reads, Options: options379},
+	{Name: "readelf", Operands: Reads, Options: options379},
+	{Name: "size", Operands: Reads, Options: options379},
+	{Name: "ldd", Operands: Reads, Options: options379},
+	{Name: "c++filt", Operands: Reads, Options: options379},
+	{Name: "addr2line", Operands: Reads, Options: options379},
+	{Name: "elfedit", Operands: Reads, Options: options379},
+	{Name: "llvm-nm", Operands: Reads, Options: options379},
+	{Name: "llvm-objdump", Operands: Reads, Options: options379},
+	{Name: "llvm-readelf", Operands: Reads, Options: options379},
+	{Name: "otool", Operands: Reads, Options: options379},
+	{Name: "dwarfdump", Operands: Reads, Options: options379},
+	{Name: "file-x", Operands: Reads, Options: options379},
+	{Name: "nmap", Style: Joined, Options: options380},
+	{Name: "node", Style: Exact, Operands: Script, Options: options381, Ends: true, Workdir: true, Stdin: true},
+	{Name: "nodejs", Style: Exact, Operands: Script, Options: options381, Ends: true, Workdir: true, Stdin: true},
+	{Name: "node.exe", Style: Exact, Operands: Script, Options: options381, Ends: true, Workdir: true, Stdin: true},
+	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options66, Ends: true, Plain: true},
+	{Name: "npm", Operands: Unread, Options: options382, Subs: subs384, Inherit: true, Workdir: true},
+	{Name: "cnpm", Operands: Unread, Options: options382, Subs: subs384, Inherit: true, Workdir: true},
+	{Name: "tnpm", Operands: Unread, Options: options382, Subs: subs384, Inherit: true, Workdir: true},
+	{Name: "npm-run-all", Options: options385, Workdir: true},
+	{Name: "run-s", Options: options385, Workdir: true},
+	{Name: "run-p", Options: options385, Workdir: true},
+	{Name: "npm-run-all2", Options: options385, Workdir: true},
+	{Name: "nproc", Options: options386, Safe: true},
+	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options387, Ends: true, Workdir: true},
+	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options388, Ends: true, Stdin: true},
+	{Name: "nu", Style: POSIX, Operands: Unread, Options: options389, Stdin: true},
+	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options389, Stdin: true},
+	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options389, Stdin: true},
+	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options389, Stdin: true},
+	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options389, Stdin: true},
+	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options389, Stdin: true},
+	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options389, Stdin: true},
+	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options389, Stdin: true},
+	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options389, Stdin: true},
+	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options389, Stdin: true},
+	{Name: "oil", Style: POSIX, Operands: Unread, Options: options389, Stdin: true},
+	{Name: "osh", Style: POSIX, Operands: Unread, Options: options389, Stdin: true},
+	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options389, Stdin: true},
+	{Name: "rc", Style: POSIX, Operands: Unread, Options: options389, Stdin: true},
+	{Name: "es", Style: POSIX, Operands: Unread, Options: options389, Stdin: true},
+	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options390, Ends: true},
+	{Name: "numfmt", Options: options391, Safe: true},
+	{Name: "od", Operands: Reads, Options: options392, Safe: true},
+	{Name: "god", Operands: Reads, Options: options392, Safe: true},
+	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs397},
+	{Name: "osascript", Style: POSIX, Operands: Script, Options: options398, Ends: true, Stdin: true},
+	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options399, Ends: true, Stdin: true},
+	{Name: "paste", Operands: Reads, Options: options400, Safe: true},
+	{Name: "patch", Operands: InOut, Options: options401, Here: true},
+	{Name: "pathchk", Operands: Names, Options: options402, Safe: true},
+	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs408},
+	{Name: "perl", Style: POSIX, Operands: Script, Options: options409, Ends: true, Stdin: true},
+	{Name: "perl5", Style: POSIX, Operands: Script, Options: options409, Ends: true, Stdin: true},
+	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options409, Ends: true, Stdin: true},
+	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options409, Ends: true, Stdin: true},
+	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options409, Ends: true, Stdin: true},
+	{Name: "php", Style: POSIX, Operands: Script, Options: options410, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options410, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options410, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options410, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options410, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options410, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options410, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options410, Ends: true, Workdir: true, Stdin: true},
+	{Name: "phpunit", Operands: Unread, Options: options411, Workdir: true},
+	{Name: "pest", Operands: Unread, Options: options411, Workdir: true},
+	{Name: "phpstan", Operands: Unread, Options: options411, Workdir: true},
+	{Name: "psalm", Operands: Unread, Options: options411, Workdir: true},
+	{Name: "phpcs", Operands: Unread, Options: options411, Workdir: true},
+	{Name: "phpcbf", Operands: Unread, Options: options411, Workdir: true},
+	{Name: "php-cs-fixer", Operands: Unread, Options: options411, Workdir: true},
+	{Name: "pint", Operands: Unread, Options: options411, Workdir: true},
+	{Name: "rector", Operands: Unread, Options: options411, Workdir: true},
+	{Name: "phpmd", Operands: Unread, Options: options411, Workdir: true},
+	{Name: "infection", Operands: Unread, Options: options411, Workdir: true},
+	{Name: "phan", Operands: Unread, Options: options411, Workdir: true},
+	{Name: "deptrac", Operands: Unread, Options: options411, Workdir: true},
+	{Name: "larastan", Operands: Unread, Options: options411, Workdir: true},
+	{Name: "behat", Operands: Unread, Options: options411, Workdir: true},
+	{Name: "codecept", Operands: Unread, Options: options411, Workdir: true},
+	{Name: "paratest", Operands: Unread, Options: options411, Workdir: true},
+	{Name: "artisan", Operands: Unread, Options: options411, Workdir: true},
+	{Name: "symfony", Operands: Unread, Options: options411, Workdir: true},
+	{Name: "drush", Operands: Unread, Options: options411, Workdir: true},
+	{Name: "wp", Operands: Unread, Options: options411, Workdir: true},
+	{Name: "ping", Options: options412},
+	{Name: "ping6", Options: options412},
+	{Name: "arping", Options: options412},
+	{Name: "fping", Options: options412},
+	{Name: "pinky", Options: options413, Safe: true},
+	{Name: "finger", Options: options413, Safe: true},
+	{Name: "pip", Operands: Unread, Options: options414, Subs: subs419, Inherit: true},
+	{Name: "pip3", Operands: Unread, Options: options414, Subs: subs419, Inherit: true},
+	{Name: "pip2", Operands: Unread, Options: options414, Subs: subs419, Inherit: true},
+	{Name: "pip3.8", Operands: Unread, Options: options414, Subs: subs419, Inherit: true},
+	{Name: "pip3.9", Operands: Unread, Options: options414, Subs: subs419, Inherit: true},
+	{Name: "pip3.10", Operands: Unread, Options: options414, Subs: subs419, Inherit: true},
+	{Name: "pip3.11", Operands: Unread, Options: options414, Subs: subs419, Inherit: true},
+	{Name: "pip3.12", Operands: Unread, Options: options414, Subs: subs419, Inherit: true},
+	{Name: "pip3.13", Operands: Unread, Options: options414, Subs: subs419, Inherit: true},
+	{Name: "pip3.14", Operands: Unread, Options: options414, Subs: subs419, Inherit: true},
+	{Name: "pip.exe", Operands: Unread, Options: options414, Subs: subs419, Inherit: true},
+	{Name: "pipx", Operands: Unread, Options: options420, Subs: subs424},
+	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options425, Ends: true},
+	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs428, Workdir: true},
+	{Name: "pnpm", Style: Exact, Options: options429, Subs: subs433, Inherit: true, Workdir: true},
+	{Name: "pnpx-x", Style: Exact, Options: options429, Subs: subs433, Inherit: true, Workdir: true},
+	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options434, Ends: true, Workdir: true},
+	{Name: "poetry", Style: Exact, Operands: Unread, Options: options435, Subs: subs439, Inherit: true, Workdir: true},
+	{Name: "pdm", Style: Exact, Operands: Unread, Options: options435, Subs: subs439, Inherit: true, Workdir: true},
+	{Name: "hatch", Style: Exact, Operands: Unread, Options: options435, Subs: subs439, Inherit: true, Workdir: true},
+	{Name: "rye", Style: Exact, Operands: Unread, Options: options435, Subs: subs439, Inherit: true, Workdir: true},
+	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options435, Subs: subs439, Inherit: true, Workdir: true},
+	{Name: "pixi", Style: Exact, Operands: Unread, Options: options435, Subs: subs439, Inherit: true, Workdir: true},
+	{Name: "flit", Style: Exact, Operands: Unread, Options: options435, Subs: subs439, Inherit: true, Workdir: true},
+	{Name: "popd", Style: POSIX, Operands: Names, Options: options440, Safe: true, Special: "popd"},
+	{Name: "pr", Operands: Reads, Options: options441, Safe: true},
+	{Name: "pre-commit", Operands: Unread, Options: options442, Subs: subs444, Inherit: true, Workdir: true},
+	{Name: "prek", Operands: Unread, Options: options442, Subs: subs444, Inherit: true, Workdir: true},
+	{Name: "lefthook", Operands: Unread, Options: options442, Subs: subs444, Inherit: true, Workdir: true},
+	{Name: "overcommit", Operands: Unread, Options: options442, Subs: subs444, Inherit: true, Workdir: true},
+	{Name: "prettier", Operands: Reads, Options: options445, Workdir: true},
+	{Name: "print", Style: POSIX, Options: options446},
+	{Name: "printenv", Options: options447, Safe: true},
+	{Name: "printf", Style: POSIX, Options: options448, Special: "printf"},
+	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options449, Ends: true},
 	{Name: "proot", Style: POSIX, Operands: Unread},
 	{Name: "bwrap", Style: POSIX, Operands: Unread},
-	{Name: "protoc", Operands: Reads, Options: options404},
-	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options405, Ends: true},
-	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options405, Ends: true},
-	{Name: "ptx", Operands: InOut, Options: options406},
-	{Name: "pushd", Style: POSIX, Operands: Names, Options: options397, Safe: true, Special: "pushd"},
-	{Name: "pwd", Style: POSIX, Options: options407, Safe: true},
-	{Name: "python", Style: POSIX, Operands: Script, Options: options408, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python2", Style: POSIX, Operands: Script, Options: options408, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options408, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3", Style: POSIX, Operands: Script, Options: options408, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options408, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options408, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options408, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options408, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options408, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options408, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options408, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options408, Ends: true, Workdir: true, Stdin: true},
-	{Name: "pypy", Style: POSIX, Operands: Script, Options: options408, Ends: true, Workdir: true, Stdin: true},
-	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options408, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options408, Ends: true, Workdir: true, Stdin: true},
-	{Name: "py", Style: POSIX, Operands: Script, Options: options408, Ends: true, Workdir: true, Stdin: true},
-	{Name: "rclone", Style: Exact, Operands: Unread, Options: options409},
-	{Name: "read", Style: POSIX, Operands: Assigns, Options: options410, Special: "read"},
-	{Name: "readlink", Operands: Names, Options: options411, Safe: true},
-	{Name: "realpath", Operands: Names, Options: options412, Safe: true},
-	{Name: "grealpath", Operands: Names, Options: options412, Safe: true},
-	{Name: "rev", Operands: Reads, Options: options413, Safe: true},
-	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options414},
-	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options414},
-	{Name: "rimraf", Operands: Outputs, Options: options415},
-	{Name: "del", Operands: Outputs, Options: options415},
-	{Name: "trash", Operands: Outputs, Options: options415},
-	{Name: "trash-put", Operands: Outputs, Options: options415},
-	{Name: "del-cli", Operands: Outputs, Options: options415},
-	{Name: "shx", Operands: Outputs, Options: options415},
-	{Name: "cpx", Operands: Outputs, Options: options415},
-	{Name: "cpy", Operands: Outputs, Options: options415},
-	{Name: "ncp", Operands: Outputs, Options: options415},
-	{Name: "mkdirp", Operands: Outputs, Options: options415},
-	{Name: "copyfiles", Operands: Outputs, Options: options415},
-	{Name: "replace-in-file", Operands: Outputs, Options: options415},
-	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options416, Ends: true},
-	{Name: "rm", Operands: Writes, Options: options417},
-	{Name: "grm", Operands: Writes, Options: options417},
-	{Name: "rmdir", Operands: Writes, Options: options418},
-	{Name: "rsync", Operands: Transfer, Options: options419},
-	{Name: "openrsync", Operands: Transfer, Options: options419},
-	{Name: "ruby", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
-	{Name: "jruby", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
-	{Name: "irb", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
-	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options421, Ends: true, Stdin: true},
-	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options422, Ends: true},
-	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options423, Stdin: true},
-	{Name: "rustc", Style: Exact, Operands: Reads, Options: options424},
-	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options425},
-	{Name: "rustup", Style: Exact, Operands: Unread, Options: options426, Subs: subs430},
-	{Name: "scons", Options: options431, Workdir: true},
-	{Name: "waf", Options: options431, Workdir: true},
-	{Name: "tup", Options: options431, Workdir: true},
-	{Name: "redo", Options: options431, Workdir: true},
-	{Name: "buck", Options: options431, Workdir: true},
-	{Name: "buck2", Options: options431, Workdir: true},
-	{Name: "pants", Options: options431, Workdir: true},
-	{Name: "please", Options: options431, Workdir: true},
-	{Name: "rake", Options: options431, Workdir: true},
-	{Name: "drake", Options: options431, Workdir: true},
-	{Name: "thor", Options: options431, Workdir: true},
-	{Name: "invoke", Options: options431, Workdir: true},
-	{Name: "inv", Options: options431, Workdir: true},
-	{Name: "fab", Options: options431, Workdir: true},
-	{Name: "doit", Options: options431, Workdir: true},
-	{Name: "nox", Options: options431, Workdir: true},
-	{Name: "ant", Options: options431, Workdir: true},
-	{Name: "sbt", Options: options431, Workdir: true},
-	{Name: "lein", Options: options431, Workdir: true},
-	{Name: "boot", Options: options431, Workdir: true},
-	{Name: "mill", Options: options431, Workdir: true},
-	{Name: "bleep", Options: options431, Workdir: true},
-	{Name: "grunt", Options: options431, Workdir: true},
-	{Name: "gulp", Options: options431, Workdir: true},
-	{Name: "jake", Options: options431, Workdir: true},
-	{Name: "cake", Options: options431, Workdir: true},
-	{Name: "mage", Options: options431, Workdir: true},
-	{Name: "xmake", Options: options431, Workdir: true},
-	{Name: "premake5", Options: options431, Workdir: true},
-	{Name: "earthly", Options: options431, Workdir: true},
-	{Name: "dagger", Options: options431, Workdir: true},
-	{Name: "tilt", Options: options431, Workdir: true},
-	{Name: "skaffold", Options: options431, Workdir: true},
-	{Name: "garden", Options: options431, Workdir: true},
-	{Name: "bit", Options: options431, Workdir: true},
-	{Name: "scp", Operands: Transfer, Options: options432, Special: "ssh-option"},
-	{Name: "script", Operands: Outputs, Options: options433, Here: true},
-	{Name: "scriptreplay", Operands: Reads, Options: options434},
-	{Name: "sdiff", Operands: Reads, Options: options435},
-	{Name: "sed", Operands: PatternReads, Options: options436, Special: "sed"},
-	{Name: "gsed", Operands: PatternReads, Options: options436, Special: "sed"},
-	{Name: "seq", Options: options437, Safe: true},
-	{Name: "set", Style: POSIX, Options: options438, Special: "set"},
-	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Options: options318, Subs: subs439, Ends: true},
-	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options440},
-	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options440},
-	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options441, Ends: true},
-	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options442, Ends: true},
-	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options443, Stdin: true, Special: "ssh-option"},
-	{Name: "sg", Operands: RunsText, Skip: 1, Options: options444, Ends: true},
-	{Name: "shopt", Style: POSIX, Options: options445, Special: "shopt"},
-	{Name: "shred", Operands: Outputs, Options: options446},
-	{Name: "shuf", Operands: Reads, Options: options447},
-	{Name: "socat", Style: Dash, Operands: Code, Options: options448},
-	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options449, Ends: true},
-	{Name: "sort", Operands: Reads, Options: options450},
-	{Name: "gsort", Operands: Reads, Options: options450},
+	{Name: "protoc", Operands: Reads, Options: options450},
+	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options451, Ends: true},
+	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options451, Ends: true},
+	{Name: "ptx", Operands: InOut, Options: options452},
+	{Name: "pushd", Style: POSIX, Operands: Names, Options: options440, Safe: true, Special: "pushd"},
+	{Name: "pwd", Style: POSIX, Options: options453, Safe: true},
+	{Name: "py_compile", Operands: Outputs, Options: options454},
+	{Name: "compileall", Operands: Outputs, Options: options454},
+	{Name: "pytest", Options: options455, Workdir: true},
+	{Name: "py.test", Options: options455, Workdir: true},
+	{Name: "python", Style: POSIX, Operands: Script, Options: options456, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python2", Style: POSIX, Operands: Script, Options: options456, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options456, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3", Style: POSIX, Operands: Script, Options: options456, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options456, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options456, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options456, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options456, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options456, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options456, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options456, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options456, Ends: true, Workdir: true, Stdin: true},
+	{Name: "pypy", Style: POSIX, Operands: Script, Options: options456, Ends: true, Workdir: true, Stdin: true},
+	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options456, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options456, Ends: true, Workdir: true, Stdin: true},
+	{Name: "py", Style: POSIX, Operands: Script, Options: options456, Ends: true, Workdir: true, Stdin: true},
+	{Name: "rails", Options: options457, Subs: subs460, Workdir: true},
+	{Name: "rclone", Style: Exact, Operands: Unread, Options: options461},
+	{Name: "read", Style: POSIX, Operands: Assigns, Options: options462, Special: "read"},
+	{Name: "readlink", Operands: Names, Options: options463, Safe: true},
+	{Name: "realpath", Operands: Names, Options: options464, Safe: true},
+	{Name: "grealpath", Operands: Names, Options: options464, Safe: true},
+	{Name: "rev", Operands: Reads, Options: options465, Safe: true},
+	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options466},
+	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options466},
+	{Name: "rimraf", Operands: Outputs, Options: options467},
+	{Name: "del", Operands: Outputs, Options: options467},
+	{Name: "trash", Operands: Outputs, Options: options467},
+	{Name: "trash-put", Operands: Outputs, Options: options467},
+	{Name: "del-cli", Operands: Outputs, Options: options467},
+	{Name: "shx", Operands: Outputs, Options: options467},
+	{Name: "cpx", Operands: Outputs, Options: options467},
+	{Name: "cpy", Operands: Outputs, Options: options467},
+	{Name: "ncp", Operands: Outputs, Options: options467},
+	{Name: "mkdirp", Operands: Outputs, Options: options467},
+	{Name: "copyfiles", Operands: Outputs, Options: options467},
+	{Name: "replace-in-file", Operands: Outputs, Options: options467},
+	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options468, Ends: true},
+	{Name: "rm", Operands: Writes, Options: options469},
+	{Name: "grm", Operands: Writes, Options: options469},
+	{Name: "rmdir", Operands: Writes, Options: options470},
+	{Name: "rspec", Options: options471, Workdir: true},
+	{Name: "rsync", Operands: Transfer, Options: options472},
+	{Name: "openrsync", Operands: Transfer, Options: options472},
+	{Name: "rubocop", Operands: Reads, Options: options473, Workdir: true},
+	{Name: "standardrb", Operands: Reads, Options: options473, Workdir: true},
+	{Name: "reek", Operands: Reads, Options: options473, Workdir: true},
+	{Name: "brakeman", Operands: Reads, Options: options473, Workdir: true},
+	{Name: "erblint", Operands: Reads, Options: options473, Workdir: true},
+	{Name: "haml-lint", Operands: Reads, Options: options473, Workdir: true},
+	{Name: "slim-lint", Operands: Reads, Options: options473, Workdir: true},
+	{Name: "srb", Operands: Reads, Options: options473, Workdir: true},
+	{Name: "steep", Operands: Reads, Options: options473, Workdir: true},
+	{Name: "sorbet", Operands: Reads, Options: options473, Workdir: true},
+	{Name: "solargraph", Operands: Reads, Options: options473, Workdir: true},
+	{Name: "yard", Operands: Reads, Options: options473, Workdir: true},
+	{Name: "rails_best_practices", Operands: Reads, Options: options473, Workdir: true},
+	{Name: "fasterer", Operands: Reads, Options: options473, Workdir: true},
+	{Name: "flog", Operands: Reads, Options: options473, Workdir: true},
+	{Name: "flay", Operands: Reads, Options: options473, Workdir: true},
+	{Name: "ruby", Style: POSIX, Operands: Script, Options: options474, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options474, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options474, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options474, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options474, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options474, Ends: true, Workdir: true, Stdin: true},
+	{Name: "jruby", Style: POSIX, Operands: Script, Options: options474, Ends: true, Workdir: true, Stdin: true},
+	{Name: "irb", Style: POSIX, Operands: Script, Options: options474, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruff", Style: Exact, Operands: Unread, Options: options475, Subs: subs479, Inherit: true, Workdir: true},
+	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options480, Ends: true, Stdin: true},
+	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options481, Ends: true},
+	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options482, Stdin: true},
+	{Name: "rustc", Style: Exact, Operands: Reads, Options: options483},
+	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options484},
+	{Name: "rustup", Style: Exact, Operands: Unread, Options: options485, Subs: subs489},
+	{Name: "scons", Options: options490, Workdir: true},
+	{Name: "waf", Options: options490, Workdir: true},
+	{Name: "tup", Options: options490, Workdir: true},
+	{Name: "redo", Options: options490, Workdir: true},
+	{Name: "buck", Options: options490, Workdir: true},
+	{Name: "buck2", Options: options490, Workdir: true},
+	{Name: "pants", Options: options490, Workdir: true},
+	{Name: "please", Options: options490, Workdir: true},
+	{Name: "rake", Options: options490, Workdir: true},
+	{Name: "drake", Options: options490, Workdir: true},
+	{Name: "thor", Options: options490, Workdir: true},
+	{Name: "invoke", Options: options490, Workdir: true},
+	{Name: "inv", Options: options490, Workdir: true},
+	{Name: "fab", Options: options490, Workdir: true},
+	{Name: "doit", Options: options490, Workdir: true},
+	{Name: "nox", Options: options490, Workdir: true},
+	{Name: "ant", Options: options490, Workdir: true},
+	{Name: "sbt", Options: options490, Workdir: true},
+	{Name: "lein", Options: options490, Workdir: true},
+	{Name: "boot", Options: options490, Workdir: true},
+	{Name: "mill", Options: options490, Workdir: true},
+	{Name: "bleep", Options: options490, Workdir: true},
+	{Name: "grunt", Options: options490, Workdir: true},
+	{Name: "gulp", Options: options490, Workdir: true},
+	{Name: "jake", Options: options490, Workdir: true},
+	{Name: "cake", Options: options490, Workdir: true},
+	{Name: "mage", Options: options490, Workdir: true},
+	{Name: "xmake", Options: options490, Workdir: true},
+	{Name: "premake5", Options: options490, Workdir: true},
+	{Name: "earthly", Options: options490, Workdir: true},
+	{Name: "dagger", Options: options490, Workdir: true},
+	{Name: "tilt", Options: options490, Workdir: true},
+	{Name: "skaffold", Options: options490, Workdir: true},
+	{Name: "garden", Options: options490, Workdir: true},
+	{Name: "bit", Options: options490, Workdir: true},
+	{Name: "scp", Operands: Transfer, Options: options491, Special: "ssh-option"},
+	{Name: "script", Operands: Outputs, Options: options492, Here: true},
+	{Name: "scriptreplay", Operands: Reads, Options: options493},
+	{Name: "sdiff", Operands: Reads, Options: options494},
+	{Name: "sed", Operands: PatternReads, Options: options495, Special: "sed"},
+	{Name: "gsed", Operands: PatternReads, Options: options495, Special: "sed"},
+	{Name: "seq", Options: options496, Safe: true},
+	{Name: "set", Style: POSIX, Options: options497, Special: "set"},
+	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Options: options343, Subs: subs498, Ends: true},
+	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options499},
+	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options499},
+	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options500, Ends: true},
+	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options501, Ends: true},
+	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options502, Stdin: true, Special: "ssh-option"},
+	{Name: "sg", Operands: RunsText, Skip: 1, Options: options503, Ends: true},
+	{Name: "shopt", Style: POSIX, Options: options504, Special: "shopt"},
+	{Name: "shred", Operands: Outputs, Options: options505},
+	{Name: "shuf", Operands: Reads, Options: options506},
+	{Name: "socat", Style: Dash, Operands: Code, Options: options507},
+	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options508, Ends: true},
+	{Name: "sort", Operands: Reads, Options: options509},
+	{Name: "gsort", Operands: Reads, Options: options509},
 	{Name: "source", Style: POSIX, Operands: Script, Ends: true, Special: "source"},
 	{Name: ".", Style: POSIX, Operands: Script, Ends: true, Special: "source"},
-	{Name: "split", Operands: InOut, Options: options451, Here: true},
-	{Name: "gsplit", Operands: InOut, Options: options451, Here: true},
-	{Name: "ss", Options: options452},
-	{Name: "netstat", Options: options452},
-	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options453, Ends: true, Special: "ssh"},
-	{Name: "ssh-add", Operands: Reads, Options: options454},
-	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options455, Ends: true},
-	{Name: "ssh-copy-id", Options: options456, Special: "ssh-option"},
-	{Name: "ssh-keygen", Style: POSIX, Options: options457},
-	{Name: "ssh-keyscan", Options: options458},
-	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options459, Ends: true},
-	{Name: "start-stop-daemon", Operands: Unread, Options: options460},
-	{Name: "stat", Operands: Names, Options: options461, Safe: true},
+	{Name: "split", Operands: InOut, Options: options510, Here: true},
+	{Name: "gsplit", Operands: InOut, Options: options510, Here: true},
+	{Name: "ss", Options: options511},
+	{Name: "netstat", Options: options511},
+	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options512, Ends: true, Special: "ssh"},
+	{Name: "ssh-add", Operands: Reads, Options: options513},
+	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options514, Ends: true},
+	{Name: "ssh-copy-id", Options: options515, Special: "ssh-option"},
+	{Name: "ssh-keygen", Style: POSIX, Options: options516},
+	{Name: "ssh-keyscan", Options: options517},
+	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options518, Ends: true},
+	{Name: "start-stop-daemon", Operands: Unread, Options: options519},
+	{Name: "stat", Operands: Names, Options: options520, Safe: true},
 	{Name: "staticcheck", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "revive", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "errcheck", Style: Dash, Operands: Unread, Workdir: true},
@@ -2937,279 +3564,288 @@ var programs = [...]Program{
 	{Name: "goreleaser", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "protoc-gen-go", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "gocyclo", Style: Dash, Operands: Unread, Workdir: true},
-	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options462, Ends: true, Plain: true},
-	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options463, Ends: true},
-	{Name: "strings", Operands: Reads, Options: options464, Safe: true},
-	{Name: "stty", Options: options465},
-	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options466, Stdin: true},
-	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options467, Ends: true, Assigns: true},
-	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options468},
-	{Name: "swift", Style: Exact, Operands: Script, Options: options469, Subs: subs471, Ends: true, Workdir: true, Stdin: true},
-	{Name: "sync", Operands: Names, Options: options472, Safe: true},
-	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options473, Ends: true},
+	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options521, Ends: true, Plain: true},
+	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options522, Ends: true},
+	{Name: "strings", Operands: Reads, Options: options523, Safe: true},
+	{Name: "stty", Options: options524},
+	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options525, Stdin: true},
+	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options526, Ends: true, Assigns: true},
+	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options527},
+	{Name: "swift", Style: Exact, Operands: Script, Options: options528, Subs: subs530, Ends: true, Workdir: true, Stdin: true},
+	{Name: "sync", Operands: Names, Options: options531, Safe: true},
+	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options532, Ends: true},
 	{Name: "systemd-nspawn", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options474, Ends: true},
-	{Name: "tac", Operands: Reads, Options: options475, Safe: true},
-	{Name: "tail", Operands: Reads, Options: options476, Safe: true},
-	{Name: "tar", Style: Bundle, Operands: Unread, Options: options477, Special: "tar"},
-	{Name: "gtar", Style: Bundle, Operands: Unread, Options: options477, Special: "tar"},
-	{Name: "bsdtar", Style: Bundle, Operands: Unread, Options: options477, Special: "tar"},
-	{Name: "task", Style: Exact, Options: options478, Workdir: true},
-	{Name: "go-task", Style: Exact, Options: options478, Workdir: true},
-	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options479, Ends: true},
+	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options533, Ends: true},
+	{Name: "tac", Operands: Reads, Options: options534, Safe: true},
+	{Name: "tail", Operands: Reads, Options: options535, Safe: true},
+	{Name: "tar", Style: Bundle, Operands: Unread, Options: options536, Special: "tar"},
+	{Name: "gtar", Style: Bundle, Operands: Unread, Options: options536, Special: "tar"},
+	{Name: "bsdtar", Style: Bundle, Operands: Unread, Options: options536, Special: "tar"},
+	{Name: "task", Style: Exact, Options: options537, Workdir: true},
+	{Name: "go-task", Style: Exact, Options: options537, Workdir: true},
+	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options538, Ends: true},
 	{Name: "tclsh", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "wish", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "tclsh8.6", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "expectk", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
-	{Name: "tcpdump", Options: options480},
-	{Name: "tshark", Options: options480},
-	{Name: "tee", Operands: Outputs, Options: options481},
-	{Name: "sponge", Operands: Outputs, Options: options481},
-	{Name: "telnet", Style: POSIX, Options: options482},
+	{Name: "tcpdump", Options: options539},
+	{Name: "tshark", Options: options539},
+	{Name: "tee", Operands: Outputs, Options: options540},
+	{Name: "sponge", Operands: Outputs, Options: options540},
+	{Name: "telnet", Style: POSIX, Options: options541},
 	{Name: "test", Style: NoOpts, Operands: Names, Special: "test"},
 	{Name: "[", Style: NoOpts, Operands: Names, Special: "test"},
-	{Name: "time", Style: POSIX, Operands: RunsArgs, Options: options287, Ends: true, Plain: true},
-	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options483, Ends: true, Plain: true},
-	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options483, Ends: true, Plain: true},
-	{Name: "touch", Operands: Writes, Options: options484},
-	{Name: "tr", Options: options485, Safe: true},
-	{Name: "traceroute", Options: options486},
-	{Name: "tracepath", Options: options486},
-	{Name: "mtr", Options: options486},
-	{Name: "traceroute6", Options: options486},
-	{Name: "trap", Style: POSIX, Operands: Unread, Options: options487, Special: "trap"},
-	{Name: "tree", Style: Exact, Operands: Names, Options: options488},
-	{Name: "truncate", Operands: Outputs, Options: options489},
-	{Name: "tsc", Style: Dash, Options: options490, Workdir: true},
-	{Name: "vue-tsc", Style: Dash, Options: options490, Workdir: true},
-	{Name: "tsgo", Style: Dash, Options: options490, Workdir: true},
-	{Name: "tsort", Operands: Reads, Options: options60, Safe: true},
-	{Name: "tty", Options: options491, Safe: true},
-	{Name: "type", Style: POSIX, Operands: Names, Options: options492, Safe: true},
-	{Name: "whence", Style: POSIX, Operands: Names, Options: options492, Safe: true},
-	{Name: "where", Style: POSIX, Operands: Names, Options: options492, Safe: true},
-	{Name: "ulimit", Style: POSIX, Options: options493},
-	{Name: "umask", Style: POSIX, Options: options494},
-	{Name: "unalias", Style: POSIX, Options: options495},
-	{Name: "uname", Options: options496, Safe: true},
-	{Name: "uniq", Operands: InOut, Options: options497},
-	{Name: "guniq", Operands: InOut, Options: options497},
-	{Name: "unlink", Operands: Writes, Options: options60},
-	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options498, Special: "unset"},
-	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options499, Ends: true, Stdin: true},
-	{Name: "unzip", Operands: Unread, Options: options500, Here: true},
-	{Name: "uptime", Options: options501, Safe: true},
-	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options502, Ends: true},
-	{Name: "vitest", Style: Exact, Options: options503, Subs: subs504, Inherit: true, Workdir: true},
-	{Name: "w", Options: options505, Safe: true},
-	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options506, Special: "wait"},
-	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options507, Ends: true},
-	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options508, Ends: true},
-	{Name: "wc", Operands: Reads, Options: options509, Safe: true},
-	{Name: "gwc", Operands: Reads, Options: options509, Safe: true},
-	{Name: "wdiff", Operands: Reads, Options: options510, Safe: true},
-	{Name: "webpack", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "vite", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "rollup", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "parcel", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "esbuild", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "swc", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "babel", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "rspack", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "tsup", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "ncc", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "wmr", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "browserify", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "metro", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "turbopack", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "postcss", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "tailwindcss", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "sass", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "lessc", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "stylus", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "pug", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "uglifyjs", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "terser", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "cleancss", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "html-minifier", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "svelte-kit", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "svelte-check", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "next", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "nuxt", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "nuxi", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "astro", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "remix", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "gatsby", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "vue-cli-service", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "react-scripts", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "craco", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "ng", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "nest", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "expo", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "eas", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "react-native", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "ionic", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "capacitor", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "cap", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "quasar", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "ember", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "docusaurus", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "vuepress", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "vitepress", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "eleventy", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "strapi", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "medusa", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "payload", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "wrangler", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "vercel", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "netlify", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "firebase", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "amplify", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "serverless", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "sls", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "cdk", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "cdktf", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "sst", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "supabase", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "prisma", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "drizzle-kit", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "typeorm", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "sequelize", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "sequelize-cli", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "knex", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "mikro-orm", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "graphql-codegen", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "openapi-generator", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "openapi-generator-cli", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "openapi-typescript", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "orval", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "swagger-cli", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "redocly", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "spectral", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "changeset", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "semantic-release", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "release-it", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "np", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "lerna", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "nx", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "turbo", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "rush", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "rushx", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "wireit", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "moon", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "husky", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "patch-package", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "serve", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "http-server", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "live-server", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "json-server", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "browser-sync", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "localtunnel", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "lt", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "nodemon", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "pm2", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "forever", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "plop", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "hygen", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "yo", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "degit", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "tiged", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "create-react-app", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "create-next-app", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "create-vite", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "shadcn", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "vsce", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "ovsx", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "electron", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "electron-builder", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "electron-forge", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "tauri", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "esm", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "zx", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "wasp", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "convex", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "inngest", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "trigger", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "solid", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "qwik", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "hardhat", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "forge", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "cast", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "anvil", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "truffle", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "anchor", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "solana", Style: Exact, Operands: Unread, Options: options511, Workdir: true},
-	{Name: "wget", Operands: URLs, Options: options512, Here: true},
-	{Name: "which", Operands: Names, Options: options513, Safe: true},
-	{Name: "whereis", Operands: Names, Options: options513, Safe: true},
-	{Name: "command-not-found", Operands: Names, Options: options513, Safe: true},
-	{Name: "who", Operands: Reads, Options: options514, Safe: true},
-	{Name: "whois", Options: options515},
-	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options516, Ends: true, Special: "xargs"},
-	{Name: "xcodebuild", Style: Dash, Options: options517, Workdir: true},
-	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options518, Ends: true},
-	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options519},
-	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options520, Ends: true},
-	{Name: "xxd", Style: Dash, Operands: InOut, Options: options521},
-	{Name: "yarn", Style: Exact, Options: options522, Subs: subs527, Inherit: true, Workdir: true},
-	{Name: "yarnpkg", Style: Exact, Options: options522, Subs: subs527, Inherit: true, Workdir: true},
-	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options528, Special: "jq"},
-	{Name: "zcat", Operands: Reads, Options: options529},
-	{Name: "bzcat", Operands: Reads, Options: options529},
-	{Name: "xzcat", Operands: Reads, Options: options529},
-	{Name: "zstdcat", Operands: Reads, Options: options529},
-	{Name: "lz4cat", Operands: Reads, Options: options529},
-	{Name: "lzcat", Operands: Reads, Options: options529},
-	{Name: "gzcat", Operands: Reads, Options: options529},
-	{Name: "zless", Operands: Reads, Options: options529},
-	{Name: "zmore", Operands: Reads, Options: options529},
-	{Name: "bzless", Operands: Reads, Options: options529},
-	{Name: "bzmore", Operands: Reads, Options: options529},
-	{Name: "xzless", Operands: Reads, Options: options529},
-	{Name: "zcmp", Operands: Reads, Options: options529},
-	{Name: "zdiff", Operands: Reads, Options: options529},
-	{Name: "bzcmp", Operands: Reads, Options: options529},
-	{Name: "bzdiff", Operands: Reads, Options: options529},
-	{Name: "xzcmp", Operands: Reads, Options: options529},
-	{Name: "xzdiff", Operands: Reads, Options: options529},
-	{Name: "zig", Style: Exact, Options: options530, Workdir: true},
-	{Name: "nim", Style: Exact, Options: options530, Workdir: true},
-	{Name: "dart", Style: Exact, Options: options530, Workdir: true},
-	{Name: "crystal", Style: Exact, Options: options530, Workdir: true},
-	{Name: "v", Style: Exact, Options: options530, Workdir: true},
-	{Name: "gleam", Style: Exact, Options: options530, Workdir: true},
-	{Name: "mix", Style: Exact, Options: options530, Workdir: true},
-	{Name: "rebar3", Style: Exact, Options: options530, Workdir: true},
-	{Name: "stack", Style: Exact, Options: options530, Workdir: true},
-	{Name: "cabal", Style: Exact, Options: options530, Workdir: true},
-	{Name: "dune", Style: Exact, Options: options530, Workdir: true},
-	{Name: "opam", Style: Exact, Options: options530, Workdir: true},
-	{Name: "sbcl-make", Style: Exact, Options: options530, Workdir: true},
-	{Name: "flutter", Style: Exact, Options: options530, Workdir: true},
-	{Name: "fvm", Style: Exact, Options: options530, Workdir: true},
-	{Name: "hugo", Style: Exact, Options: options530, Workdir: true},
-	{Name: "jekyll", Style: Exact, Options: options530, Workdir: true},
-	{Name: "mkdocs", Style: Exact, Options: options530, Workdir: true},
-	{Name: "sphinx-build", Style: Exact, Options: options530, Workdir: true},
-	{Name: "bazel", Style: Exact, Options: options530, Workdir: true},
-	{Name: "bazelisk", Style: Exact, Options: options530, Workdir: true},
-	{Name: "gprbuild", Style: Exact, Options: options530, Workdir: true},
-	{Name: "alire", Style: Exact, Options: options530, Workdir: true},
-	{Name: "zip", Operands: Outputs, Options: options531},
+	{Name: "time", Style: POSIX, Operands: RunsArgs, Options: options308, Ends: true, Plain: true},
+	{Name: "timeit", Operands: Code, Options: options542},
+	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options543, Ends: true, Plain: true},
+	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options543, Ends: true, Plain: true},
+	{Name: "touch", Operands: Writes, Options: options544},
+	{Name: "tox", Options: options545, Workdir: true},
+	{Name: "nox-x", Options: options545, Workdir: true},
+	{Name: "tr", Options: options546, Safe: true},
+	{Name: "traceroute", Options: options547},
+	{Name: "tracepath", Options: options547},
+	{Name: "mtr", Options: options547},
+	{Name: "traceroute6", Options: options547},
+	{Name: "trap", Style: POSIX, Operands: Unread, Options: options548, Special: "trap"},
+	{Name: "tree", Style: Exact, Operands: Names, Options: options549},
+	{Name: "truncate", Operands: Outputs, Options: options550},
+	{Name: "tsc", Style: Dash, Options: options551, Workdir: true},
+	{Name: "vue-tsc", Style: Dash, Options: options551, Workdir: true},
+	{Name: "tsgo", Style: Dash, Options: options551, Workdir: true},
+	{Name: "tsort", Operands: Reads, Options: options66, Safe: true},
+	{Name: "tty", Options: options552, Safe: true},
+	{Name: "type", Style: POSIX, Operands: Names, Options: options553, Safe: true},
+	{Name: "whence", Style: POSIX, Operands: Names, Options: options553, Safe: true},
+	{Name: "where", Style: POSIX, Operands: Names, Options: options553, Safe: true},
+	{Name: "ulimit", Style: POSIX, Options: options554},
+	{Name: "umask", Style: POSIX, Options: options555},
+	{Name: "unalias", Style: POSIX, Options: options556},
+	{Name: "uname", Options: options557, Safe: true},
+	{Name: "uniq", Operands: InOut, Options: options558},
+	{Name: "guniq", Operands: InOut, Options: options558},
+	{Name: "unittest", Options: options559},
+	{Name: "unlink", Operands: Writes, Options: options66},
+	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options560, Special: "unset"},
+	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options561, Ends: true, Stdin: true},
+	{Name: "unzip", Operands: Unread, Options: options562, Here: true},
+	{Name: "uptime", Options: options563, Safe: true},
+	{Name: "uv", Style: Exact, Operands: Unread, Options: options564, Subs: subs579, Inherit: true, Workdir: true},
+	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options580, Ends: true},
+	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options581, Ends: true},
+	{Name: "venv", Operands: Outputs, Options: options582},
+	{Name: "virtualenv", Operands: Outputs, Options: options583},
+	{Name: "pyvenv", Operands: Outputs, Options: options583},
+	{Name: "vitest", Style: Exact, Options: options584, Subs: subs585, Inherit: true, Workdir: true},
+	{Name: "w", Options: options586, Safe: true},
+	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options587, Special: "wait"},
+	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options588, Ends: true},
+	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options589, Ends: true},
+	{Name: "wc", Operands: Reads, Options: options590, Safe: true},
+	{Name: "gwc", Operands: Reads, Options: options590, Safe: true},
+	{Name: "wdiff", Operands: Reads, Options: options591, Safe: true},
+	{Name: "webpack", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "vite", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "rollup", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "parcel", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "esbuild", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "swc", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "babel", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "rspack", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "tsup", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "ncc", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "wmr", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "browserify", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "metro", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "turbopack", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "postcss", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "tailwindcss", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "sass", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "lessc", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "stylus", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "pug", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "uglifyjs", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "terser", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "cleancss", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "html-minifier", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "svelte-kit", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "svelte-check", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "next", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "nuxt", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "nuxi", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "astro", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "remix", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "gatsby", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "vue-cli-service", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "react-scripts", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "craco", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "ng", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "nest", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "expo", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "eas", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "react-native", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "ionic", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "capacitor", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "cap", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "quasar", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "ember", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "docusaurus", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "vuepress", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "vitepress", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "eleventy", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "strapi", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "medusa", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "payload", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "wrangler", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "vercel", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "netlify", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "firebase", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "amplify", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "serverless", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "sls", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "cdk", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "cdktf", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "sst", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "supabase", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "prisma", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "drizzle-kit", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "typeorm", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "sequelize", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "sequelize-cli", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "knex", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "mikro-orm", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "graphql-codegen", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "openapi-generator", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "openapi-generator-cli", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "openapi-typescript", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "orval", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "swagger-cli", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "redocly", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "spectral", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "changeset", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "semantic-release", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "release-it", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "np", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "lerna", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "nx", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "turbo", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "rush", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "rushx", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "wireit", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "moon", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "husky", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "patch-package", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "serve", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "http-server", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "live-server", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "json-server", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "browser-sync", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "localtunnel", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "lt", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "nodemon", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "pm2", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "forever", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "plop", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "hygen", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "yo", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "degit", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "tiged", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "create-react-app", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "create-next-app", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "create-vite", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "shadcn", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "vsce", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "ovsx", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "electron", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "electron-builder", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "electron-forge", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "tauri", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "esm", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "zx", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "wasp", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "convex", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "inngest", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "trigger", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "solid", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "qwik", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "hardhat", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "forge", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "cast", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "anvil", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "truffle", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "anchor", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "solana", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
+	{Name: "wget", Operands: URLs, Options: options593, Here: true},
+	{Name: "which", Operands: Names, Options: options594, Safe: true},
+	{Name: "whereis", Operands: Names, Options: options594, Safe: true},
+	{Name: "command-not-found", Operands: Names, Options: options594, Safe: true},
+	{Name: "who", Operands: Reads, Options: options595, Safe: true},
+	{Name: "whois", Options: options596},
+	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options597, Ends: true, Special: "xargs"},
+	{Name: "xcodebuild", Style: Dash, Options: options598, Workdir: true},
+	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options599, Ends: true},
+	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options600},
+	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options601, Ends: true},
+	{Name: "xxd", Style: Dash, Operands: InOut, Options: options602},
+	{Name: "yarn", Style: Exact, Options: options603, Subs: subs608, Inherit: true, Workdir: true},
+	{Name: "yarnpkg", Style: Exact, Options: options603, Subs: subs608, Inherit: true, Workdir: true},
+	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options609, Special: "jq"},
+	{Name: "zcat", Operands: Reads, Options: options610},
+	{Name: "bzcat", Operands: Reads, Options: options610},
+	{Name: "xzcat", Operands: Reads, Options: options610},
+	{Name: "zstdcat", Operands: Reads, Options: options610},
+	{Name: "lz4cat", Operands: Reads, Options: options610},
+	{Name: "lzcat", Operands: Reads, Options: options610},
+	{Name: "gzcat", Operands: Reads, Options: options610},
+	{Name: "zless", Operands: Reads, Options: options610},
+	{Name: "zmore", Operands: Reads, Options: options610},
+	{Name: "bzless", Operands: Reads, Options: options610},
+	{Name: "bzmore", Operands: Reads, Options: options610},
+	{Name: "xzless", Operands: Reads, Options: options610},
+	{Name: "zcmp", Operands: Reads, Options: options610},
+	{Name: "zdiff", Operands: Reads, Options: options610},
+	{Name: "bzcmp", Operands: Reads, Options: options610},
+	{Name: "bzdiff", Operands: Reads, Options: options610},
+	{Name: "xzcmp", Operands: Reads, Options: options610},
+	{Name: "xzdiff", Operands: Reads, Options: options610},
+	{Name: "zig", Style: Exact, Options: options611, Workdir: true},
+	{Name: "nim", Style: Exact, Options: options611, Workdir: true},
+	{Name: "dart", Style: Exact, Options: options611, Workdir: true},
+	{Name: "crystal", Style: Exact, Options: options611, Workdir: true},
+	{Name: "v", Style: Exact, Options: options611, Workdir: true},
+	{Name: "gleam", Style: Exact, Options: options611, Workdir: true},
+	{Name: "mix", Style: Exact, Options: options611, Workdir: true},
+	{Name: "rebar3", Style: Exact, Options: options611, Workdir: true},
+	{Name: "stack", Style: Exact, Options: options611, Workdir: true},
+	{Name: "cabal", Style: Exact, Options: options611, Workdir: true},
+	{Name: "dune", Style: Exact, Options: options611, Workdir: true},
+	{Name: "opam", Style: Exact, Options: options611, Workdir: true},
+	{Name: "sbcl-make", Style: Exact, Options: options611, Workdir: true},
+	{Name: "flutter", Style: Exact, Options: options611, Workdir: true},
+	{Name: "fvm", Style: Exact, Options: options611, Workdir: true},
+	{Name: "hugo", Style: Exact, Options: options611, Workdir: true},
+	{Name: "jekyll", Style: Exact, Options: options611, Workdir: true},
+	{Name: "mkdocs", Style: Exact, Options: options611, Workdir: true},
+	{Name: "sphinx-build", Style: Exact, Options: options611, Workdir: true},
+	{Name: "bazel", Style: Exact, Options: options611, Workdir: true},
+	{Name: "bazelisk", Style: Exact, Options: options611, Workdir: true},
+	{Name: "gprbuild", Style: Exact, Options: options611, Workdir: true},
+	{Name: "alire", Style: Exact, Options: options611, Workdir: true},
+	{Name: "zip", Operands: Outputs, Options: options612},
 	{Name: "zipinfo", Operands: Reads},
 	{Name: "zipgrep", Operands: Reads},
 	{Name: "zipnote", Operands: Reads},
 	{Name: "unrar", Operands: Reads},
 	{Name: "lsar", Operands: Reads},
-	{Name: "zmodload", Operands: Unread, Options: options532},
+	{Name: "zmodload", Operands: Unread, Options: options613},
 }
 
 var options0 = []Option{
@@ -3866,6 +4502,68 @@ var options21 = []Option{
 }
 
 var options22 = []Option{
+	{Names: names{"-c", "--code"}, Value: Required},
+	{Names: names{"-l", "--line-length", "--line-width"}, Value: Required},
+	{Names: names{"-t", "--target-version"}, Value: Required},
+	{Names: names{"--pyi"}},
+	{Names: names{"--ipynb"}},
+	{Names: names{"--python-cell-magics"}, Value: Required},
+	{Names: names{"-x", "--skip-source-first-line"}},
+	{Names: names{"-S", "--skip-string-normalization"}},
+	{Names: names{"-C", "--skip-magic-trailing-comma"}},
+	{Names: names{"--preview"}},
+	{Names: names{"--unstable"}},
+	{Names: names{"--enable-unstable-feature"}, Value: Required},
+	{Names: names{"--check", "--check-only"}, Effect: EffReadOnly},
+	{Names: names{"--diff"}, Effect: EffReadOnly},
+	{Names: names{"--color", "--no-color"}},
+	{Names: names{"--line-ranges"}, Value: Required},
+	{Names: names{"--fast"}},
+	{Names: names{"--safe"}},
+	{Names: names{"--required-version"}, Value: Required},
+	{Names: names{"--exclude"}, Value: Required},
+	{Names: names{"--extend-exclude"}, Value: Required},
+	{Names: names{"--force-exclude"}, Value: Required},
+	{Names: names{"--stdin-filename"}, Value: Required},
+	{Names: names{"--include"}, Value: Required},
+	{Names: names{"-W", "--workers"}, Value: Required},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--version", "-V"}},
+	{Names: names{"--config", "--settings-path", "--sp", "--settings-file"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"--no-cache"}},
+	{Names: names{"--profile"}, Value: Required},
+	{Names: names{"-w", "--wl"}, Value: Required},
+	{Names: names{"--skip", "--sg", "--skip-glob"}, Value: Required},
+	{Names: names{"--float-to-top"}},
+	{Names: names{"-m", "--multi-line"}, Value: Required},
+	{Names: names{"-i", "--in-place"}},
+	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
+	{Names: names{"-a", "--aggressive"}},
+	{Names: names{"--max-line-length"}, Value: Required},
+	{Names: names{"--select"}, Value: Required},
+	{Names: names{"--ignore"}, Value: Required},
+	{Names: names{"--style"}, Value: Required},
+	{Names: names{"-p", "--parallel"}},
+	{Names: names{"-d"}},
+	{Names: names{"--remove-all-unused-imports"}},
+	{Names: names{"--py36-plus"}},
+	{Names: names{"--py37-plus"}},
+	{Names: names{"--py38-plus"}},
+	{Names: names{"--py39-plus"}},
+	{Names: names{"--py310-plus"}},
+	{Names: names{"--reformat"}},
+	{Names: names{"--lint"}, Effect: EffReadOnly},
+	{Names: names{"--src"}, Value: Required},
+	{Names: names{"-o", "--project"}, Value: Required},
+	{Names: names{"--stdout"}, Effect: EffReadOnly},
+	{Names: names{"--filter-files"}},
+	{Names: names{"--show-files"}, Effect: EffReadOnly},
+	{Names: names{"--jobs"}, Value: Required},
+}
+
+var options23 = []Option{
 	{Names: names{"--debug"}},
 	{Names: names{"--log-format"}, Value: Required},
 	{Names: names{"--timeout"}, Value: Required},
@@ -3885,7 +4583,7 @@ var options22 = []Option{
 	{Names: names{"--disable-symlinks"}},
 }
 
-var options23 = []Option{
+var options24 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-r", "--preload", "--require", "--import"}, Value: Required, Effect: EffProgram},
@@ -3947,7 +4645,7 @@ var options23 = []Option{
 	{Names: names{"--console-depth"}, Value: Required},
 }
 
-var options24 = []Option{
+var options25 = []Option{
 	{Names: names{"--production"}},
 	{Names: names{"--compile"}, Effect: EffWriteHere},
 	{Names: names{"--bytecode"}},
@@ -3985,7 +4683,7 @@ var options24 = []Option{
 	{Names: names{"--bundle"}},
 }
 
-var options25 = []Option{
+var options26 = []Option{
 	{Names: names{"-d", "--dev", "-D", "--development"}},
 	{Names: names{"--optional"}},
 	{Names: names{"--peer"}},
@@ -4025,7 +4723,7 @@ var options25 = []Option{
 	{Names: names{"--minimum-release-age"}, Value: Required},
 }
 
-var options26 = []Option{
+var options27 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 	{Names: names{"--update-snapshots"}},
 	{Names: names{"-u"}},
@@ -4049,22 +4747,22 @@ var options26 = []Option{
 	{Names: names{"--preload"}, Value: Required, Effect: EffProgram},
 }
 
-var subs27 = []Program{
-	{Name: "a", Style: Exact, Path: names{"install"}, Options: options25, Workdir: true},
-	{Name: "add", Style: Exact, Path: names{"install"}, Options: options25, Workdir: true},
+var subs28 = []Program{
+	{Name: "a", Style: Exact, Path: names{"install"}, Options: options26, Workdir: true},
+	{Name: "add", Style: Exact, Path: names{"install"}, Options: options26, Workdir: true},
 	{Name: "audit", Style: Exact, Path: names{"pm"}, Workdir: true},
-	{Name: "build", Style: Exact, Operands: Reads, Path: names{"build"}, Options: options24, Workdir: true},
+	{Name: "build", Style: Exact, Operands: Reads, Path: names{"build"}, Options: options25, Workdir: true},
 	{Name: "c", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
-	{Name: "ci", Style: Exact, Path: names{"install"}, Options: options25, Workdir: true},
+	{Name: "ci", Style: Exact, Path: names{"install"}, Options: options26, Workdir: true},
 	{Name: "completions", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
 	{Name: "discord", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
 	{Name: "exec", Style: Exact, Operands: RunsText, Path: names{"exec"}, Ends: true, Workdir: true},
 	{Name: "help", Style: Exact, Path: names{"pm"}, Workdir: true},
-	{Name: "i", Style: Exact, Path: names{"install"}, Options: options25, Workdir: true},
+	{Name: "i", Style: Exact, Path: names{"install"}, Options: options26, Workdir: true},
 	{Name: "info", Style: Exact, Path: names{"pm"}, Workdir: true},
 	{Name: "init", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options25, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options26, Workdir: true},
 	{Name: "link", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
 	{Name: "list", Style: Exact, Path: names{"pm"}, Workdir: true},
 	{Name: "ls", Style: Exact, Path: names{"pm"}, Workdir: true},
@@ -4072,19 +4770,115 @@ var subs27 = []Program{
 	{Name: "patch", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
 	{Name: "pm", Style: Exact, Path: names{"pm"}, Workdir: true},
 	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options25, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options26, Workdir: true},
 	{Name: "repl", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
-	{Name: "rm", Style: Exact, Path: names{"install"}, Options: options25, Workdir: true},
+	{Name: "rm", Style: Exact, Path: names{"install"}, Options: options26, Workdir: true},
 	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Ends: true, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options26, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options27, Workdir: true},
 	{Name: "unlink", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
-	{Name: "update", Style: Exact, Path: names{"install"}, Options: options25, Workdir: true},
+	{Name: "update", Style: Exact, Path: names{"install"}, Options: options26, Workdir: true},
 	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
 	{Name: "why", Style: Exact, Path: names{"pm"}, Workdir: true},
 	{Name: "x", Style: Exact, Operands: RunsArgs, Path: names{"x"}, Ends: true, Workdir: true},
 }
 
-var options28 = []Option{
+var options29 = []Option{
+	{Names: names{"--no-color"}},
+	{Names: names{"-r", "--retry"}, Value: Required},
+	{Names: names{"-V", "--verbose"}},
+	{Names: names{"--gemfile"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-v", "--version"}},
+	{Names: names{"-h", "--help"}},
+}
+
+var options30 = []Option{
+	{Names: names{"--keep-file-descriptors"}},
+	{Names: names{"--gemfile"}, Value: Required, Effect: EffProgram},
+}
+
+var options31 = []Option{
+	{Names: names{"--path"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--without"}, Value: Required},
+	{Names: names{"--with"}, Value: Required},
+	{Names: names{"--deployment"}},
+	{Names: names{"--jobs", "-j"}, Value: Required},
+	{Names: names{"--local"}},
+	{Names: names{"--quiet"}},
+	{Names: names{"--retry"}, Value: Required},
+	{Names: names{"--gemfile"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--binstubs"}, Value: Optional, Effect: EffWrite},
+	{Names: names{"--standalone"}, Value: Optional},
+	{Names: names{"--shebang"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--system"}},
+	{Names: names{"--no-cache"}},
+	{Names: names{"--no-prune"}},
+	{Names: names{"--redownload", "--force"}},
+	{Names: names{"--full-index"}},
+	{Names: names{"--trust-policy"}, Value: Required},
+	{Names: names{"--prefer-local"}},
+	{Names: names{"--conservative"}},
+	{Names: names{"--patch"}},
+	{Names: names{"--minor"}},
+	{Names: names{"--major"}},
+	{Names: names{"--strict"}},
+	{Names: names{"--group", "-g"}, Value: Required},
+	{Names: names{"--source", "-s"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--all"}},
+	{Names: names{"--add-platform"}, Value: Required},
+	{Names: names{"--target-rbconfig"}, Value: Required},
+	{Names: names{"--version", "-v"}, Value: Required},
+	{Names: names{"--git"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--github"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--branch"}, Value: Required},
+	{Names: names{"--optimistic"}},
+	{Names: names{"--skip-install"}},
+	{Names: names{"--local-x"}},
+	{Names: names{"--global"}},
+	{Names: names{"--dry-run"}},
+}
+
+var subs32 = []Program{
+	{Name: "add", Path: names{"install"}, Options: options31, Workdir: true},
+	{Name: "audit", Path: names{"list"}, Workdir: true},
+	{Name: "binstubs", Path: names{"install"}, Options: options31, Workdir: true},
+	{Name: "cache", Path: names{"install"}, Options: options31, Workdir: true},
+	{Name: "check", Path: names{"list"}, Workdir: true},
+	{Name: "clean", Path: names{"install"}, Options: options31, Workdir: true},
+	{Name: "config", Path: names{"install"}, Options: options31, Workdir: true},
+	{Name: "console", Path: names{"install"}, Options: options31, Workdir: true},
+	{Name: "doctor", Path: names{"list"}, Workdir: true},
+	{Name: "e", Operands: RunsArgs, Path: names{"exec"}, Options: options30, Ends: true, Workdir: true},
+	{Name: "env", Path: names{"install"}, Options: options31, Workdir: true},
+	{Name: "ex", Operands: RunsArgs, Path: names{"exec"}, Options: options30, Ends: true, Workdir: true},
+	{Name: "exe", Operands: RunsArgs, Path: names{"exec"}, Options: options30, Ends: true, Workdir: true},
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options30, Ends: true, Workdir: true},
+	{Name: "fund", Path: names{"list"}, Workdir: true},
+	{Name: "gem", Path: names{"install"}, Options: options31, Workdir: true},
+	{Name: "help", Path: names{"list"}, Workdir: true},
+	{Name: "i", Path: names{"install"}, Options: options31, Workdir: true},
+	{Name: "info", Path: names{"list"}, Workdir: true},
+	{Name: "init", Path: names{"install"}, Options: options31, Workdir: true},
+	{Name: "inject", Path: names{"install"}, Options: options31, Workdir: true},
+	{Name: "install", Path: names{"install"}, Options: options31, Workdir: true},
+	{Name: "issue", Path: names{"install"}, Options: options31, Workdir: true},
+	{Name: "licenses", Path: names{"list"}, Workdir: true},
+	{Name: "list", Path: names{"list"}, Workdir: true},
+	{Name: "lock", Path: names{"install"}, Options: options31, Workdir: true},
+	{Name: "open", Path: names{"install"}, Options: options31, Workdir: true},
+	{Name: "outdated", Path: names{"list"}, Workdir: true},
+	{Name: "pack", Path: names{"install"}, Options: options31, Workdir: true},
+	{Name: "package", Path: names{"install"}, Options: options31, Workdir: true},
+	{Name: "platform", Path: names{"list"}, Workdir: true},
+	{Name: "plugin", Path: names{"install"}, Options: options31, Workdir: true},
+	{Name: "pristine", Path: names{"install"}, Options: options31, Workdir: true},
+	{Name: "remove", Path: names{"install"}, Options: options31, Workdir: true},
+	{Name: "show", Path: names{"list"}, Workdir: true},
+	{Name: "update", Path: names{"install"}, Options: options31, Workdir: true},
+	{Name: "version", Path: names{"list"}, Workdir: true},
+	{Name: "viz", Path: names{"install"}, Options: options31, Workdir: true},
+}
+
+var options33 = []Option{
 	{Names: names{"--bun"}},
 	{Names: names{"-p", "--package"}, Value: Required},
 	{Names: names{"--no-install"}},
@@ -4092,7 +4886,7 @@ var options28 = []Option{
 	{Names: names{"--verbose"}},
 }
 
-var options29 = []Option{
+var options34 = []Option{
 	{Names: names{"-c", "--stdout", "--to-stdout"}, Effect: EffReadOnly},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
 	{Names: names{"-z", "--compress"}},
@@ -4161,7 +4955,23 @@ var options29 = []Option{
 	{Names: names{"--no-adjust"}},
 }
 
-var options30 = []Option{
+var options35 = []Option{
+	{Names: names{"-o", "--outfile"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-s"}, Value: Required},
+	{Names: names{"-m", "--module"}, Effect: EffPattern},
+	{Names: names{"-c", "--command"}, Value: Required, Effect: EffCode},
+	{Names: names{"--count"}},
+	{Names: names{"--trace"}},
+	{Names: names{"--file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--coverdir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-v"}},
+	{Names: names{"-f"}},
+	{Names: names{"--listen"}, Value: Required},
+	{Names: names{"--wait-for-client"}},
+	{Names: names{"--pid"}, Value: Required, Effect: EffUnproven},
+}
+
+var options36 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-i"}},
 	{Names: names{"-m"}},
@@ -4171,7 +4981,7 @@ var options30 = []Option{
 	{Names: names{"-w"}, Value: Required},
 }
 
-var options31 = []Option{
+var options37 = []Option{
 	{Names: names{"--print"}},
 	{Names: names{"--current"}},
 	{Names: names{"--chroot"}, Value: Required},
@@ -4215,7 +5025,7 @@ var options31 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options32 = []Option{
+var options38 = []Option{
 	{Names: names{"-V", "--version"}},
 	{Names: names{"--list"}},
 	{Names: names{"--explain"}, Value: Required},
@@ -4232,7 +5042,7 @@ var options32 = []Option{
 	{Names: names{"+"}},
 }
 
-var options33 = []Option{
+var options39 = []Option{
 	{Names: names{"--dev"}},
 	{Names: names{"--build"}},
 	{Names: names{"--optional"}},
@@ -4294,7 +5104,7 @@ var options33 = []Option{
 	{Names: names{"--build-plan"}},
 }
 
-var options34 = []Option{
+var options40 = []Option{
 	{Names: names{"--artifact-dir", "--out-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--open"}, Effect: EffUnproven},
 	{Names: names{"--no-deps"}},
@@ -4334,7 +5144,7 @@ var options34 = []Option{
 	{Names: names{"--build-plan"}},
 }
 
-var options35 = []Option{
+var options41 = []Option{
 	{Names: names{"--fix"}},
 	{Names: names{"--no-deps"}},
 	{Names: names{"--allow-dirty"}},
@@ -4374,7 +5184,7 @@ var options35 = []Option{
 	{Names: names{"--build-plan"}},
 }
 
-var options36 = []Option{
+var options42 = []Option{
 	{Names: names{"--broken-code"}},
 	{Names: names{"--edition"}},
 	{Names: names{"--edition-idioms"}},
@@ -4414,7 +5224,7 @@ var options36 = []Option{
 	{Names: names{"--build-plan"}},
 }
 
-var options37 = []Option{
+var options43 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--check"}},
 	{Names: names{"-p", "--package"}, Value: Required},
@@ -4422,7 +5232,7 @@ var options37 = []Option{
 	{Names: names{"--message-format"}, Value: Required},
 }
 
-var options38 = []Option{
+var options44 = []Option{
 	{Names: names{"--version", "--vers"}, Value: Required},
 	{Names: names{"--git"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--branch"}, Value: Required},
@@ -4471,7 +5281,7 @@ var options38 = []Option{
 	{Names: names{"--build-plan"}},
 }
 
-var options39 = []Option{
+var options45 = []Option{
 	{Names: names{"--makefile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-t", "--task"}, Value: Required},
 	{Names: names{"-p", "--profile"}, Value: Required},
@@ -4498,7 +5308,7 @@ var options39 = []Option{
 	{Names: names{"--list-category-steps"}, Value: Required},
 }
 
-var options40 = []Option{
+var options46 = []Option{
 	{Names: names{"--bin"}},
 	{Names: names{"--lib"}},
 	{Names: names{"--name"}, Value: Required},
@@ -4511,7 +5321,7 @@ var options40 = []Option{
 	{Names: names{"-b"}, Value: Required},
 }
 
-var options41 = []Option{
+var options47 = []Option{
 	{Names: names{"--no-run"}},
 	{Names: names{"--no-fail-fast"}},
 	{Names: names{"--fail-fast"}},
@@ -4568,17 +5378,17 @@ var options41 = []Option{
 	{Names: names{"--build-plan"}},
 }
 
-var subs42 = []Program{
-	{Name: "archive", Style: Exact, Path: names{"nextest", "run"}, Options: options41, Workdir: true},
-	{Name: "l", Style: Exact, Path: names{"nextest", "run"}, Options: options41, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"nextest", "run"}, Options: options41, Workdir: true},
-	{Name: "r", Style: Exact, Path: names{"nextest", "run"}, Options: options41, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"nextest", "run"}, Options: options41, Workdir: true},
-	{Name: "self", Style: Exact, Path: names{"nextest", "run"}, Options: options41, Workdir: true},
-	{Name: "show-config", Style: Exact, Path: names{"nextest", "run"}, Options: options41, Workdir: true},
+var subs48 = []Program{
+	{Name: "archive", Style: Exact, Path: names{"nextest", "run"}, Options: options47, Workdir: true},
+	{Name: "l", Style: Exact, Path: names{"nextest", "run"}, Options: options47, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"nextest", "run"}, Options: options47, Workdir: true},
+	{Name: "r", Style: Exact, Path: names{"nextest", "run"}, Options: options47, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"nextest", "run"}, Options: options47, Workdir: true},
+	{Name: "self", Style: Exact, Path: names{"nextest", "run"}, Options: options47, Workdir: true},
+	{Name: "show-config", Style: Exact, Path: names{"nextest", "run"}, Options: options47, Workdir: true},
 }
 
-var options43 = []Option{
+var options49 = []Option{
 	{Names: names{"--future-incompat-report"}},
 	{Names: names{"--message-format"}, Value: Required},
 	{Names: names{"-p", "--package"}, Value: Required},
@@ -4612,7 +5422,7 @@ var options43 = []Option{
 	{Names: names{"--build-plan"}},
 }
 
-var options44 = []Option{
+var options50 = []Option{
 	{Names: names{"--no-run"}},
 	{Names: names{"--no-fail-fast"}},
 	{Names: names{"--doc"}},
@@ -4649,7 +5459,7 @@ var options44 = []Option{
 	{Names: names{"--build-plan"}},
 }
 
-var options45 = []Option{
+var options51 = []Option{
 	{Names: names{"-e", "--edges"}, Value: Required},
 	{Names: names{"-i", "--invert"}, Value: Required},
 	{Names: names{"--prune"}, Value: Required},
@@ -4704,7 +5514,7 @@ var options45 = []Option{
 	{Names: names{"--build-plan"}},
 }
 
-var options46 = []Option{
+var options52 = []Option{
 	{Names: names{"-x", "--exec"}, Value: Required},
 	{Names: names{"-s", "--shell"}, Value: Required, Effect: EffRun},
 	{Names: names{"-w", "--watch"}, Value: Required},
@@ -4727,102 +5537,102 @@ var options46 = []Option{
 	{Names: names{"--postpone"}},
 }
 
-var subs47 = []Program{
-	{Name: "about", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "add", Style: Exact, Path: names{"add"}, Options: options33, Workdir: true},
-	{Name: "asm", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "audit", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "b", Style: Exact, Path: names{"build"}, Options: options34, Workdir: true},
-	{Name: "bench", Style: Exact, Path: names{"test"}, Options: options44, Workdir: true},
-	{Name: "binstall", Style: Exact, Path: names{"install"}, Options: options38, Workdir: true},
-	{Name: "binutils", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "bloat", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options34, Workdir: true},
-	{Name: "c", Style: Exact, Path: names{"build"}, Options: options34, Workdir: true},
-	{Name: "cache", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "careful", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "check", Style: Exact, Path: names{"build"}, Options: options34, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"add"}, Options: options33, Workdir: true},
-	{Name: "clippy", Style: Exact, Path: names{"clippy"}, Options: options35, Workdir: true},
-	{Name: "criterion", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "d", Style: Exact, Path: names{"build"}, Options: options34, Workdir: true},
-	{Name: "deny", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "depgraph", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "doc", Style: Exact, Path: names{"build"}, Options: options34, Workdir: true},
-	{Name: "edit", Style: Exact, Path: names{"add"}, Options: options33, Workdir: true},
-	{Name: "expand", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "fetch", Style: Exact, Path: names{"add"}, Options: options33, Workdir: true},
-	{Name: "fix", Style: Exact, Path: names{"fix"}, Options: options36, Workdir: true},
-	{Name: "flamegraph", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options37, Workdir: true},
-	{Name: "geiger", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "generate", Style: Exact, Operands: Places, Path: names{"new"}, Options: options40, Workdir: true},
-	{Name: "generate-lockfile", Style: Exact, Path: names{"add"}, Options: options33, Workdir: true},
-	{Name: "hack", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "hakari", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "info", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "init", Style: Exact, Operands: Places, Path: names{"new"}, Options: options40, Workdir: true},
-	{Name: "insta", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options38, Workdir: true},
-	{Name: "install-update", Style: Exact, Path: names{"add"}, Options: options33, Workdir: true},
-	{Name: "llvm-cov", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "locate-project", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "login", Style: Exact, Path: names{"add"}, Options: options33, Workdir: true},
-	{Name: "logout", Style: Exact, Path: names{"add"}, Options: options33, Workdir: true},
-	{Name: "machete", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "make", Style: Exact, Path: names{"make"}, Options: options39, Workdir: true},
-	{Name: "metadata", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
+var subs53 = []Program{
+	{Name: "about", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "add", Style: Exact, Path: names{"add"}, Options: options39, Workdir: true},
+	{Name: "asm", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "audit", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "b", Style: Exact, Path: names{"build"}, Options: options40, Workdir: true},
+	{Name: "bench", Style: Exact, Path: names{"test"}, Options: options50, Workdir: true},
+	{Name: "binstall", Style: Exact, Path: names{"install"}, Options: options44, Workdir: true},
+	{Name: "binutils", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "bloat", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options40, Workdir: true},
+	{Name: "c", Style: Exact, Path: names{"build"}, Options: options40, Workdir: true},
+	{Name: "cache", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "careful", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "check", Style: Exact, Path: names{"build"}, Options: options40, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"add"}, Options: options39, Workdir: true},
+	{Name: "clippy", Style: Exact, Path: names{"clippy"}, Options: options41, Workdir: true},
+	{Name: "criterion", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "d", Style: Exact, Path: names{"build"}, Options: options40, Workdir: true},
+	{Name: "deny", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "depgraph", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "doc", Style: Exact, Path: names{"build"}, Options: options40, Workdir: true},
+	{Name: "edit", Style: Exact, Path: names{"add"}, Options: options39, Workdir: true},
+	{Name: "expand", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "fetch", Style: Exact, Path: names{"add"}, Options: options39, Workdir: true},
+	{Name: "fix", Style: Exact, Path: names{"fix"}, Options: options42, Workdir: true},
+	{Name: "flamegraph", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options43, Workdir: true},
+	{Name: "geiger", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "generate", Style: Exact, Operands: Places, Path: names{"new"}, Options: options46, Workdir: true},
+	{Name: "generate-lockfile", Style: Exact, Path: names{"add"}, Options: options39, Workdir: true},
+	{Name: "hack", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "hakari", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "init", Style: Exact, Operands: Places, Path: names{"new"}, Options: options46, Workdir: true},
+	{Name: "insta", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options44, Workdir: true},
+	{Name: "install-update", Style: Exact, Path: names{"add"}, Options: options39, Workdir: true},
+	{Name: "llvm-cov", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "locate-project", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "login", Style: Exact, Path: names{"add"}, Options: options39, Workdir: true},
+	{Name: "logout", Style: Exact, Path: names{"add"}, Options: options39, Workdir: true},
+	{Name: "machete", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "make", Style: Exact, Path: names{"make"}, Options: options45, Workdir: true},
+	{Name: "metadata", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
 	{Name: "miri", Style: Exact, Operands: Unread, Path: names{"miri"}, Workdir: true},
-	{Name: "modules", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "msrv", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "mutants", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "new", Style: Exact, Operands: Places, Path: names{"new"}, Options: options40, Workdir: true},
-	{Name: "nextest", Style: Exact, Operands: Unread, Path: names{"nextest"}, Subs: subs42, Workdir: true},
-	{Name: "nm", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "objcopy", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "objdump", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "owner", Style: Exact, Path: names{"add"}, Options: options33, Workdir: true},
-	{Name: "package", Style: Exact, Path: names{"add"}, Options: options33, Workdir: true},
-	{Name: "pkgid", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "publish", Style: Exact, Path: names{"add"}, Options: options33, Workdir: true},
-	{Name: "r", Style: Exact, Operands: Script, Path: names{"run"}, Options: options43, Ends: true, Workdir: true},
-	{Name: "read-manifest", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "readobj", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options33, Workdir: true},
-	{Name: "report", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "rm", Style: Exact, Path: names{"add"}, Options: options33, Workdir: true},
-	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Options: options43, Ends: true, Workdir: true},
-	{Name: "rustc", Style: Exact, Path: names{"build"}, Options: options34, Workdir: true},
-	{Name: "rustdoc", Style: Exact, Path: names{"build"}, Options: options34, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "semver-checks", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "set-version", Style: Exact, Path: names{"add"}, Options: options33, Workdir: true},
-	{Name: "show-asm", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "size", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "sort", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "spellcheck", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "strip", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "sweep", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "t", Style: Exact, Path: names{"test"}, Options: options44, Workdir: true},
-	{Name: "tarpaulin", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options44, Workdir: true},
-	{Name: "tree", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "udeps", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options38, Workdir: true},
-	{Name: "update", Style: Exact, Path: names{"add"}, Options: options33, Workdir: true},
-	{Name: "upgrade", Style: Exact, Path: names{"add"}, Options: options33, Workdir: true},
-	{Name: "vendor", Style: Exact, Path: names{"add"}, Options: options33, Workdir: true},
-	{Name: "verify-project", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "vet", Style: Exact, Path: names{"tree"}, Options: options45, Workdir: true},
-	{Name: "watch", Style: Exact, Operands: Unread, Path: names{"watch"}, Options: options46, Workdir: true},
+	{Name: "modules", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "msrv", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "mutants", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "new", Style: Exact, Operands: Places, Path: names{"new"}, Options: options46, Workdir: true},
+	{Name: "nextest", Style: Exact, Operands: Unread, Path: names{"nextest"}, Subs: subs48, Workdir: true},
+	{Name: "nm", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "objcopy", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "objdump", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "owner", Style: Exact, Path: names{"add"}, Options: options39, Workdir: true},
+	{Name: "package", Style: Exact, Path: names{"add"}, Options: options39, Workdir: true},
+	{Name: "pkgid", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "publish", Style: Exact, Path: names{"add"}, Options: options39, Workdir: true},
+	{Name: "r", Style: Exact, Operands: Script, Path: names{"run"}, Options: options49, Ends: true, Workdir: true},
+	{Name: "read-manifest", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "readobj", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options39, Workdir: true},
+	{Name: "report", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "rm", Style: Exact, Path: names{"add"}, Options: options39, Workdir: true},
+	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Options: options49, Ends: true, Workdir: true},
+	{Name: "rustc", Style: Exact, Path: names{"build"}, Options: options40, Workdir: true},
+	{Name: "rustdoc", Style: Exact, Path: names{"build"}, Options: options40, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "semver-checks", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "set-version", Style: Exact, Path: names{"add"}, Options: options39, Workdir: true},
+	{Name: "show-asm", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "size", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "sort", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "spellcheck", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "strip", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "sweep", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "t", Style: Exact, Path: names{"test"}, Options: options50, Workdir: true},
+	{Name: "tarpaulin", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options50, Workdir: true},
+	{Name: "tree", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "udeps", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options44, Workdir: true},
+	{Name: "update", Style: Exact, Path: names{"add"}, Options: options39, Workdir: true},
+	{Name: "upgrade", Style: Exact, Path: names{"add"}, Options: options39, Workdir: true},
+	{Name: "vendor", Style: Exact, Path: names{"add"}, Options: options39, Workdir: true},
+	{Name: "verify-project", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "vet", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+	{Name: "watch", Style: Exact, Operands: Unread, Path: names{"watch"}, Options: options52, Workdir: true},
 	{Name: "xtask", Style: Exact, Path: names{"xtask"}, Ends: true, Workdir: true},
-	{Name: "yank", Style: Exact, Path: names{"add"}, Options: options33, Workdir: true},
+	{Name: "yank", Style: Exact, Path: names{"add"}, Options: options39, Workdir: true},
 }
 
-var options48 = []Option{
+var options54 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-A", "--show-all"}},
 	{Names: names{"-b", "--number-nonblank"}},
@@ -4838,14 +5648,14 @@ var options48 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options49 = []Option{
+var options55 = []Option{
 	{Names: names{"-L"}},
 	{Names: names{"-P"}},
 	{Names: names{"-e"}},
 	{Names: names{"-@"}},
 }
 
-var options50 = []Option{
+var options56 = []Option{
 	{Names: names{"--dereference"}},
 	{Names: names{"-h", "--no-dereference"}},
 	{Names: names{"-u", "--user"}, Value: Required, Effect: EffPattern},
@@ -4864,7 +5674,7 @@ var options50 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options51 = []Option{
+var options57 = []Option{
 	{Names: names{"-c", "--changes"}},
 	{Names: names{"-f", "--silent", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
@@ -4881,7 +5691,7 @@ var options51 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options52 = []Option{
+var options58 = []Option{
 	{Names: names{"-r"}, Effect: EffPattern},
 	{Names: names{"-w"}, Effect: EffPattern},
 	{Names: names{"-x"}, Effect: EffPattern},
@@ -4903,7 +5713,7 @@ var options52 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options53 = []Option{
+var options59 = []Option{
 	{Names: names{"-c", "--changes"}},
 	{Names: names{"-f", "--silent", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
@@ -4921,7 +5731,7 @@ var options53 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options54 = []Option{
+var options60 = []Option{
 	{Names: names{"-u"}, Value: Required},
 	{Names: names{"-U"}, Value: Required},
 	{Names: names{"-b"}, Value: Required},
@@ -4945,7 +5755,7 @@ var options54 = []Option{
 	{Names: names{"-2"}},
 }
 
-var options55 = []Option{
+var options61 = []Option{
 	{Names: names{"--groups"}, Value: Required},
 	{Names: names{"--userspec"}, Value: Required},
 	{Names: names{"--skip-chdir"}},
@@ -4953,7 +5763,7 @@ var options55 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options56 = []Option{
+var options62 = []Option{
 	{Names: names{"-o", "--other"}},
 	{Names: names{"-f", "--fifo"}},
 	{Names: names{"-r", "--rr"}},
@@ -4972,7 +5782,7 @@ var options56 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options57 = []Option{
+var options63 = []Option{
 	{Names: names{"-r"}},
 	{Names: names{"-s", "--sysv"}},
 	{Names: names{"-a", "--algorithm"}, Value: Required},
@@ -4991,7 +5801,7 @@ var options57 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options58 = []Option{
+var options64 = []Option{
 	{Names: names{"-S"}, Value: Required, Effect: EffDir},
 	{Names: names{"-B"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-C"}, Value: Required, Effect: EffProgram},
@@ -5058,7 +5868,7 @@ var options58 = []Option{
 	{Names: names{"--find-package"}},
 }
 
-var options59 = []Option{
+var options65 = []Option{
 	{Names: names{"-b", "--print-bytes"}},
 	{Names: names{"-i", "--ignore-initial"}, Value: Required},
 	{Names: names{"-l", "--verbose"}},
@@ -5069,12 +5879,12 @@ var options59 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options60 = []Option{
+var options66 = []Option{
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options61 = []Option{
+var options67 = []Option{
 	{Names: names{"-J", "--json"}},
 	{Names: names{"-c", "--output-width"}, Value: Required},
 	{Names: names{"-d", "--table-noheadings"}},
@@ -5102,7 +5912,7 @@ var options61 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options62 = []Option{
+var options68 = []Option{
 	{Names: names{"-1"}},
 	{Names: names{"-2"}},
 	{Names: names{"-3"}},
@@ -5115,13 +5925,13 @@ var options62 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options63 = []Option{
+var options69 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-v"}},
 	{Names: names{"-V"}},
 }
 
-var options64 = []Option{
+var options70 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -5146,7 +5956,7 @@ var options64 = []Option{
 	{Names: names{"-S"}, Value: Required},
 }
 
-var options65 = []Option{
+var options71 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-r"}},
 	{Names: names{"-D"}},
@@ -5176,7 +5986,7 @@ var options65 = []Option{
 	{Names: names{"-S"}, Value: Required},
 }
 
-var options66 = []Option{
+var options72 = []Option{
 	{Names: names{"-o"}, Value: Required},
 	{Names: names{"-D"}},
 	{Names: names{"-E"}},
@@ -5184,7 +5994,124 @@ var options66 = []Option{
 	{Names: names{"+o"}, Value: Required},
 }
 
-var options67 = []Option{
+var options73 = []Option{
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"--ansi"}},
+	{Names: names{"--no-ansi"}},
+	{Names: names{"-n", "--no-interaction"}},
+	{Names: names{"--profile"}},
+	{Names: names{"--no-plugins"}},
+	{Names: names{"--no-scripts"}},
+	{Names: names{"-d", "--working-dir"}, Value: Required, Effect: EffDir},
+	{Names: names{"--no-cache"}},
+	{Names: names{"-v"}},
+	{Names: names{"-vv"}},
+	{Names: names{"-vvv", "--verbose"}},
+}
+
+var options74 = []Option{
+	{Names: names{"-l", "--list"}},
+}
+
+var options75 = []Option{
+	{Names: names{"--prefer-source"}},
+	{Names: names{"--prefer-dist"}},
+	{Names: names{"--prefer-install"}, Value: Required},
+	{Names: names{"--dry-run"}},
+	{Names: names{"--no-suggest"}},
+	{Names: names{"--no-dev"}},
+	{Names: names{"--dev"}},
+	{Names: names{"--no-autoloader"}},
+	{Names: names{"--no-progress"}},
+	{Names: names{"--no-install"}},
+	{Names: names{"-o", "--optimize-autoloader"}},
+	{Names: names{"-a", "--classmap-authoritative"}},
+	{Names: names{"--apcu-autoloader"}},
+	{Names: names{"--ignore-platform-req"}, Value: Required},
+	{Names: names{"--ignore-platform-reqs"}},
+	{Names: names{"-W", "--with-all-dependencies"}},
+	{Names: names{"-w", "--with-dependencies"}},
+	{Names: names{"--no-update"}},
+	{Names: names{"--fixed"}},
+	{Names: names{"--sort-packages"}},
+	{Names: names{"--prefer-stable"}},
+	{Names: names{"--prefer-lowest"}},
+	{Names: names{"--repository"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--repository-url"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-f", "--format"}, Value: Required},
+	{Names: names{"--file"}, Value: Required},
+	{Names: names{"-l", "--list"}},
+	{Names: names{"--timeout"}, Value: Required},
+	{Names: names{"-g", "--global"}},
+	{Names: names{"--download-only"}},
+	{Names: names{"--lock"}},
+	{Names: names{"-i", "--interactive"}},
+	{Names: names{"--root-reqs"}},
+	{Names: names{"--bump-after-update"}, Value: Optional},
+	{Names: names{"--editor", "-e"}, Effect: EffUnproven},
+	{Names: names{"--unset"}},
+	{Names: names{"--json"}},
+	{Names: names{"--merge"}},
+	{Names: names{"--append"}},
+}
+
+var subs76 = []Program{
+	{Name: "about", Path: names{"show"}, Workdir: true},
+	{Name: "archive", Path: names{"install"}, Options: options75, Workdir: true},
+	{Name: "audit", Path: names{"install"}, Options: options75, Workdir: true},
+	{Name: "browse", Path: names{"show"}, Workdir: true},
+	{Name: "bump", Path: names{"install"}, Options: options75, Workdir: true},
+	{Name: "cc", Path: names{"install"}, Options: options75, Workdir: true},
+	{Name: "check-platform-reqs", Path: names{"show"}, Workdir: true},
+	{Name: "clear-cache", Path: names{"install"}, Options: options75, Workdir: true},
+	{Name: "clearcache", Path: names{"install"}, Options: options75, Workdir: true},
+	{Name: "completion", Path: names{"show"}, Workdir: true},
+	{Name: "config", Path: names{"install"}, Options: options75, Workdir: true},
+	{Name: "create-project", Path: names{"install"}, Options: options75, Workdir: true},
+	{Name: "depends", Path: names{"show"}, Workdir: true},
+	{Name: "diagnose", Path: names{"show"}, Workdir: true},
+	{Name: "dump-autoload", Path: names{"install"}, Options: options75, Workdir: true},
+	{Name: "dumpautoload", Path: names{"install"}, Options: options75, Workdir: true},
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options74, Ends: true, Workdir: true},
+	{Name: "fund", Path: names{"show"}, Workdir: true},
+	{Name: "global", Path: names{"install"}, Options: options75, Workdir: true},
+	{Name: "help", Path: names{"show"}, Workdir: true},
+	{Name: "home", Path: names{"show"}, Workdir: true},
+	{Name: "i", Path: names{"install"}, Options: options75, Workdir: true},
+	{Name: "info", Path: names{"show"}, Workdir: true},
+	{Name: "init", Path: names{"install"}, Options: options75, Workdir: true},
+	{Name: "install", Path: names{"install"}, Options: options75, Workdir: true},
+	{Name: "licenses", Path: names{"show"}, Workdir: true},
+	{Name: "lint", Path: names{"install"}, Options: options75, Workdir: true},
+	{Name: "list", Path: names{"show"}, Workdir: true},
+	{Name: "outdated", Path: names{"show"}, Workdir: true},
+	{Name: "prohibits", Path: names{"show"}, Workdir: true},
+	{Name: "r", Path: names{"install"}, Options: options75, Workdir: true},
+	{Name: "reinstall", Path: names{"install"}, Options: options75, Workdir: true},
+	{Name: "remove", Path: names{"install"}, Options: options75, Workdir: true},
+	{Name: "require", Path: names{"install"}, Options: options75, Workdir: true},
+	{Name: "rm", Path: names{"install"}, Options: options75, Workdir: true},
+	{Name: "run", Path: names{"install"}, Options: options75, Workdir: true},
+	{Name: "run-script", Path: names{"install"}, Options: options75, Workdir: true},
+	{Name: "search", Path: names{"show"}, Workdir: true},
+	{Name: "self-update", Path: names{"install"}, Options: options75, Workdir: true},
+	{Name: "show", Path: names{"show"}, Workdir: true},
+	{Name: "status", Path: names{"show"}, Workdir: true},
+	{Name: "suggests", Path: names{"show"}, Workdir: true},
+	{Name: "test", Path: names{"install"}, Options: options75, Workdir: true},
+	{Name: "u", Path: names{"install"}, Options: options75, Workdir: true},
+	{Name: "uninstall", Path: names{"install"}, Options: options75, Workdir: true},
+	{Name: "update", Path: names{"install"}, Options: options75, Workdir: true},
+	{Name: "upgrade", Path: names{"install"}, Options: options75, Workdir: true},
+	{Name: "validate", Path: names{"show"}, Workdir: true},
+	{Name: "why", Path: names{"show"}, Workdir: true},
+	{Name: "why-not", Path: names{"show"}, Workdir: true},
+}
+
+var options77 = []Option{
 	{Names: names{"-n", "--names"}, Value: Required},
 	{Names: names{"--name-separator"}, Value: Required},
 	{Names: names{"-s", "--success"}, Value: Required},
@@ -5214,7 +6141,70 @@ var options67 = []Option{
 	{Names: names{"--shell"}, Value: Required, Effect: EffProgram},
 }
 
-var options68 = []Option{
+var options78 = []Option{
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--no-plugins"}},
+}
+
+var options79 = []Option{
+	{Names: names{"-n", "--name"}, Value: Required},
+	{Names: names{"-p", "--prefix"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-c", "--channel"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput},
+	{Names: names{"-y", "--yes"}},
+	{Names: names{"--dry-run"}},
+	{Names: names{"--json"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--all"}},
+	{Names: names{"--override-channels"}},
+	{Names: names{"--no-deps"}},
+	{Names: names{"--only-deps"}},
+	{Names: names{"--offline"}},
+}
+
+var options80 = []Option{
+	{Names: names{"-n", "--name"}, Value: Required},
+	{Names: names{"-p", "--prefix"}, Value: Required},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--dev"}},
+	{Names: names{"--debug-wrapper-scripts"}},
+	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
+	{Names: names{"--no-capture-output", "--live-stream"}},
+	{Names: names{"-a", "--attach"}, Value: Required},
+	{Names: names{"-e", "--env"}, Value: Required, Effect: EffUnproven},
+}
+
+var subs81 = []Program{
+	{Name: "activate", Path: names{"install"}, Options: options79},
+	{Name: "build", Path: names{"install"}, Options: options79},
+	{Name: "clean", Path: names{"install"}, Options: options79},
+	{Name: "compare", Path: names{"list"}},
+	{Name: "config", Path: names{"install"}, Options: options79},
+	{Name: "create", Path: names{"install"}, Options: options79},
+	{Name: "deactivate", Path: names{"install"}, Options: options79},
+	{Name: "doctor", Path: names{"list"}},
+	{Name: "env", Path: names{"install"}, Options: options79},
+	{Name: "export", Path: names{"install"}, Options: options79},
+	{Name: "help", Path: names{"list"}},
+	{Name: "info", Path: names{"list"}},
+	{Name: "init", Path: names{"install"}, Options: options79},
+	{Name: "install", Path: names{"install"}, Options: options79},
+	{Name: "list", Path: names{"list"}},
+	{Name: "notices", Path: names{"list"}},
+	{Name: "package", Path: names{"install"}, Options: options79},
+	{Name: "remove", Path: names{"install"}, Options: options79},
+	{Name: "repoquery", Path: names{"list"}},
+	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options80, Ends: true},
+	{Name: "search", Path: names{"list"}},
+	{Name: "shell", Path: names{"list"}},
+	{Name: "uninstall", Path: names{"install"}, Options: options79},
+	{Name: "update", Path: names{"install"}, Options: options79},
+	{Name: "upgrade", Path: names{"install"}, Options: options79},
+}
+
+var options82 = []Option{
 	{Names: names{"--install-directory"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-g", "--global"}},
 	{Names: names{"--all"}},
@@ -5223,19 +6213,83 @@ var options68 = []Option{
 	{Names: names{"--json"}},
 }
 
-var subs69 = []Program{
-	{Name: "cache", Style: Exact, Path: names{"enable"}, Options: options68},
-	{Name: "disable", Style: Exact, Path: names{"enable"}, Options: options68},
-	{Name: "enable", Style: Exact, Path: names{"enable"}, Options: options68},
-	{Name: "hydrate", Style: Exact, Path: names{"enable"}, Options: options68},
-	{Name: "install", Style: Exact, Path: names{"enable"}, Options: options68},
-	{Name: "pack", Style: Exact, Path: names{"enable"}, Options: options68},
-	{Name: "prepare", Style: Exact, Path: names{"enable"}, Options: options68},
-	{Name: "up", Style: Exact, Path: names{"enable"}, Options: options68},
-	{Name: "use", Style: Exact, Path: names{"enable"}, Options: options68},
+var subs83 = []Program{
+	{Name: "cache", Style: Exact, Path: names{"enable"}, Options: options82},
+	{Name: "disable", Style: Exact, Path: names{"enable"}, Options: options82},
+	{Name: "enable", Style: Exact, Path: names{"enable"}, Options: options82},
+	{Name: "hydrate", Style: Exact, Path: names{"enable"}, Options: options82},
+	{Name: "install", Style: Exact, Path: names{"enable"}, Options: options82},
+	{Name: "pack", Style: Exact, Path: names{"enable"}, Options: options82},
+	{Name: "prepare", Style: Exact, Path: names{"enable"}, Options: options82},
+	{Name: "up", Style: Exact, Path: names{"enable"}, Options: options82},
+	{Name: "use", Style: Exact, Path: names{"enable"}, Options: options82},
 }
 
-var options70 = []Option{
+var options84 = []Option{
+	{Names: names{"--help", "-h"}},
+	{Names: names{"--version"}},
+}
+
+var options85 = []Option{
+	{Names: names{"-m", "--show-missing"}},
+	{Names: names{"-i", "--ignore-errors"}},
+	{Names: names{"--include"}, Value: Required},
+	{Names: names{"--omit"}, Value: Required},
+	{Names: names{"--fail-under"}, Value: Required},
+	{Names: names{"--skip-covered"}},
+	{Names: names{"--skip-empty"}},
+	{Names: names{"--precision"}, Value: Required},
+	{Names: names{"--sort"}, Value: Required},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"--contexts"}, Value: Required},
+	{Names: names{"--data-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"-d", "--directory"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-o"}, Value: Required, Effect: EffOutput},
+	{Names: names{"--title"}, Value: Required},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--rcfile"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-a", "--append"}},
+	{Names: names{"--keep"}},
+	{Names: names{"--pretty-print"}},
+	{Names: names{"--show-contexts"}},
+	{Names: names{"--no-skip-covered"}},
+	{Names: names{"--debug"}, Value: Required},
+}
+
+var options86 = []Option{
+	{Names: names{"-a", "--append"}},
+	{Names: names{"--branch"}},
+	{Names: names{"--concurrency"}, Value: Required},
+	{Names: names{"--context"}, Value: Required},
+	{Names: names{"--data-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--include"}, Value: Required},
+	{Names: names{"--omit"}, Value: Required},
+	{Names: names{"-m", "--module"}, Effect: EffPattern},
+	{Names: names{"-p", "--parallel-mode"}},
+	{Names: names{"--pylib"}},
+	{Names: names{"--source"}, Value: Required},
+	{Names: names{"--timid"}},
+	{Names: names{"--rcfile"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--debug"}, Value: Required},
+	{Names: names{"-L"}},
+	{Names: names{"--save-signal"}, Value: Required},
+}
+
+var subs87 = []Program{
+	{Name: "annotate", Path: names{"report"}, Options: options85, Workdir: true},
+	{Name: "combine", Path: names{"report"}, Options: options85, Workdir: true},
+	{Name: "debug", Path: names{"report"}, Options: options85, Workdir: true},
+	{Name: "erase", Path: names{"report"}, Options: options85, Workdir: true},
+	{Name: "help", Path: names{"report"}, Options: options85, Workdir: true},
+	{Name: "html", Path: names{"report"}, Options: options85, Workdir: true},
+	{Name: "json", Path: names{"report"}, Options: options85, Workdir: true},
+	{Name: "lcov", Path: names{"report"}, Options: options85, Workdir: true},
+	{Name: "report", Path: names{"report"}, Options: options85, Workdir: true},
+	{Name: "run", Operands: Script, Path: names{"run"}, Options: options86, Ends: true, Workdir: true},
+	{Name: "xml", Path: names{"report"}, Options: options85, Workdir: true},
+}
+
+var options88 = []Option{
 	{Names: names{"-u"}},
 	{Names: names{"--update"}, Value: Optional},
 	{Names: names{"--debug"}},
@@ -5276,7 +6330,7 @@ var options70 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options71 = []Option{
+var options89 = []Option{
 	{Names: names{"-G"}, Value: Required},
 	{Names: names{"-C"}, Value: Required},
 	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
@@ -5293,7 +6347,7 @@ var options71 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options72 = []Option{
+var options90 = []Option{
 	{Names: names{"-o", "--create"}},
 	{Names: names{"-i", "--extract"}, Effect: EffWriteHere},
 	{Names: names{"-p", "--pass-through"}, Effect: EffWriteHere},
@@ -5344,7 +6398,7 @@ var options72 = []Option{
 	{Names: names{"-u", "--unconditional"}},
 }
 
-var options73 = []Option{
+var options91 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-d"}},
@@ -5363,7 +6417,7 @@ var options73 = []Option{
 	{Names: names{"-X"}},
 }
 
-var options74 = []Option{
+var options92 = []Option{
 	{Names: names{"--suppress-matched"}},
 	{Names: names{"-b", "--suffix-format"}, Value: Required},
 	{Names: names{"-f", "--prefix"}, Value: Required, Effect: EffWrite},
@@ -5375,7 +6429,7 @@ var options74 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options75 = []Option{
+var options93 = []Option{
 	{Names: names{"--preset"}, Value: Required},
 	{Names: names{"--list-presets"}},
 	{Names: names{"-C", "--build-config"}, Value: Required},
@@ -5436,7 +6490,7 @@ var options75 = []Option{
 	{Names: names{"--no-compress-output"}},
 }
 
-var options76 = []Option{
+var options94 = []Option{
 	{Names: names{"-d", "--data", "--data-ascii"}, Value: Required},
 	{Names: names{"--data-binary"}, Value: Required},
 	{Names: names{"--data-urlencode"}, Value: Required},
@@ -5722,7 +6776,7 @@ var options76 = []Option{
 	{Names: names{"--xattr"}},
 }
 
-var options77 = []Option{
+var options95 = []Option{
 	{Names: names{"-b", "--bytes"}, Value: Required},
 	{Names: names{"-c", "--characters"}, Value: Required},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -5736,7 +6790,7 @@ var options77 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options78 = []Option{
+var options96 = []Option{
 	{Names: names{"-b", "--browser"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-c", "--config"}, Value: Required},
 	{Names: names{"-C", "--config-file"}, Value: Required, Effect: EffProgram},
@@ -5762,18 +6816,18 @@ var options78 = []Option{
 	{Names: names{"--no-runner-ui"}},
 }
 
-var subs79 = []Program{
+var subs97 = []Program{
 	{Name: "cache", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "help", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "info", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "install", Style: Exact, Path: names{"install"}, Workdir: true},
-	{Name: "open", Style: Exact, Path: names{"run"}, Options: options78, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options78, Workdir: true},
+	{Name: "open", Style: Exact, Path: names{"run"}, Options: options96, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options96, Workdir: true},
 	{Name: "verify", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "version", Style: Exact, Path: names{"install"}, Workdir: true},
 }
 
-var options80 = []Option{
+var options98 = []Option{
 	{Names: names{"-j"}},
 	{Names: names{"-v"}, Value: Required},
 	{Names: names{"-n"}},
@@ -5791,7 +6845,7 @@ var options80 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options81 = []Option{
+var options99 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-f"}},
@@ -5809,7 +6863,7 @@ var options81 = []Option{
 	{Names: names{"+"}},
 }
 
-var options82 = []Option{
+var options100 = []Option{
 	{Names: names{"-A", "--allow-all"}},
 	{Names: names{"-R", "--allow-read"}, Value: Optional},
 	{Names: names{"-W", "--allow-write"}, Value: Optional},
@@ -5869,7 +6923,7 @@ var options82 = []Option{
 	{Names: names{"--coverage"}, Value: Optional},
 }
 
-var options83 = []Option{
+var options101 = []Option{
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"--json"}},
 	{Names: names{"--no-run"}},
@@ -5932,7 +6986,7 @@ var options83 = []Option{
 	{Names: names{"--coverage"}, Value: Optional},
 }
 
-var options84 = []Option{
+var options102 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--doc"}},
 	{Names: names{"--doc-only"}},
@@ -6002,7 +7056,7 @@ var options84 = []Option{
 	{Names: names{"--coverage"}, Value: Optional},
 }
 
-var options85 = []Option{
+var options103 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--target"}, Value: Required},
 	{Names: names{"--include"}, Value: Required},
@@ -6067,7 +7121,7 @@ var options85 = []Option{
 	{Names: names{"--coverage"}, Value: Optional},
 }
 
-var options86 = []Option{
+var options104 = []Option{
 	{Names: names{"-p", "--print"}},
 	{Names: names{"--ext"}, Value: Required},
 	{Names: names{"-A", "--allow-all"}},
@@ -6128,7 +7182,7 @@ var options86 = []Option{
 	{Names: names{"--coverage"}, Value: Optional},
 }
 
-var options87 = []Option{
+var options105 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config"}},
@@ -6144,7 +7198,7 @@ var options87 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options88 = []Option{
+var options106 = []Option{
 	{Names: names{"--fix"}, Effect: EffInPlace},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config"}},
@@ -6160,7 +7214,7 @@ var options88 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options89 = []Option{
+var options107 = []Option{
 	{Names: names{"--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"--eval-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-A", "--allow-all"}},
@@ -6222,7 +7276,7 @@ var options89 = []Option{
 	{Names: names{"--coverage"}, Value: Optional},
 }
 
-var options90 = []Option{
+var options108 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"-r", "--recursive"}},
 	{Names: names{"-f", "--filter"}, Value: Required},
@@ -6286,7 +7340,7 @@ var options90 = []Option{
 	{Names: names{"--coverage"}, Value: Optional},
 }
 
-var options91 = []Option{
+var options109 = []Option{
 	{Names: names{"--coverage"}, Value: Optional, Effect: EffWrite},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"--junit-path"}, Value: Required, Effect: EffWrite},
@@ -6357,44 +7411,44 @@ var options91 = []Option{
 	{Names: names{"--unstable"}},
 }
 
-var subs92 = []Program{
-	{Name: "add", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options82},
-	{Name: "approve-scripts", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options82},
-	{Name: "bench", Style: Exact, Path: names{"bench"}, Options: options83},
-	{Name: "bundle", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options85, Ends: true},
-	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options82},
-	{Name: "check", Style: Exact, Path: names{"check"}, Options: options84},
-	{Name: "clean", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options82},
-	{Name: "compile", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options85, Ends: true},
-	{Name: "completions", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options82},
-	{Name: "coverage", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options82},
-	{Name: "create", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options82},
-	{Name: "doc", Style: Exact, Path: names{"check"}, Options: options84},
-	{Name: "eval", Style: Exact, Operands: Code, Path: names{"eval"}, Options: options86},
-	{Name: "fmt", Style: Exact, Operands: Outputs, Path: names{"fmt"}, Options: options87},
-	{Name: "info", Style: Exact, Path: names{"check"}, Options: options84},
-	{Name: "init", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options82},
-	{Name: "install", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options82},
-	{Name: "jupyter", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options82},
-	{Name: "lint", Style: Exact, Operands: Reads, Path: names{"lint"}, Options: options88},
-	{Name: "lsp", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options82},
-	{Name: "outdated", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options82},
-	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options82},
-	{Name: "remove", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options82},
-	{Name: "repl", Style: Exact, Path: names{"repl"}, Options: options89, Stdin: true},
-	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Options: options82, Ends: true},
-	{Name: "serve", Style: Exact, Operands: Script, Path: names{"serve"}, Options: options82, Ends: true},
-	{Name: "task", Style: Exact, Path: names{"task"}, Options: options90, Ends: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options91},
-	{Name: "types", Style: Exact, Path: names{"check"}, Options: options84},
-	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options82},
-	{Name: "update", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options82},
-	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options82},
-	{Name: "vendor", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options82},
-	{Name: "x", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options82},
+var subs110 = []Program{
+	{Name: "add", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options100},
+	{Name: "approve-scripts", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options100},
+	{Name: "bench", Style: Exact, Path: names{"bench"}, Options: options101},
+	{Name: "bundle", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options103, Ends: true},
+	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options100},
+	{Name: "check", Style: Exact, Path: names{"check"}, Options: options102},
+	{Name: "clean", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options100},
+	{Name: "compile", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options103, Ends: true},
+	{Name: "completions", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options100},
+	{Name: "coverage", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options100},
+	{Name: "create", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options100},
+	{Name: "doc", Style: Exact, Path: names{"check"}, Options: options102},
+	{Name: "eval", Style: Exact, Operands: Code, Path: names{"eval"}, Options: options104},
+	{Name: "fmt", Style: Exact, Operands: Outputs, Path: names{"fmt"}, Options: options105},
+	{Name: "info", Style: Exact, Path: names{"check"}, Options: options102},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options100},
+	{Name: "install", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options100},
+	{Name: "jupyter", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options100},
+	{Name: "lint", Style: Exact, Operands: Reads, Path: names{"lint"}, Options: options106},
+	{Name: "lsp", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options100},
+	{Name: "outdated", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options100},
+	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options100},
+	{Name: "remove", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options100},
+	{Name: "repl", Style: Exact, Path: names{"repl"}, Options: options107, Stdin: true},
+	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Options: options100, Ends: true},
+	{Name: "serve", Style: Exact, Operands: Script, Path: names{"serve"}, Options: options100, Ends: true},
+	{Name: "task", Style: Exact, Path: names{"task"}, Options: options108, Ends: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options109},
+	{Name: "types", Style: Exact, Path: names{"check"}, Options: options102},
+	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options100},
+	{Name: "update", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options100},
+	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options100},
+	{Name: "vendor", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options100},
+	{Name: "x", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options100},
 }
 
-var options93 = []Option{
+var options111 = []Option{
 	{Names: names{"--sync"}},
 	{Names: names{"-g"}},
 	{Names: names{"-I"}},
@@ -6417,7 +7471,7 @@ var options93 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options94 = []Option{
+var options112 = []Option{
 	{Names: names{"--normal"}},
 	{Names: names{"-q", "--brief"}},
 	{Names: names{"-s", "--report-identical-files"}},
@@ -6481,7 +7535,7 @@ var options94 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options95 = []Option{
+var options113 = []Option{
 	{Names: names{"-X"}},
 	{Names: names{"-A", "--show-all"}},
 	{Names: names{"-e", "--ed"}},
@@ -6500,7 +7554,7 @@ var options95 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options96 = []Option{
+var options114 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
 	{Names: names{"-C"}},
@@ -6532,7 +7586,7 @@ var options96 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options97 = []Option{
+var options115 = []Option{
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-f"}, Value: Required, Effect: EffRead},
@@ -6553,7 +7607,7 @@ var options97 = []Option{
 	{Names: names{"+"}},
 }
 
-var options98 = []Option{
+var options116 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-A", "--almost-all"}},
 	{Names: names{"--author"}},
@@ -6614,7 +7668,7 @@ var options98 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options99 = []Option{
+var options117 = []Option{
 	{Names: names{"-b", "--sh", "--bourne-shell"}},
 	{Names: names{"-c", "--csh", "--c-shell"}},
 	{Names: names{"-p", "--print-database"}},
@@ -6623,11 +7677,11 @@ var options99 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options100 = []Option{
+var options118 = []Option{
 	{Names: names{"--json"}},
 }
 
-var subs101 = []Program{
+var subs119 = []Program{
 	{Name: "allow", Operands: Unread, Path: names{"allow"}},
 	{Name: "block", Operands: Unread, Path: names{"allow"}},
 	{Name: "deny", Operands: Unread, Path: names{"allow"}},
@@ -6642,17 +7696,17 @@ var subs101 = []Program{
 	{Name: "prune", Operands: Unread, Path: names{"allow"}},
 	{Name: "reload", Operands: Unread, Path: names{"allow"}},
 	{Name: "revoke", Operands: Unread, Path: names{"allow"}},
-	{Name: "status", Path: names{"status"}, Options: options100},
+	{Name: "status", Path: names{"status"}, Options: options118},
 	{Name: "version", Path: names{"export"}},
 }
 
-var options102 = []Option{
+var options120 = []Option{
 	{Names: names{"-z", "--zero"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options103 = []Option{
+var options121 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
@@ -6661,13 +7715,13 @@ var options103 = []Option{
 	{Names: names{"+"}},
 }
 
-var options104 = []Option{
+var options122 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-h"}},
 	{Names: names{"-r"}},
 }
 
-var options105 = []Option{
+var options123 = []Option{
 	{Names: names{"--init"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--headless"}},
 	{Names: names{"-l", "--listen"}, Value: Required},
@@ -6684,7 +7738,7 @@ var options105 = []Option{
 	{Names: names{"--only-same-user"}},
 }
 
-var options106 = []Option{
+var options124 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-L"}},
 	{Names: names{"-n"}},
@@ -6693,7 +7747,7 @@ var options106 = []Option{
 	{Names: names{"-a"}, Value: Required},
 }
 
-var options107 = []Option{
+var options125 = []Option{
 	{Names: names{"-n", "--newfile"}},
 	{Names: names{"-o", "--oldfile"}},
 	{Names: names{"-k", "--keepdate"}},
@@ -6714,7 +7768,7 @@ var options107 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options108 = []Option{
+var options126 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}},
@@ -6725,7 +7779,7 @@ var options108 = []Option{
 	{Names: names{"-q"}, Value: Required},
 }
 
-var options109 = []Option{
+var options127 = []Option{
 	{Names: names{"--info"}},
 	{Names: names{"--version"}},
 	{Names: names{"--list-sdks"}},
@@ -6739,7 +7793,7 @@ var options109 = []Option{
 	{Names: names{"--roll-forward"}, Value: Required},
 }
 
-var options110 = []Option{
+var options128 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"-f", "--framework"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
@@ -6761,7 +7815,7 @@ var options110 = []Option{
 	{Names: names{"--version-suffix"}, Value: Required},
 }
 
-var options111 = []Option{
+var options129 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"-f", "--framework"}, Value: Required},
 	{Names: names{"--project"}, Value: Required},
@@ -6775,7 +7829,7 @@ var options111 = []Option{
 	{Names: names{"-r", "--runtime"}, Value: Required},
 }
 
-var options112 = []Option{
+var options130 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"-f", "--framework"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
@@ -6796,10 +7850,10 @@ var options112 = []Option{
 	{Names: names{"-p"}, Value: Required},
 }
 
-var subs113 = []Program{
+var subs131 = []Program{
 	{Name: "add", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "build", Path: names{"build"}, Options: options110, Workdir: true},
-	{Name: "clean", Path: names{"build"}, Options: options110, Workdir: true},
+	{Name: "build", Path: names{"build"}, Options: options128, Workdir: true},
+	{Name: "clean", Path: names{"build"}, Options: options128, Workdir: true},
 	{Name: "dev-certs", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "ef", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "exec", Operands: Script, Path: names{"exec"}, Ends: true, Workdir: true},
@@ -6807,21 +7861,21 @@ var subs113 = []Program{
 	{Name: "fsi", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "help", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "list", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "msbuild", Path: names{"build"}, Options: options110, Workdir: true},
+	{Name: "msbuild", Path: names{"build"}, Options: options128, Workdir: true},
 	{Name: "new", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "nuget", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "pack", Path: names{"build"}, Options: options110, Workdir: true},
+	{Name: "pack", Path: names{"build"}, Options: options128, Workdir: true},
 	{Name: "package", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "publish", Path: names{"build"}, Options: options110, Workdir: true},
+	{Name: "publish", Path: names{"build"}, Options: options128, Workdir: true},
 	{Name: "reference", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "remove", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "restore", Path: names{"build"}, Options: options110, Workdir: true},
-	{Name: "run", Operands: Script, Path: names{"run"}, Options: options111, Ends: true, Workdir: true},
+	{Name: "restore", Path: names{"build"}, Options: options128, Workdir: true},
+	{Name: "run", Operands: Script, Path: names{"run"}, Options: options129, Ends: true, Workdir: true},
 	{Name: "sdk", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "sln", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "solution", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "store", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "test", Path: names{"test"}, Options: options112, Workdir: true},
+	{Name: "test", Path: names{"test"}, Options: options130, Workdir: true},
 	{Name: "tool", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "user-secrets", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "vstest", Operands: Unread, Path: names{"tool"}, Workdir: true},
@@ -6829,7 +7883,7 @@ var subs113 = []Program{
 	{Name: "workload", Operands: Unread, Path: names{"tool"}, Workdir: true},
 }
 
-var options114 = []Option{
+var options132 = []Option{
 	{Names: names{"--time"}, Value: Optional},
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--all"}},
@@ -6860,14 +7914,14 @@ var options114 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options115 = []Option{
+var options133 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-L"}},
 	{Names: names{"-R"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
 }
 
-var options116 = []Option{
+var options134 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-d"}},
 	{Names: names{"-n"}},
@@ -6876,7 +7930,7 @@ var options116 = []Option{
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 }
 
-var options117 = []Option{
+var options135 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-c"}},
 	{Names: names{"-d"}},
@@ -6888,7 +7942,7 @@ var options117 = []Option{
 	{Names: names{"-s"}, Value: Required, Effect: EffRun},
 }
 
-var options118 = []Option{
+var options136 = []Option{
 	{Names: names{"-i", "--ignore-environment"}},
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-u", "--unset"}, Value: Required},
@@ -6906,7 +7960,7 @@ var options118 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options119 = []Option{
+var options137 = []Option{
 	{Names: names{"-v", "--variables"}},
 	{Names: names{"-h"}},
 	{Names: names{"-V"}},
@@ -6914,7 +7968,7 @@ var options119 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options120 = []Option{
+var options138 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config-lookup"}},
 	{Names: names{"--no-eslintrc"}},
@@ -6971,13 +8025,13 @@ var options120 = []Option{
 	{Names: names{"--concurrency"}, Value: Required},
 }
 
-var options121 = []Option{
+var options139 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-l"}},
 	{Names: names{"-a"}, Value: Required},
 }
 
-var options122 = []Option{
+var options140 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-i", "--initial"}},
 	{Names: names{"-t", "--tabs"}, Value: Required},
@@ -6987,7 +8041,7 @@ var options122 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options123 = []Option{
+var options141 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffCode},
 	{Names: names{"-d"}},
@@ -6999,13 +8053,13 @@ var options123 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options124 = []Option{
+var options142 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}},
 }
 
-var options125 = []Option{
+var options143 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-f"}},
 	{Names: names{"--exclude-monotonic"}},
@@ -7013,7 +8067,7 @@ var options125 = []Option{
 	{Names: names{"--date-prog"}, Value: Required, Effect: EffProgram},
 }
 
-var options126 = []Option{
+var options144 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffRun},
 	{Names: names{"-l"}},
 	{Names: names{"-n"}},
@@ -7022,7 +8076,7 @@ var options126 = []Option{
 	{Names: names{"-#"}},
 }
 
-var options127 = []Option{
+var options145 = []Option{
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffExec},
 	{Names: names{"-X", "--exec-batch"}, Value: Required, Effect: EffExec},
 	{Names: names{"-o", "--owner"}, Value: Required},
@@ -7083,7 +8137,7 @@ var options127 = []Option{
 	{Names: names{"--batch-size"}, Value: Required},
 }
 
-var options128 = []Option{
+var options146 = []Option{
 	{Names: names{"-H"}},
 	{Names: names{"-L"}},
 	{Names: names{"-P"}},
@@ -7194,7 +8248,7 @@ var options128 = []Option{
 	{Names: names{"-xattrname"}, Value: Required},
 }
 
-var options129 = []Option{
+var options147 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffOpaque, Pattern: true},
 	{Names: names{"-C", "--init-command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-d", "--debug"}, Value: Required},
@@ -7213,7 +8267,7 @@ var options129 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options130 = []Option{
+var options148 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-E", "--conflict-exit-code"}, Value: Required},
 	{Names: names{"-F", "--no-fork"}},
@@ -7228,7 +8282,7 @@ var options130 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options131 = []Option{
+var options149 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-c", "--crown-margin"}},
 	{Names: names{"-p", "--prefix"}, Value: Required},
@@ -7241,7 +8295,7 @@ var options131 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options132 = []Option{
+var options150 = []Option{
 	{Names: names{"--using"}, Value: Required},
 	{Names: names{"--node"}, Value: Required},
 	{Names: names{"--npm"}, Value: Required},
@@ -7251,13 +8305,13 @@ var options132 = []Option{
 	{Names: names{"--env"}, Value: Required, Effect: EffUnproven},
 }
 
-var subs133 = []Program{
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options132, Ends: true},
-	{Name: "run", Operands: RunsArgs, Path: names{"exec"}, Options: options132, Ends: true},
-	{Name: "which-x", Operands: RunsArgs, Path: names{"exec"}, Options: options132, Ends: true},
+var subs151 = []Program{
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options150, Ends: true},
+	{Name: "run", Operands: RunsArgs, Path: names{"exec"}, Options: options150, Ends: true},
+	{Name: "which-x", Operands: RunsArgs, Path: names{"exec"}, Options: options150, Ends: true},
 }
 
-var options134 = []Option{
+var options152 = []Option{
 	{Names: names{"-c", "--characters"}},
 	{Names: names{"-#"}},
 	{Names: names{"-b", "--bytes"}},
@@ -7267,7 +8321,7 @@ var options134 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options135 = []Option{
+var options153 = []Option{
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-e"}, Value: Required, Effect: EffOpaque},
@@ -7283,7 +8337,7 @@ var options135 = []Option{
 	{Names: names{"--rcfile"}, Value: Required, Effect: EffProgram},
 }
 
-var options136 = []Option{
+var options154 = []Option{
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"-e", "--exact"}},
 	{Names: names{"-i"}},
@@ -7337,7 +8391,7 @@ var options136 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options137 = []Option{
+var options155 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-S"}},
@@ -7460,14 +8514,88 @@ var options137 = []Option{
 	{Names: names{"-no-canonical-prefixes"}},
 }
 
-var options138 = []Option{
+var options156 = []Option{
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-v", "--version"}},
+	{Names: names{"-C"}, Value: Required, Effect: EffDir},
+}
+
+var options157 = []Option{
+	{Names: names{"-i", "--install-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-n", "--bindir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-v", "--version"}, Value: Required},
+	{Names: names{"-P", "--trust-policy"}, Value: Required},
+	{Names: names{"-s", "--source"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-f", "--force"}},
+	{Names: names{"-N", "--no-document"}},
+	{Names: names{"--document"}, Value: Required},
+	{Names: names{"-g", "--file"}, Value: Optional, Effect: EffProgram},
+	{Names: names{"-l", "--local"}},
+	{Names: names{"-r", "--remote"}},
+	{Names: names{"-b", "--both"}},
+	{Names: names{"-B", "--build-root"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--user-install"}},
+	{Names: names{"-E", "--env-shebang"}},
+	{Names: names{"--config-file"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-V", "--verbose"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--silent"}},
+	{Names: names{"-p", "--http-proxy"}, Value: Optional, Effect: EffUnproven},
+	{Names: names{"-y", "--include-dependencies"}},
+	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
+}
+
+var subs158 = []Program{
+	{Name: "build", Operands: Unread, Path: names{"install"}, Options: options157},
+	{Name: "cert", Operands: Unread, Path: names{"install"}, Options: options157},
+	{Name: "check", Path: names{"list"}},
+	{Name: "cleanup", Operands: Unread, Path: names{"install"}, Options: options157},
+	{Name: "contents", Operands: Unread, Path: names{"install"}, Options: options157},
+	{Name: "dependency", Path: names{"list"}},
+	{Name: "details", Path: names{"list"}},
+	{Name: "env", Path: names{"list"}},
+	{Name: "environment", Path: names{"list"}},
+	{Name: "exec", Operands: Unread, Path: names{"install"}, Options: options157},
+	{Name: "fetch", Operands: Unread, Path: names{"install"}, Options: options157},
+	{Name: "generate_index", Operands: Unread, Path: names{"install"}, Options: options157},
+	{Name: "help", Path: names{"list"}},
+	{Name: "i", Operands: Unread, Path: names{"install"}, Options: options157},
+	{Name: "info", Path: names{"list"}},
+	{Name: "install", Operands: Unread, Path: names{"install"}, Options: options157},
+	{Name: "list", Path: names{"list"}},
+	{Name: "lock", Operands: Unread, Path: names{"install"}, Options: options157},
+	{Name: "mirror", Operands: Unread, Path: names{"install"}, Options: options157},
+	{Name: "open", Operands: Unread, Path: names{"install"}, Options: options157},
+	{Name: "outdated", Path: names{"list"}},
+	{Name: "owner", Operands: Unread, Path: names{"install"}, Options: options157},
+	{Name: "pristine", Operands: Unread, Path: names{"install"}, Options: options157},
+	{Name: "push", Operands: Unread, Path: names{"install"}, Options: options157},
+	{Name: "query", Path: names{"list"}},
+	{Name: "rdoc", Operands: Unread, Path: names{"install"}, Options: options157},
+	{Name: "rebuild", Operands: Unread, Path: names{"install"}, Options: options157},
+	{Name: "search", Path: names{"list"}},
+	{Name: "server", Operands: Unread, Path: names{"install"}, Options: options157},
+	{Name: "setup", Operands: Unread, Path: names{"install"}, Options: options157},
+	{Name: "signin", Operands: Unread, Path: names{"install"}, Options: options157},
+	{Name: "signout", Operands: Unread, Path: names{"install"}, Options: options157},
+	{Name: "sources", Operands: Unread, Path: names{"install"}, Options: options157},
+	{Name: "specification", Path: names{"list"}},
+	{Name: "stale", Path: names{"list"}},
+	{Name: "uninstall", Operands: Unread, Path: names{"install"}, Options: options157},
+	{Name: "unpack", Operands: Unread, Path: names{"install"}, Options: options157},
+	{Name: "update", Operands: Unread, Path: names{"install"}, Options: options157},
+	{Name: "which", Path: names{"list"}},
+	{Name: "yank", Operands: Unread, Path: names{"install"}, Options: options157},
+}
+
+var options159 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-v"}, Value: Required},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options139 = []Option{
+var options160 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--config-env"}, Value: Required, Effect: EffOpaque},
@@ -7496,7 +8624,7 @@ var options139 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options140 = []Option{
+var options161 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-f", "--force"}},
@@ -7518,7 +8646,7 @@ var options140 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options141 = []Option{
+var options162 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"-C"}, Value: Required},
 	{Names: names{"-p"}, Value: Required},
@@ -7559,7 +8687,7 @@ var options141 = []Option{
 	{Names: names{"--allow-empty"}},
 }
 
-var options142 = []Option{
+var options163 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"--root"}},
 	{Names: names{"--show-stats"}},
@@ -7586,7 +8714,7 @@ var options142 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options143 = []Option{
+var options164 = []Option{
 	{Names: names{"--stat"}},
 	{Names: names{"--numstat"}},
 	{Names: names{"--summary"}},
@@ -7618,7 +8746,7 @@ var options143 = []Option{
 	{Names: names{"--allow-empty"}},
 }
 
-var options144 = []Option{
+var options165 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-v", "--verbose"}},
@@ -7631,14 +8759,14 @@ var options144 = []Option{
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
 }
 
-var options145 = []Option{
+var options166 = []Option{
 	{Names: names{"--term-new", "--term-bad"}, Value: Required},
 	{Names: names{"--term-old", "--term-good"}, Value: Required},
 	{Names: names{"--no-checkout"}},
 	{Names: names{"--first-parent"}},
 }
 
-var subs146 = []Program{
+var subs167 = []Program{
 	{Name: "bad", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "good", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "help", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
@@ -7650,13 +8778,13 @@ var subs146 = []Program{
 	{Name: "reset", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "run", Style: POSIX, Operands: RunsArgs, Path: names{"bisect", "run"}, Ends: true, Workdir: true, Special: "git"},
 	{Name: "skip", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
-	{Name: "start", Path: names{"bisect", "start"}, Options: options145, Workdir: true, Special: "git"},
+	{Name: "start", Path: names{"bisect", "start"}, Options: options166, Workdir: true, Special: "git"},
 	{Name: "terms", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "view", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "visualize", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 }
 
-var options147 = []Option{
+var options168 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"--root"}},
 	{Names: names{"--show-stats"}},
@@ -7691,7 +8819,7 @@ var options147 = []Option{
 	{Names: names{"--abbrev"}, Value: Required},
 }
 
-var options148 = []Option{
+var options169 = []Option{
 	{Names: names{"-v", "-vv", "--verbose"}},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--sort"}, Value: Required},
@@ -7729,13 +8857,13 @@ var options148 = []Option{
 	{Names: names{"--edit-description"}},
 }
 
-var options149 = []Option{
+var options170 = []Option{
 	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-s", "--suffix"}, Value: Required},
 	{Names: names{"--no-diagnose", "--diagnose"}, Value: Optional},
 }
 
-var options150 = []Option{
+var options171 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--progress"}},
 	{Names: names{"--version"}, Value: Required},
@@ -7743,19 +8871,19 @@ var options150 = []Option{
 	{Names: names{"--all"}},
 }
 
-var options151 = []Option{
+var options172 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--progress"}},
 }
 
-var subs152 = []Program{
-	{Name: "create", Operands: Outputs, Path: names{"bundle", "create"}, Options: options150, Workdir: true, Special: "git"},
-	{Name: "list-heads", Operands: Reads, Path: names{"bundle", "verify"}, Options: options151, Workdir: true, Special: "git"},
-	{Name: "unbundle", Operands: Reads, Path: names{"bundle", "verify"}, Options: options151, Workdir: true, Special: "git"},
-	{Name: "verify", Operands: Reads, Path: names{"bundle", "verify"}, Options: options151, Workdir: true, Special: "git"},
+var subs173 = []Program{
+	{Name: "create", Operands: Outputs, Path: names{"bundle", "create"}, Options: options171, Workdir: true, Special: "git"},
+	{Name: "list-heads", Operands: Reads, Path: names{"bundle", "verify"}, Options: options172, Workdir: true, Special: "git"},
+	{Name: "unbundle", Operands: Reads, Path: names{"bundle", "verify"}, Options: options172, Workdir: true, Special: "git"},
+	{Name: "verify", Operands: Reads, Path: names{"bundle", "verify"}, Options: options172, Workdir: true, Special: "git"},
 }
 
-var options153 = []Option{
+var options174 = []Option{
 	{Names: names{"--textconv"}, Effect: EffOpaque},
 	{Names: names{"-t"}},
 	{Names: names{"-s"}},
@@ -7776,14 +8904,14 @@ var options153 = []Option{
 	{Names: names{"-z"}},
 }
 
-var options154 = []Option{
+var options175 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--cached"}},
 	{Names: names{"--stdin"}},
 	{Names: names{"-z"}},
 }
 
-var options155 = []Option{
+var options176 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--stdin"}},
@@ -7792,7 +8920,7 @@ var options155 = []Option{
 	{Names: names{"--no-index"}},
 }
 
-var options156 = []Option{
+var options177 = []Option{
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-B"}, Value: Required},
 	{Names: names{"--orphan"}, Value: Required},
@@ -7817,7 +8945,7 @@ var options156 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options157 = []Option{
+var options178 = []Option{
 	{Names: names{"-u", "--index"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-f", "--force"}},
@@ -7831,11 +8959,11 @@ var options157 = []Option{
 	{Names: names{"-z"}},
 }
 
-var options158 = []Option{
+var options179 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options159 = []Option{
+var options180 = []Option{
 	{Names: names{"-e", "--edit"}},
 	{Names: names{"--cleanup"}, Value: Required},
 	{Names: names{"-x"}},
@@ -7857,7 +8985,7 @@ var options159 = []Option{
 	{Names: names{"--abort"}},
 }
 
-var options160 = []Option{
+var options181 = []Option{
 	{Names: names{"-e", "--exclude"}, Value: Required},
 	{Names: names{"-d"}},
 	{Names: names{"-f", "--force"}},
@@ -7868,7 +8996,7 @@ var options160 = []Option{
 	{Names: names{"-X"}},
 }
 
-var options161 = []Option{
+var options182 = []Option{
 	{Names: names{"-u", "--upload-pack"}, Value: Required, Effect: EffRun},
 	{Names: names{"-o", "--origin"}, Value: Required},
 	{Names: names{"-b", "--branch"}, Value: Required},
@@ -7913,7 +9041,7 @@ var options161 = []Option{
 	{Names: names{"--no-remote-submodules"}},
 }
 
-var options162 = []Option{
+var options183 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"--no-gpg-sign"}},
 	{Names: names{"-t", "--template"}, Value: Required, Effect: EffInput},
@@ -7956,7 +9084,7 @@ var options162 = []Option{
 	{Names: names{"--no-status"}},
 }
 
-var options163 = []Option{
+var options184 = []Option{
 	{Names: names{"--object-dir"}, Value: Required},
 	{Names: names{"--shallow"}},
 	{Names: names{"--progress"}},
@@ -7973,7 +9101,7 @@ var options163 = []Option{
 	{Names: names{"--expire-time"}, Value: Required},
 }
 
-var options164 = []Option{
+var options185 = []Option{
 	{Names: names{"-S"}, Value: Optional},
 	{Names: names{"-F"}, Value: Required, Effect: EffInput},
 	{Names: names{"-m"}, Value: Required},
@@ -7981,7 +9109,7 @@ var options164 = []Option{
 	{Names: names{"--gpg-sign", "--no-gpg-sign"}, Value: Optional},
 }
 
-var options165 = []Option{
+var options186 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--blob"}, Value: Required},
 	{Names: names{"-z", "--null"}},
@@ -8020,7 +9148,7 @@ var options165 = []Option{
 	{Names: names{"--ignore-submodules"}, Value: Required},
 }
 
-var options166 = []Option{
+var options187 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -8028,7 +9156,7 @@ var options166 = []Option{
 	{Names: names{"--worktree"}},
 }
 
-var options167 = []Option{
+var options188 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -8043,7 +9171,7 @@ var options167 = []Option{
 	{Names: names{"--no-includes"}},
 }
 
-var options168 = []Option{
+var options189 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -8057,24 +9185,24 @@ var options168 = []Option{
 	{Names: names{"--append"}},
 }
 
-var subs169 = []Program{
-	{Name: "edit", Path: names{"config", "edit"}, Options: options166, Workdir: true, Special: "git"},
-	{Name: "get", Path: names{"config", "list"}, Options: options167, Workdir: true, Special: "git"},
-	{Name: "get-color", Path: names{"config", "list"}, Options: options167, Workdir: true, Special: "git"},
-	{Name: "get-colorbool", Path: names{"config", "list"}, Options: options167, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"config", "list"}, Options: options167, Workdir: true, Special: "git"},
-	{Name: "remove-section", Path: names{"config", "set"}, Options: options168, Workdir: true, Special: "git"},
-	{Name: "rename-section", Path: names{"config", "set"}, Options: options168, Workdir: true, Special: "git"},
-	{Name: "set", Path: names{"config", "set"}, Options: options168, Workdir: true, Special: "git"},
-	{Name: "unset", Path: names{"config", "set"}, Options: options168, Workdir: true, Special: "git"},
+var subs190 = []Program{
+	{Name: "edit", Path: names{"config", "edit"}, Options: options187, Workdir: true, Special: "git"},
+	{Name: "get", Path: names{"config", "list"}, Options: options188, Workdir: true, Special: "git"},
+	{Name: "get-color", Path: names{"config", "list"}, Options: options188, Workdir: true, Special: "git"},
+	{Name: "get-colorbool", Path: names{"config", "list"}, Options: options188, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"config", "list"}, Options: options188, Workdir: true, Special: "git"},
+	{Name: "remove-section", Path: names{"config", "set"}, Options: options189, Workdir: true, Special: "git"},
+	{Name: "rename-section", Path: names{"config", "set"}, Options: options189, Workdir: true, Special: "git"},
+	{Name: "set", Path: names{"config", "set"}, Options: options189, Workdir: true, Special: "git"},
+	{Name: "unset", Path: names{"config", "set"}, Options: options189, Workdir: true, Special: "git"},
 }
 
-var options170 = []Option{
+var options191 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-H", "--human-readable"}},
 }
 
-var options171 = []Option{
+var options192 = []Option{
 	{Names: names{"--candidates"}, Value: Required},
 	{Names: names{"--abbrev"}, Value: Optional},
 	{Names: names{"--match"}, Value: Required},
@@ -8091,7 +9219,7 @@ var options171 = []Option{
 	{Names: names{"--first-parent"}},
 }
 
-var options172 = []Option{
+var options193 = []Option{
 	{Names: names{"--no-index"}, Effect: EffUnproven},
 	{Names: names{"--cached"}},
 	{Names: names{"--staged"}},
@@ -8200,7 +9328,7 @@ var options172 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options173 = []Option{
+var options194 = []Option{
 	{Names: names{"--no-index"}, Effect: EffUnproven},
 	{Names: names{"-q"}},
 	{Names: names{"--cached"}},
@@ -8319,7 +9447,7 @@ var options173 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options174 = []Option{
+var options195 = []Option{
 	{Names: names{"-x", "--extcmd"}, Value: Required, Effect: EffRun},
 	{Names: names{"-t", "--tool"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-d", "--dir-diff"}},
@@ -8434,7 +9562,7 @@ var options174 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options175 = []Option{
+var options196 = []Option{
 	{Names: names{"--progress"}, Value: Required},
 	{Names: names{"--signed-tags"}, Value: Required},
 	{Names: names{"--tag-of-filtered-object"}, Value: Required},
@@ -8454,7 +9582,7 @@ var options175 = []Option{
 	{Names: names{"--refspec"}},
 }
 
-var options176 = []Option{
+var options197 = []Option{
 	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRun},
 	{Names: names{"-u", "--update-head-ok"}},
 	{Names: names{"-o", "--server-option"}, Value: Required},
@@ -8502,7 +9630,7 @@ var options176 = []Option{
 	{Names: names{"--stdin"}},
 }
 
-var options177 = []Option{
+var options198 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--stdin"}},
 	{Names: names{"-q", "--quiet"}},
@@ -8521,7 +9649,7 @@ var options177 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options178 = []Option{
+var options199 = []Option{
 	{Names: names{"--setup"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--subdirectory-filter"}, Value: Required},
 	{Names: names{"--env-filter"}, Value: Required, Effect: EffOpaque},
@@ -8538,7 +9666,7 @@ var options178 = []Option{
 	{Names: names{"--state-branch"}, Value: Required},
 }
 
-var options179 = []Option{
+var options200 = []Option{
 	{Names: names{"--path"}, Value: Required},
 	{Names: names{"--path-glob"}, Value: Required},
 	{Names: names{"--path-regex"}, Value: Required},
@@ -8575,7 +9703,7 @@ var options179 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options180 = []Option{
+var options201 = []Option{
 	{Names: names{"--log"}, Value: Optional},
 	{Names: names{"--no-log"}},
 	{Names: names{"--summary"}},
@@ -8585,7 +9713,7 @@ var options180 = []Option{
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
 }
 
-var options181 = []Option{
+var options202 = []Option{
 	{Names: names{"--perl"}},
 	{Names: names{"--python"}},
 	{Names: names{"--shell"}},
@@ -8604,12 +9732,12 @@ var options181 = []Option{
 	{Names: names{"--ignore-case"}},
 }
 
-var options182 = []Option{
+var options203 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--keep-going"}},
 }
 
-var options183 = []Option{
+var options204 = []Option{
 	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffOutput},
 	{Names: names{"--stdout"}, Effect: EffReadOnly},
 	{Names: names{"-n", "--numbered"}},
@@ -8867,7 +9995,7 @@ var options183 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options184 = []Option{
+var options205 = []Option{
 	{Names: names{"--unreachable"}},
 	{Names: names{"--dangling"}},
 	{Names: names{"--no-dangling"}},
@@ -8885,7 +10013,7 @@ var options184 = []Option{
 	{Names: names{"--no-progress"}},
 }
 
-var options185 = []Option{
+var options206 = []Option{
 	{Names: names{"--aggressive"}},
 	{Names: names{"--auto"}},
 	{Names: names{"--cruft"}},
@@ -8896,7 +10024,7 @@ var options185 = []Option{
 	{Names: names{"--keep-largest-pack"}},
 }
 
-var options186 = []Option{
+var options207 = []Option{
 	{Names: names{"-O", "--open-files-in-pager"}, Value: Optional, Effect: EffRun},
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
@@ -8946,7 +10074,7 @@ var options186 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options187 = []Option{
+var options208 = []Option{
 	{Names: names{"-w"}},
 	{Names: names{"-t"}, Value: Required},
 	{Names: names{"--stdin"}},
@@ -8956,7 +10084,7 @@ var options187 = []Option{
 	{Names: names{"--literally"}},
 }
 
-var options188 = []Option{
+var options209 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-c", "--config"}},
 	{Names: names{"-g", "--guides"}},
@@ -8970,7 +10098,7 @@ var options188 = []Option{
 	{Names: names{"--developer-interfaces"}},
 }
 
-var options189 = []Option{
+var options210 = []Option{
 	{Names: names{"-v"}},
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--rev-index"}},
@@ -8989,7 +10117,7 @@ var options189 = []Option{
 	{Names: names{"--promisor"}, Value: Optional},
 }
 
-var options190 = []Option{
+var options211 = []Option{
 	{Names: names{"-b", "--initial-branch"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--bare"}},
@@ -9000,7 +10128,7 @@ var options190 = []Option{
 	{Names: names{"--shared"}, Value: Optional},
 }
 
-var options191 = []Option{
+var options212 = []Option{
 	{Names: names{"--in-place"}, Effect: EffInPlace},
 	{Names: names{"--trim-empty"}},
 	{Names: names{"--trailer"}, Value: Required},
@@ -9014,7 +10142,7 @@ var options191 = []Option{
 	{Names: names{"--no-divider"}},
 }
 
-var options192 = []Option{
+var options213 = []Option{
 	{Names: names{"-p", "-u", "--patch"}},
 	{Names: names{"--date"}, Value: Required},
 	{Names: names{"--grep"}, Value: Required},
@@ -9232,7 +10360,7 @@ var options192 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options193 = []Option{
+var options214 = []Option{
 	{Names: names{"-c", "--cached"}},
 	{Names: names{"-d", "--deleted"}},
 	{Names: names{"-m", "--modified"}},
@@ -9263,7 +10391,7 @@ var options193 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options194 = []Option{
+var options215 = []Option{
 	{Names: names{"-o", "--server-option"}, Value: Required},
 	{Names: names{"--sort"}, Value: Required},
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
@@ -9276,7 +10404,7 @@ var options194 = []Option{
 	{Names: names{"--symref"}},
 }
 
-var options195 = []Option{
+var options216 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-r"}},
 	{Names: names{"-t"}},
@@ -9290,7 +10418,7 @@ var options195 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options196 = []Option{
+var options217 = []Option{
 	{Names: names{"--auto"}},
 	{Names: names{"--schedule"}, Value: Optional},
 	{Names: names{"--quiet"}},
@@ -9298,7 +10426,7 @@ var options196 = []Option{
 	{Names: names{"--scheduler"}, Value: Required},
 }
 
-var options197 = []Option{
+var options218 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"-s", "--strategy"}, Value: Required},
 	{Names: names{"-X", "--strategy-option"}, Value: Required},
@@ -9331,7 +10459,7 @@ var options197 = []Option{
 	{Names: names{"--continue"}},
 }
 
-var options198 = []Option{
+var options219 = []Option{
 	{Names: names{"--octopus"}},
 	{Names: names{"--independent"}},
 	{Names: names{"--is-ancestor"}},
@@ -9339,7 +10467,7 @@ var options198 = []Option{
 	{Names: names{"-a", "--all"}},
 }
 
-var options199 = []Option{
+var options220 = []Option{
 	{Names: names{"-z"}},
 	{Names: names{"--name-only"}},
 	{Names: names{"--messages"}},
@@ -9347,7 +10475,7 @@ var options199 = []Option{
 	{Names: names{"--allow-unrelated-histories"}},
 }
 
-var options200 = []Option{
+var options221 = []Option{
 	{Names: names{"-t", "--tool"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--tool-help"}},
 	{Names: names{"-y", "--no-prompt"}},
@@ -9357,14 +10485,14 @@ var options200 = []Option{
 	{Names: names{"-O"}, Value: Required, Effect: EffInput},
 }
 
-var options201 = []Option{
+var options222 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-k"}},
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options202 = []Option{
+var options223 = []Option{
 	{Names: names{"--tags"}},
 	{Names: names{"--refs"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -9376,7 +10504,7 @@ var options202 = []Option{
 	{Names: names{"--always"}},
 }
 
-var options203 = []Option{
+var options224 = []Option{
 	{Names: names{"--ref"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
@@ -9400,7 +10528,7 @@ var options203 = []Option{
 	{Names: names{"-e"}},
 }
 
-var options204 = []Option{
+var options225 = []Option{
 	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRun},
 	{Names: names{"-r", "--rebase"}, Value: Optional},
 	{Names: names{"--no-rebase"}},
@@ -9456,7 +10584,7 @@ var options204 = []Option{
 	{Names: names{"-6", "--ipv6"}},
 }
 
-var options205 = []Option{
+var options226 = []Option{
 	{Names: names{"--receive-pack", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"-o", "--push-option"}, Value: Required},
 	{Names: names{"--force-with-lease"}, Value: Optional},
@@ -9490,7 +10618,7 @@ var options205 = []Option{
 	{Names: names{"-6", "--ipv6"}},
 }
 
-var options206 = []Option{
+var options227 = []Option{
 	{Names: names{"--no-dual-color"}},
 	{Names: names{"--creation-factor"}, Value: Required},
 	{Names: names{"--left-only"}},
@@ -9597,7 +10725,7 @@ var options206 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options207 = []Option{
+var options228 = []Option{
 	{Names: names{"--index-output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-m"}},
 	{Names: names{"--reset"}},
@@ -9615,7 +10743,7 @@ var options207 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options208 = []Option{
+var options229 = []Option{
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"-s", "--strategy"}, Value: Required},
 	{Names: names{"-X", "--strategy-option"}, Value: Required},
@@ -9662,7 +10790,7 @@ var options208 = []Option{
 	{Names: names{"--update-refs", "--no-update-refs"}},
 }
 
-var options209 = []Option{
+var options230 = []Option{
 	{Names: names{"-n", "--max-count"}, Value: Required},
 	{Names: names{"-#"}},
 	{Names: names{"--since", "--after"}, Value: Required},
@@ -9880,7 +11008,7 @@ var options209 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options210 = []Option{
+var options231 = []Option{
 	{Names: names{"--expire"}, Value: Required},
 	{Names: names{"--expire-unreachable"}, Value: Required},
 	{Names: names{"--updateref"}},
@@ -9892,19 +11020,19 @@ var options210 = []Option{
 	{Names: names{"--single-worktree"}},
 }
 
-var subs211 = []Program{
-	{Name: "delete", Path: names{"reflog", "expire"}, Options: options210, Workdir: true, Special: "git"},
-	{Name: "exists", Path: names{"reflog", "show"}, Options: options209, Workdir: true, Special: "git"},
-	{Name: "expire", Path: names{"reflog", "expire"}, Options: options210, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"reflog", "show"}, Options: options209, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"reflog", "show"}, Options: options209, Workdir: true, Special: "git"},
+var subs232 = []Program{
+	{Name: "delete", Path: names{"reflog", "expire"}, Options: options231, Workdir: true, Special: "git"},
+	{Name: "exists", Path: names{"reflog", "show"}, Options: options230, Workdir: true, Special: "git"},
+	{Name: "expire", Path: names{"reflog", "expire"}, Options: options231, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"reflog", "show"}, Options: options230, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"reflog", "show"}, Options: options230, Workdir: true, Special: "git"},
 }
 
-var options212 = []Option{
+var options233 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options213 = []Option{
+var options234 = []Option{
 	{Names: names{"-t"}, Value: Required},
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"-f"}},
@@ -9913,7 +11041,7 @@ var options213 = []Option{
 	{Names: names{"--mirror"}, Value: Optional},
 }
 
-var options214 = []Option{
+var options235 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"--push"}},
 	{Names: names{"--all"}},
@@ -9926,21 +11054,21 @@ var options214 = []Option{
 	{Names: names{"--no-progress"}},
 }
 
-var subs215 = []Program{
-	{Name: "add", Path: names{"remote", "add"}, Options: options213, Workdir: true, Special: "git"},
-	{Name: "get-url", Path: names{"remote", "show"}, Options: options214, Workdir: true, Special: "git"},
-	{Name: "prune", Path: names{"remote", "show"}, Options: options214, Workdir: true, Special: "git"},
-	{Name: "remove", Path: names{"remote", "show"}, Options: options214, Workdir: true, Special: "git"},
-	{Name: "rename", Path: names{"remote", "show"}, Options: options214, Workdir: true, Special: "git"},
-	{Name: "rm", Path: names{"remote", "show"}, Options: options214, Workdir: true, Special: "git"},
-	{Name: "set-branches", Path: names{"remote", "show"}, Options: options214, Workdir: true, Special: "git"},
-	{Name: "set-head", Path: names{"remote", "show"}, Options: options214, Workdir: true, Special: "git"},
-	{Name: "set-url", Path: names{"remote", "show"}, Options: options214, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"remote", "show"}, Options: options214, Workdir: true, Special: "git"},
-	{Name: "update", Path: names{"remote", "show"}, Options: options214, Workdir: true, Special: "git"},
+var subs236 = []Program{
+	{Name: "add", Path: names{"remote", "add"}, Options: options234, Workdir: true, Special: "git"},
+	{Name: "get-url", Path: names{"remote", "show"}, Options: options235, Workdir: true, Special: "git"},
+	{Name: "prune", Path: names{"remote", "show"}, Options: options235, Workdir: true, Special: "git"},
+	{Name: "remove", Path: names{"remote", "show"}, Options: options235, Workdir: true, Special: "git"},
+	{Name: "rename", Path: names{"remote", "show"}, Options: options235, Workdir: true, Special: "git"},
+	{Name: "rm", Path: names{"remote", "show"}, Options: options235, Workdir: true, Special: "git"},
+	{Name: "set-branches", Path: names{"remote", "show"}, Options: options235, Workdir: true, Special: "git"},
+	{Name: "set-head", Path: names{"remote", "show"}, Options: options235, Workdir: true, Special: "git"},
+	{Name: "set-url", Path: names{"remote", "show"}, Options: options235, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"remote", "show"}, Options: options235, Workdir: true, Special: "git"},
+	{Name: "update", Path: names{"remote", "show"}, Options: options235, Workdir: true, Special: "git"},
 }
 
-var options216 = []Option{
+var options237 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-e", "--edit"}},
@@ -9951,7 +11079,7 @@ var options216 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options217 = []Option{
+var options238 = []Option{
 	{Names: names{"--soft"}},
 	{Names: names{"--mixed"}},
 	{Names: names{"--hard"}},
@@ -9965,7 +11093,7 @@ var options217 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options218 = []Option{
+var options239 = []Option{
 	{Names: names{"-s", "--source"}, Value: Required},
 	{Names: names{"--conflict"}, Value: Required},
 	{Names: names{"-p", "--patch"}},
@@ -9982,7 +11110,7 @@ var options218 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options219 = []Option{
+var options240 = []Option{
 	{Names: names{"--count"}},
 	{Names: names{"--objects"}},
 	{Names: names{"--use-bitmap-index"}},
@@ -10202,7 +11330,7 @@ var options219 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options220 = []Option{
+var options241 = []Option{
 	{Names: names{"--short"}, Value: Optional},
 	{Names: names{"--abbrev-ref"}, Value: Optional},
 	{Names: names{"--default"}, Value: Required},
@@ -10257,7 +11385,7 @@ var options220 = []Option{
 	{Names: names{"-C"}, Value: Optional},
 }
 
-var options221 = []Option{
+var options242 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-r"}},
@@ -10269,7 +11397,7 @@ var options221 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options222 = []Option{
+var options243 = []Option{
 	{Names: names{"--smtp-server"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--sendmail-cmd"}, Value: Required, Effect: EffRun},
 	{Names: names{"--to-cmd"}, Value: Required, Effect: EffRun},
@@ -10294,7 +11422,7 @@ var options222 = []Option{
 	{Names: names{"--identity"}, Value: Required},
 }
 
-var options223 = []Option{
+var options244 = []Option{
 	{Names: names{"--receive-pack", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"--all"}},
 	{Names: names{"--stdin"}},
@@ -10308,7 +11436,7 @@ var options223 = []Option{
 	{Names: names{"--push-option"}, Value: Required},
 }
 
-var options224 = []Option{
+var options245 = []Option{
 	{Names: names{"-n", "--numbered"}},
 	{Names: names{"-s", "--summary"}},
 	{Names: names{"-e", "--email"}},
@@ -10529,7 +11657,7 @@ var options224 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options225 = []Option{
+var options246 = []Option{
 	{Names: names{"-p", "-u", "--patch"}},
 	{Names: names{"-n", "--max-count"}, Value: Required},
 	{Names: names{"-#"}},
@@ -10747,7 +11875,7 @@ var options225 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options226 = []Option{
+var options247 = []Option{
 	{Names: names{"-r", "--remotes"}},
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--current"}},
@@ -10766,7 +11894,7 @@ var options226 = []Option{
 	{Names: names{"--no-color"}},
 }
 
-var options227 = []Option{
+var options248 = []Option{
 	{Names: names{"--head"}},
 	{Names: names{"--heads", "--tags"}},
 	{Names: names{"-d", "--dereference"}},
@@ -10777,7 +11905,7 @@ var options227 = []Option{
 	{Names: names{"--exclude-existing"}, Value: Optional},
 }
 
-var options228 = []Option{
+var options249 = []Option{
 	{Names: names{"--cone"}},
 	{Names: names{"--no-cone"}},
 	{Names: names{"--sparse-index"}},
@@ -10789,7 +11917,7 @@ var options228 = []Option{
 	{Names: names{"--rules-file"}, Value: Required, Effect: EffInput},
 }
 
-var options229 = []Option{
+var options250 = []Option{
 	{Names: names{"-p", "--patch"}},
 	{Names: names{"-S", "--staged"}},
 	{Names: names{"-k", "--keep-index"}},
@@ -10802,7 +11930,7 @@ var options229 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options230 = []Option{
+var options251 = []Option{
 	{Names: names{"-u", "--include-untracked"}},
 	{Names: names{"--only-untracked"}},
 	{Names: names{"-n", "--max-count"}, Value: Required},
@@ -11022,28 +12150,28 @@ var options230 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options231 = []Option{
+var options252 = []Option{
 	{Names: names{"--index"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var subs232 = []Program{
-	{Name: "apply", Path: names{"stash", "pop"}, Options: options231, Workdir: true, Special: "git"},
-	{Name: "branch", Path: names{"stash", "pop"}, Options: options231, Workdir: true, Special: "git"},
-	{Name: "clear", Path: names{"stash", "pop"}, Options: options231, Workdir: true, Special: "git"},
-	{Name: "create", Path: names{"stash", "push"}, Options: options229, Workdir: true, Special: "git"},
-	{Name: "drop", Path: names{"stash", "pop"}, Options: options231, Workdir: true, Special: "git"},
-	{Name: "export", Path: names{"stash", "pop"}, Options: options231, Workdir: true, Special: "git"},
-	{Name: "import", Path: names{"stash", "pop"}, Options: options231, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"stash", "list"}, Options: options230, Workdir: true, Special: "git"},
-	{Name: "pop", Path: names{"stash", "pop"}, Options: options231, Workdir: true, Special: "git"},
-	{Name: "push", Path: names{"stash", "push"}, Options: options229, Workdir: true, Special: "git"},
-	{Name: "save", Path: names{"stash", "push"}, Options: options229, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"stash", "list"}, Options: options230, Workdir: true, Special: "git"},
-	{Name: "store", Path: names{"stash", "push"}, Options: options229, Workdir: true, Special: "git"},
+var subs253 = []Program{
+	{Name: "apply", Path: names{"stash", "pop"}, Options: options252, Workdir: true, Special: "git"},
+	{Name: "branch", Path: names{"stash", "pop"}, Options: options252, Workdir: true, Special: "git"},
+	{Name: "clear", Path: names{"stash", "pop"}, Options: options252, Workdir: true, Special: "git"},
+	{Name: "create", Path: names{"stash", "push"}, Options: options250, Workdir: true, Special: "git"},
+	{Name: "drop", Path: names{"stash", "pop"}, Options: options252, Workdir: true, Special: "git"},
+	{Name: "export", Path: names{"stash", "pop"}, Options: options252, Workdir: true, Special: "git"},
+	{Name: "import", Path: names{"stash", "pop"}, Options: options252, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"stash", "list"}, Options: options251, Workdir: true, Special: "git"},
+	{Name: "pop", Path: names{"stash", "pop"}, Options: options252, Workdir: true, Special: "git"},
+	{Name: "push", Path: names{"stash", "push"}, Options: options250, Workdir: true, Special: "git"},
+	{Name: "save", Path: names{"stash", "push"}, Options: options250, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"stash", "list"}, Options: options251, Workdir: true, Special: "git"},
+	{Name: "store", Path: names{"stash", "push"}, Options: options250, Workdir: true, Special: "git"},
 }
 
-var options233 = []Option{
+var options254 = []Option{
 	{Names: names{"-u", "--untracked-files"}, Value: Optional},
 	{Names: names{"--porcelain"}, Value: Optional},
 	{Names: names{"--column"}, Value: Optional},
@@ -11063,12 +12191,12 @@ var options233 = []Option{
 	{Names: names{"--renames"}},
 }
 
-var options234 = []Option{
+var options255 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--cached"}},
 }
 
-var options235 = []Option{
+var options256 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--name"}, Value: Required},
@@ -11079,12 +12207,12 @@ var options235 = []Option{
 	{Names: names{"--progress"}},
 }
 
-var options236 = []Option{
+var options257 = []Option{
 	{Names: names{"--recursive"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options237 = []Option{
+var options258 = []Option{
 	{Names: names{"--init"}},
 	{Names: names{"--remote"}},
 	{Names: names{"-N", "--no-fetch"}},
@@ -11112,21 +12240,21 @@ var options237 = []Option{
 	{Names: names{"--progress"}},
 }
 
-var subs238 = []Program{
-	{Name: "absorbgitdirs", Path: names{"submodule", "update"}, Options: options237, Workdir: true, Special: "git"},
-	{Name: "add", Path: names{"submodule", "add"}, Options: options235, Workdir: true, Special: "git"},
-	{Name: "deinit", Path: names{"submodule", "update"}, Options: options237, Workdir: true, Special: "git"},
-	{Name: "foreach", Style: POSIX, Operands: RunsText, Path: names{"submodule", "foreach"}, Options: options236, Ends: true, Workdir: true, Special: "git"},
-	{Name: "init", Path: names{"submodule", "update"}, Options: options237, Workdir: true, Special: "git"},
-	{Name: "set-branch", Path: names{"submodule", "update"}, Options: options237, Workdir: true, Special: "git"},
-	{Name: "set-url", Path: names{"submodule", "update"}, Options: options237, Workdir: true, Special: "git"},
-	{Name: "status", Path: names{"submodule", "update"}, Options: options237, Workdir: true, Special: "git"},
-	{Name: "summary", Path: names{"submodule", "update"}, Options: options237, Workdir: true, Special: "git"},
-	{Name: "sync", Path: names{"submodule", "update"}, Options: options237, Workdir: true, Special: "git"},
-	{Name: "update", Path: names{"submodule", "update"}, Options: options237, Workdir: true, Special: "git"},
+var subs259 = []Program{
+	{Name: "absorbgitdirs", Path: names{"submodule", "update"}, Options: options258, Workdir: true, Special: "git"},
+	{Name: "add", Path: names{"submodule", "add"}, Options: options256, Workdir: true, Special: "git"},
+	{Name: "deinit", Path: names{"submodule", "update"}, Options: options258, Workdir: true, Special: "git"},
+	{Name: "foreach", Style: POSIX, Operands: RunsText, Path: names{"submodule", "foreach"}, Options: options257, Ends: true, Workdir: true, Special: "git"},
+	{Name: "init", Path: names{"submodule", "update"}, Options: options258, Workdir: true, Special: "git"},
+	{Name: "set-branch", Path: names{"submodule", "update"}, Options: options258, Workdir: true, Special: "git"},
+	{Name: "set-url", Path: names{"submodule", "update"}, Options: options258, Workdir: true, Special: "git"},
+	{Name: "status", Path: names{"submodule", "update"}, Options: options258, Workdir: true, Special: "git"},
+	{Name: "summary", Path: names{"submodule", "update"}, Options: options258, Workdir: true, Special: "git"},
+	{Name: "sync", Path: names{"submodule", "update"}, Options: options258, Workdir: true, Special: "git"},
+	{Name: "update", Path: names{"submodule", "update"}, Options: options258, Workdir: true, Special: "git"},
 }
 
-var options239 = []Option{
+var options260 = []Option{
 	{Names: names{"-c", "--create"}, Value: Required},
 	{Names: names{"-C", "--force-create"}, Value: Required},
 	{Names: names{"--orphan"}, Value: Required},
@@ -11143,7 +12271,7 @@ var options239 = []Option{
 	{Names: names{"--recurse-submodules", "--no-recurse-submodules"}},
 }
 
-var options240 = []Option{
+var options261 = []Option{
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-q", "--quiet"}},
@@ -11151,7 +12279,7 @@ var options240 = []Option{
 	{Names: names{"--recurse", "--no-recurse"}},
 }
 
-var options241 = []Option{
+var options262 = []Option{
 	{Names: names{"-n"}, Value: Optional},
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
@@ -11180,7 +12308,7 @@ var options241 = []Option{
 	{Names: names{"--create-reflog"}},
 }
 
-var options242 = []Option{
+var options263 = []Option{
 	{Names: names{"--cacheinfo"}, Value: Required},
 	{Names: names{"--chmod"}, Value: Required},
 	{Names: names{"--add"}},
@@ -11216,24 +12344,24 @@ var options242 = []Option{
 	{Names: names{"--fsmonitor", "--no-fsmonitor"}},
 }
 
-var options243 = []Option{
+var options264 = []Option{
 	{Names: names{"-m"}, Value: Required},
 }
 
-var options244 = []Option{
+var options265 = []Option{
 	{Names: names{"-l"}},
 }
 
-var options245 = []Option{
+var options266 = []Option{
 	{Names: names{"--raw"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options246 = []Option{
+var options267 = []Option{
 	{Names: names{"--build-options"}},
 }
 
-var options247 = []Option{
+var options268 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-B"}, Value: Required},
@@ -11252,76 +12380,76 @@ var options247 = []Option{
 	{Names: names{"--no-relative-paths"}},
 }
 
-var options248 = []Option{
+var options269 = []Option{
 	{Names: names{"--porcelain"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-z"}},
 	{Names: names{"--expire"}, Value: Required},
 }
 
-var options249 = []Option{
+var options270 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--expire"}, Value: Required},
 	{Names: names{"--reason"}, Value: Required},
 }
 
-var options250 = []Option{
+var options271 = []Option{
 	{Names: names{"-f", "--force"}},
 }
 
-var subs251 = []Program{
-	{Name: "add", Operands: Places, Path: names{"worktree", "add"}, Options: options247, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"worktree", "list"}, Options: options248, Safe: true, Workdir: true, Special: "git"},
-	{Name: "lock", Path: names{"worktree", "prune"}, Options: options249, Workdir: true, Special: "git"},
-	{Name: "move", Operands: Places, Path: names{"worktree", "remove"}, Options: options250, Workdir: true, Special: "git"},
-	{Name: "prune", Path: names{"worktree", "prune"}, Options: options249, Workdir: true, Special: "git"},
-	{Name: "remove", Operands: Places, Path: names{"worktree", "remove"}, Options: options250, Workdir: true, Special: "git"},
-	{Name: "repair", Path: names{"worktree", "prune"}, Options: options249, Workdir: true, Special: "git"},
-	{Name: "unlock", Path: names{"worktree", "prune"}, Options: options249, Workdir: true, Special: "git"},
+var subs272 = []Program{
+	{Name: "add", Operands: Places, Path: names{"worktree", "add"}, Options: options268, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"worktree", "list"}, Options: options269, Safe: true, Workdir: true, Special: "git"},
+	{Name: "lock", Path: names{"worktree", "prune"}, Options: options270, Workdir: true, Special: "git"},
+	{Name: "move", Operands: Places, Path: names{"worktree", "remove"}, Options: options271, Workdir: true, Special: "git"},
+	{Name: "prune", Path: names{"worktree", "prune"}, Options: options270, Workdir: true, Special: "git"},
+	{Name: "remove", Operands: Places, Path: names{"worktree", "remove"}, Options: options271, Workdir: true, Special: "git"},
+	{Name: "repair", Path: names{"worktree", "prune"}, Options: options270, Workdir: true, Special: "git"},
+	{Name: "unlock", Path: names{"worktree", "prune"}, Options: options270, Workdir: true, Special: "git"},
 }
 
-var options252 = []Option{
+var options273 = []Option{
 	{Names: names{"--missing-ok"}},
 	{Names: names{"--prefix"}, Value: Required},
 }
 
-var subs253 = []Program{
+var subs274 = []Program{
 	{Name: "absorb", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "add", Path: names{"add"}, Options: options140, Safe: true, Workdir: true, Special: "git"},
-	{Name: "am", Path: names{"am"}, Options: options141, Workdir: true, Special: "git"},
+	{Name: "add", Path: names{"add"}, Options: options161, Safe: true, Workdir: true, Special: "git"},
+	{Name: "am", Path: names{"am"}, Options: options162, Workdir: true, Special: "git"},
 	{Name: "annex", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "annotate", Path: names{"annotate"}, Options: options142, Workdir: true, Special: "git"},
-	{Name: "apply", Path: names{"apply"}, Options: options143, Workdir: true, Special: "git"},
+	{Name: "annotate", Path: names{"annotate"}, Options: options163, Workdir: true, Special: "git"},
+	{Name: "apply", Path: names{"apply"}, Options: options164, Workdir: true, Special: "git"},
 	{Name: "archimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "archive", Path: names{"archive"}, Options: options144, Workdir: true, Special: "git"},
+	{Name: "archive", Path: names{"archive"}, Options: options165, Workdir: true, Special: "git"},
 	{Name: "backfill", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "bisect", Operands: Unread, Path: names{"bisect"}, Subs: subs146, Workdir: true, Special: "git"},
+	{Name: "bisect", Operands: Unread, Path: names{"bisect"}, Subs: subs167, Workdir: true, Special: "git"},
 	{Name: "bisect--helper", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "blame", Path: names{"blame"}, Options: options147, Workdir: true, Special: "git"},
-	{Name: "branch", Path: names{"branch"}, Options: options148, Safe: true, Workdir: true, Special: "git"},
-	{Name: "bugreport", Path: names{"bugreport"}, Options: options149, Workdir: true, Here: true, Special: "git"},
-	{Name: "bundle", Operands: Unread, Path: names{"bundle"}, Subs: subs152, Workdir: true, Special: "git"},
-	{Name: "cat-file", Path: names{"cat-file"}, Options: options153, Workdir: true, Special: "git"},
-	{Name: "check-attr", Path: names{"check-attr"}, Options: options154, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-ignore", Path: names{"check-ignore"}, Options: options155, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-mailmap", Path: names{"check-attr"}, Options: options154, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-ref-format", Path: names{"check-attr"}, Options: options154, Safe: true, Workdir: true, Special: "git"},
-	{Name: "checkout", Path: names{"checkout"}, Options: options156, Safe: true, Workdir: true, Special: "git"},
-	{Name: "checkout-index", Path: names{"checkout-index"}, Options: options157, Workdir: true, Special: "git"},
-	{Name: "cherry", Path: names{"cherry"}, Options: options158, Safe: true, Workdir: true, Special: "git"},
-	{Name: "cherry-pick", Path: names{"cherry-pick"}, Options: options159, Workdir: true, Special: "git"},
+	{Name: "blame", Path: names{"blame"}, Options: options168, Workdir: true, Special: "git"},
+	{Name: "branch", Path: names{"branch"}, Options: options169, Safe: true, Workdir: true, Special: "git"},
+	{Name: "bugreport", Path: names{"bugreport"}, Options: options170, Workdir: true, Here: true, Special: "git"},
+	{Name: "bundle", Operands: Unread, Path: names{"bundle"}, Subs: subs173, Workdir: true, Special: "git"},
+	{Name: "cat-file", Path: names{"cat-file"}, Options: options174, Workdir: true, Special: "git"},
+	{Name: "check-attr", Path: names{"check-attr"}, Options: options175, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-ignore", Path: names{"check-ignore"}, Options: options176, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-mailmap", Path: names{"check-attr"}, Options: options175, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-ref-format", Path: names{"check-attr"}, Options: options175, Safe: true, Workdir: true, Special: "git"},
+	{Name: "checkout", Path: names{"checkout"}, Options: options177, Safe: true, Workdir: true, Special: "git"},
+	{Name: "checkout-index", Path: names{"checkout-index"}, Options: options178, Workdir: true, Special: "git"},
+	{Name: "cherry", Path: names{"cherry"}, Options: options179, Safe: true, Workdir: true, Special: "git"},
+	{Name: "cherry-pick", Path: names{"cherry-pick"}, Options: options180, Workdir: true, Special: "git"},
 	{Name: "citool", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "clean", Path: names{"clean"}, Options: options160, Workdir: true, Special: "git"},
+	{Name: "clean", Path: names{"clean"}, Options: options181, Workdir: true, Special: "git"},
 	{Name: "cliff", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "clone", Operands: Places, Skip: 1, Path: names{"clone"}, Options: options161, Workdir: true, Special: "git"},
-	{Name: "clone-pack", Path: names{"fetch-pack"}, Options: options177, Workdir: true, Special: "git"},
-	{Name: "column", Path: names{"check-attr"}, Options: options154, Safe: true, Workdir: true, Special: "git"},
-	{Name: "commit", Path: names{"commit"}, Options: options162, Workdir: true, Special: "git"},
-	{Name: "commit-graph", Path: names{"commit-graph"}, Options: options163, Workdir: true, Special: "git"},
-	{Name: "commit-tree", Path: names{"commit-tree"}, Options: options164, Workdir: true, Special: "git"},
-	{Name: "config", Path: names{"config"}, Options: options165, Subs: subs169, Workdir: true, Special: "git"},
-	{Name: "count-objects", Path: names{"count-objects"}, Options: options170, Safe: true, Workdir: true, Special: "git"},
+	{Name: "clone", Operands: Places, Skip: 1, Path: names{"clone"}, Options: options182, Workdir: true, Special: "git"},
+	{Name: "clone-pack", Path: names{"fetch-pack"}, Options: options198, Workdir: true, Special: "git"},
+	{Name: "column", Path: names{"check-attr"}, Options: options175, Safe: true, Workdir: true, Special: "git"},
+	{Name: "commit", Path: names{"commit"}, Options: options183, Workdir: true, Special: "git"},
+	{Name: "commit-graph", Path: names{"commit-graph"}, Options: options184, Workdir: true, Special: "git"},
+	{Name: "commit-tree", Path: names{"commit-tree"}, Options: options185, Workdir: true, Special: "git"},
+	{Name: "config", Path: names{"config"}, Options: options186, Subs: subs190, Workdir: true, Special: "git"},
+	{Name: "count-objects", Path: names{"count-objects"}, Options: options191, Safe: true, Workdir: true, Special: "git"},
 	{Name: "credential", Operands: Unread, Path: names{"credential"}, Workdir: true, Special: "git"},
 	{Name: "credential-cache", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "credential-manager", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
@@ -11331,66 +12459,66 @@ var subs253 = []Program{
 	{Name: "cvsimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "cvsserver", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "daemon", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "describe", Path: names{"describe"}, Options: options171, Safe: true, Workdir: true, Special: "git"},
+	{Name: "describe", Path: names{"describe"}, Options: options192, Safe: true, Workdir: true, Special: "git"},
 	{Name: "diagnose", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "diff", Path: names{"diff"}, Options: options172, Workdir: true, Special: "git"},
-	{Name: "diff-files", Path: names{"diff-files"}, Options: options173, Workdir: true, Special: "git"},
-	{Name: "diff-index", Path: names{"diff-files"}, Options: options173, Workdir: true, Special: "git"},
-	{Name: "diff-tree", Path: names{"diff-files"}, Options: options173, Workdir: true, Special: "git"},
-	{Name: "difftool", Path: names{"difftool"}, Options: options174, Workdir: true, Special: "git"},
+	{Name: "diff", Path: names{"diff"}, Options: options193, Workdir: true, Special: "git"},
+	{Name: "diff-files", Path: names{"diff-files"}, Options: options194, Workdir: true, Special: "git"},
+	{Name: "diff-index", Path: names{"diff-files"}, Options: options194, Workdir: true, Special: "git"},
+	{Name: "diff-tree", Path: names{"diff-files"}, Options: options194, Workdir: true, Special: "git"},
+	{Name: "difftool", Path: names{"difftool"}, Options: options195, Workdir: true, Special: "git"},
 	{Name: "extras", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "fast-export", Path: names{"fast-export"}, Options: options175, Workdir: true, Special: "git"},
+	{Name: "fast-export", Path: names{"fast-export"}, Options: options196, Workdir: true, Special: "git"},
 	{Name: "fast-import", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "fetch", Path: names{"fetch"}, Options: options176, Workdir: true, Special: "git"},
-	{Name: "fetch-pack", Path: names{"fetch-pack"}, Options: options177, Workdir: true, Special: "git"},
-	{Name: "filter-branch", Path: names{"filter-branch"}, Options: options178, Workdir: true, Special: "git"},
-	{Name: "filter-repo", Path: names{"filter-repo"}, Options: options179, Workdir: true, Special: "git"},
+	{Name: "fetch", Path: names{"fetch"}, Options: options197, Workdir: true, Special: "git"},
+	{Name: "fetch-pack", Path: names{"fetch-pack"}, Options: options198, Workdir: true, Special: "git"},
+	{Name: "filter-branch", Path: names{"filter-branch"}, Options: options199, Workdir: true, Special: "git"},
+	{Name: "filter-repo", Path: names{"filter-repo"}, Options: options200, Workdir: true, Special: "git"},
 	{Name: "flow", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "fmt-merge-msg", Path: names{"fmt-merge-msg"}, Options: options180, Workdir: true, Special: "git"},
-	{Name: "for-each-ref", Path: names{"for-each-ref"}, Options: options181, Safe: true, Workdir: true, Special: "git"},
-	{Name: "for-each-repo", Operands: Unread, Path: names{"for-each-repo"}, Options: options182, Workdir: true, Special: "git"},
-	{Name: "format-patch", Path: names{"format-patch"}, Options: options183, Workdir: true, Here: true, Special: "git"},
-	{Name: "fsck", Path: names{"fsck"}, Options: options184, Workdir: true, Special: "git"},
+	{Name: "fmt-merge-msg", Path: names{"fmt-merge-msg"}, Options: options201, Workdir: true, Special: "git"},
+	{Name: "for-each-ref", Path: names{"for-each-ref"}, Options: options202, Safe: true, Workdir: true, Special: "git"},
+	{Name: "for-each-repo", Operands: Unread, Path: names{"for-each-repo"}, Options: options203, Workdir: true, Special: "git"},
+	{Name: "format-patch", Path: names{"format-patch"}, Options: options204, Workdir: true, Here: true, Special: "git"},
+	{Name: "fsck", Path: names{"fsck"}, Options: options205, Workdir: true, Special: "git"},
 	{Name: "fsmonitor--daemon", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "gc", Path: names{"gc"}, Options: options185, Workdir: true, Special: "git"},
-	{Name: "get-tar-commit-id", Path: names{"check-attr"}, Options: options154, Safe: true, Workdir: true, Special: "git"},
+	{Name: "gc", Path: names{"gc"}, Options: options206, Workdir: true, Special: "git"},
+	{Name: "get-tar-commit-id", Path: names{"check-attr"}, Options: options175, Safe: true, Workdir: true, Special: "git"},
 	{Name: "gitk", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "grep", Path: names{"grep"}, Options: options186, Workdir: true, Special: "git"},
+	{Name: "grep", Path: names{"grep"}, Options: options207, Workdir: true, Special: "git"},
 	{Name: "gui", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "hash-object", Operands: Reads, Path: names{"hash-object"}, Options: options187, Workdir: true, Special: "git"},
-	{Name: "help", Path: names{"help"}, Options: options188, Workdir: true, Special: "git"},
+	{Name: "hash-object", Operands: Reads, Path: names{"hash-object"}, Options: options208, Workdir: true, Special: "git"},
+	{Name: "help", Path: names{"help"}, Options: options209, Workdir: true, Special: "git"},
 	{Name: "hook", Operands: Unread, Path: names{"hook"}, Workdir: true, Special: "git"},
 	{Name: "http-backend", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "http-fetch", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "http-push", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "imap-send", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "index-pack", Path: names{"index-pack"}, Options: options189, Workdir: true, Special: "git"},
-	{Name: "init", Operands: Places, Path: names{"init"}, Options: options190, Workdir: true, Special: "git"},
-	{Name: "init-db", Operands: Places, Path: names{"init"}, Options: options190, Workdir: true, Special: "git"},
+	{Name: "index-pack", Path: names{"index-pack"}, Options: options210, Workdir: true, Special: "git"},
+	{Name: "init", Operands: Places, Path: names{"init"}, Options: options211, Workdir: true, Special: "git"},
+	{Name: "init-db", Operands: Places, Path: names{"init"}, Options: options211, Workdir: true, Special: "git"},
 	{Name: "instaweb", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "interpret-trailers", Operands: Reads, Path: names{"interpret-trailers"}, Options: options191, Workdir: true, Special: "git"},
+	{Name: "interpret-trailers", Operands: Reads, Path: names{"interpret-trailers"}, Options: options212, Workdir: true, Special: "git"},
 	{Name: "last-modified", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "lfs", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "log", Path: names{"log"}, Options: options192, Workdir: true, Special: "git"},
-	{Name: "ls-files", Path: names{"ls-files"}, Options: options193, Safe: true, Workdir: true, Special: "git"},
-	{Name: "ls-remote", Path: names{"ls-remote"}, Options: options194, Workdir: true, Special: "git"},
-	{Name: "ls-tree", Path: names{"ls-tree"}, Options: options195, Safe: true, Workdir: true, Special: "git"},
+	{Name: "log", Path: names{"log"}, Options: options213, Workdir: true, Special: "git"},
+	{Name: "ls-files", Path: names{"ls-files"}, Options: options214, Safe: true, Workdir: true, Special: "git"},
+	{Name: "ls-remote", Path: names{"ls-remote"}, Options: options215, Workdir: true, Special: "git"},
+	{Name: "ls-tree", Path: names{"ls-tree"}, Options: options216, Safe: true, Workdir: true, Special: "git"},
 	{Name: "mailinfo", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "mailsplit", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "maintenance", Path: names{"maintenance"}, Options: options196, Workdir: true, Special: "git"},
-	{Name: "merge", Path: names{"merge"}, Options: options197, Workdir: true, Special: "git"},
-	{Name: "merge-base", Path: names{"merge-base"}, Options: options198, Safe: true, Workdir: true, Special: "git"},
+	{Name: "maintenance", Path: names{"maintenance"}, Options: options217, Workdir: true, Special: "git"},
+	{Name: "merge", Path: names{"merge"}, Options: options218, Workdir: true, Special: "git"},
+	{Name: "merge-base", Path: names{"merge-base"}, Options: options219, Safe: true, Workdir: true, Special: "git"},
 	{Name: "merge-file", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "merge-index", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "merge-one-file", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "merge-tree", Path: names{"merge-tree"}, Options: options199, Safe: true, Workdir: true, Special: "git"},
-	{Name: "mergetool", Path: names{"mergetool"}, Options: options200, Workdir: true, Special: "git"},
+	{Name: "merge-tree", Path: names{"merge-tree"}, Options: options220, Safe: true, Workdir: true, Special: "git"},
+	{Name: "mergetool", Path: names{"mergetool"}, Options: options221, Workdir: true, Special: "git"},
 	{Name: "mktag", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "mktree", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "multi-pack-index", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "mv", Path: names{"mv"}, Options: options201, Safe: true, Workdir: true, Special: "git"},
-	{Name: "name-rev", Path: names{"name-rev"}, Options: options202, Safe: true, Workdir: true, Special: "git"},
-	{Name: "notes", Path: names{"notes"}, Options: options203, Workdir: true, Special: "git"},
+	{Name: "mv", Path: names{"mv"}, Options: options222, Safe: true, Workdir: true, Special: "git"},
+	{Name: "name-rev", Path: names{"name-rev"}, Options: options223, Safe: true, Workdir: true, Special: "git"},
+	{Name: "notes", Path: names{"notes"}, Options: options224, Workdir: true, Special: "git"},
 	{Name: "open", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "p4", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "pack-objects", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
@@ -11399,78 +12527,78 @@ var subs253 = []Program{
 	{Name: "patch-id", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "prune", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "prune-packed", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "pull", Path: names{"pull"}, Options: options204, Workdir: true, Special: "git"},
-	{Name: "push", Path: names{"push"}, Options: options205, Workdir: true, Special: "git"},
+	{Name: "pull", Path: names{"pull"}, Options: options225, Workdir: true, Special: "git"},
+	{Name: "push", Path: names{"push"}, Options: options226, Workdir: true, Special: "git"},
 	{Name: "quiltimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "range-diff", Path: names{"range-diff"}, Options: options206, Workdir: true, Special: "git"},
-	{Name: "read-tree", Path: names{"read-tree"}, Options: options207, Workdir: true, Special: "git"},
-	{Name: "rebase", Path: names{"rebase"}, Options: options208, Workdir: true, Special: "git"},
-	{Name: "reflog", Path: names{"reflog"}, Options: options209, Subs: subs211, Workdir: true, Special: "git"},
+	{Name: "range-diff", Path: names{"range-diff"}, Options: options227, Workdir: true, Special: "git"},
+	{Name: "read-tree", Path: names{"read-tree"}, Options: options228, Workdir: true, Special: "git"},
+	{Name: "rebase", Path: names{"rebase"}, Options: options229, Workdir: true, Special: "git"},
+	{Name: "reflog", Path: names{"reflog"}, Options: options230, Subs: subs232, Workdir: true, Special: "git"},
 	{Name: "refs", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "remote", Path: names{"remote"}, Options: options212, Subs: subs215, Workdir: true, Special: "git"},
+	{Name: "remote", Path: names{"remote"}, Options: options233, Subs: subs236, Workdir: true, Special: "git"},
 	{Name: "remote-ext", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "remote-fd", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "remote-helpers", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "repack", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "replace", Path: names{"replace"}, Options: options216, Workdir: true, Special: "git"},
+	{Name: "replace", Path: names{"replace"}, Options: options237, Workdir: true, Special: "git"},
 	{Name: "replay", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "repo", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "request-pull", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "rerere", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "reset", Path: names{"reset"}, Options: options217, Safe: true, Workdir: true, Special: "git"},
-	{Name: "restore", Path: names{"restore"}, Options: options218, Safe: true, Workdir: true, Special: "git"},
-	{Name: "rev-list", Path: names{"rev-list"}, Options: options219, Workdir: true, Special: "git"},
-	{Name: "rev-parse", Path: names{"rev-parse"}, Options: options220, Safe: true, Workdir: true, Special: "git"},
-	{Name: "revert", Path: names{"cherry-pick"}, Options: options159, Workdir: true, Special: "git"},
-	{Name: "rm", Path: names{"rm"}, Options: options221, Safe: true, Workdir: true, Special: "git"},
+	{Name: "reset", Path: names{"reset"}, Options: options238, Safe: true, Workdir: true, Special: "git"},
+	{Name: "restore", Path: names{"restore"}, Options: options239, Safe: true, Workdir: true, Special: "git"},
+	{Name: "rev-list", Path: names{"rev-list"}, Options: options240, Workdir: true, Special: "git"},
+	{Name: "rev-parse", Path: names{"rev-parse"}, Options: options241, Safe: true, Workdir: true, Special: "git"},
+	{Name: "revert", Path: names{"cherry-pick"}, Options: options180, Workdir: true, Special: "git"},
+	{Name: "rm", Path: names{"rm"}, Options: options242, Safe: true, Workdir: true, Special: "git"},
 	{Name: "secret", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "send-email", Operands: Unread, Path: names{"send-email"}, Options: options222, Workdir: true, Special: "git"},
-	{Name: "send-pack", Path: names{"send-pack"}, Options: options223, Workdir: true, Special: "git"},
+	{Name: "send-email", Operands: Unread, Path: names{"send-email"}, Options: options243, Workdir: true, Special: "git"},
+	{Name: "send-pack", Path: names{"send-pack"}, Options: options244, Workdir: true, Special: "git"},
 	{Name: "sh-setup", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "shell", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "shortlog", Path: names{"shortlog"}, Options: options224, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"show"}, Options: options225, Workdir: true, Special: "git"},
-	{Name: "show-branch", Path: names{"show-branch"}, Options: options226, Safe: true, Workdir: true, Special: "git"},
+	{Name: "shortlog", Path: names{"shortlog"}, Options: options245, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"show"}, Options: options246, Workdir: true, Special: "git"},
+	{Name: "show-branch", Path: names{"show-branch"}, Options: options247, Safe: true, Workdir: true, Special: "git"},
 	{Name: "show-index", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "show-ref", Path: names{"show-ref"}, Options: options227, Safe: true, Workdir: true, Special: "git"},
-	{Name: "sparse-checkout", Path: names{"sparse-checkout"}, Options: options228, Workdir: true, Special: "git"},
-	{Name: "stage", Path: names{"add"}, Options: options140, Safe: true, Workdir: true, Special: "git"},
+	{Name: "show-ref", Path: names{"show-ref"}, Options: options248, Safe: true, Workdir: true, Special: "git"},
+	{Name: "sparse-checkout", Path: names{"sparse-checkout"}, Options: options249, Workdir: true, Special: "git"},
+	{Name: "stage", Path: names{"add"}, Options: options161, Safe: true, Workdir: true, Special: "git"},
 	{Name: "standup", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "stash", Path: names{"stash"}, Options: options229, Subs: subs232, Workdir: true, Special: "git"},
-	{Name: "status", Path: names{"status"}, Options: options233, Safe: true, Workdir: true, Special: "git"},
-	{Name: "stripspace", Path: names{"check-attr"}, Options: options154, Safe: true, Workdir: true, Special: "git"},
-	{Name: "submodule", Path: names{"submodule"}, Options: options234, Subs: subs238, Workdir: true, Special: "git"},
+	{Name: "stash", Path: names{"stash"}, Options: options250, Subs: subs253, Workdir: true, Special: "git"},
+	{Name: "status", Path: names{"status"}, Options: options254, Safe: true, Workdir: true, Special: "git"},
+	{Name: "stripspace", Path: names{"check-attr"}, Options: options175, Safe: true, Workdir: true, Special: "git"},
+	{Name: "submodule", Path: names{"submodule"}, Options: options255, Subs: subs259, Workdir: true, Special: "git"},
 	{Name: "subtree", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "survey", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "svn", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "switch", Path: names{"switch"}, Options: options239, Safe: true, Workdir: true, Special: "git"},
-	{Name: "symbolic-ref", Path: names{"symbolic-ref"}, Options: options240, Safe: true, Workdir: true, Special: "git"},
-	{Name: "tag", Path: names{"tag"}, Options: options241, Workdir: true, Special: "git"},
+	{Name: "switch", Path: names{"switch"}, Options: options260, Safe: true, Workdir: true, Special: "git"},
+	{Name: "symbolic-ref", Path: names{"symbolic-ref"}, Options: options261, Safe: true, Workdir: true, Special: "git"},
+	{Name: "tag", Path: names{"tag"}, Options: options262, Workdir: true, Special: "git"},
 	{Name: "town", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "unpack-file", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "unpack-objects", Path: names{"index-pack"}, Options: options189, Workdir: true, Special: "git"},
-	{Name: "update-index", Path: names{"update-index"}, Options: options242, Workdir: true, Special: "git"},
-	{Name: "update-ref", Path: names{"update-ref"}, Options: options243, Workdir: true, Special: "git"},
+	{Name: "unpack-objects", Path: names{"index-pack"}, Options: options210, Workdir: true, Special: "git"},
+	{Name: "update-index", Path: names{"update-index"}, Options: options263, Workdir: true, Special: "git"},
+	{Name: "update-ref", Path: names{"update-ref"}, Options: options264, Workdir: true, Special: "git"},
 	{Name: "update-server-info", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "upload-archive", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "var", Path: names{"var"}, Options: options244, Workdir: true, Special: "git"},
-	{Name: "verify-commit", Path: names{"verify-commit"}, Options: options245, Safe: true, Workdir: true, Special: "git"},
+	{Name: "var", Path: names{"var"}, Options: options265, Workdir: true, Special: "git"},
+	{Name: "verify-commit", Path: names{"verify-commit"}, Options: options266, Safe: true, Workdir: true, Special: "git"},
 	{Name: "verify-pack", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "verify-tag", Path: names{"verify-commit"}, Options: options245, Safe: true, Workdir: true, Special: "git"},
-	{Name: "version", Path: names{"version"}, Options: options246, Safe: true, Workdir: true, Special: "git"},
+	{Name: "verify-tag", Path: names{"verify-commit"}, Options: options266, Safe: true, Workdir: true, Special: "git"},
+	{Name: "version", Path: names{"version"}, Options: options267, Safe: true, Workdir: true, Special: "git"},
 	{Name: "web--browse", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "whatchanged", Path: names{"log"}, Options: options192, Workdir: true, Special: "git"},
-	{Name: "worktree", Path: names{"worktree"}, Subs: subs251, Workdir: true, Special: "git"},
-	{Name: "write-tree", Path: names{"write-tree"}, Options: options252, Workdir: true, Special: "git"},
+	{Name: "whatchanged", Path: names{"log"}, Options: options213, Workdir: true, Special: "git"},
+	{Name: "worktree", Path: names{"worktree"}, Subs: subs272, Workdir: true, Special: "git"},
+	{Name: "write-tree", Path: names{"write-tree"}, Options: options273, Workdir: true, Special: "git"},
 }
 
-var options254 = []Option{
+var options275 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-h", "-help"}},
 	{Names: names{"-version"}},
 }
 
-var options255 = []Option{
+var options276 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-a"}},
@@ -11506,7 +12634,7 @@ var options255 = []Option{
 	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
 }
 
-var options256 = []Option{
+var options277 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-r"}},
 	{Names: names{"-cache"}},
@@ -11547,7 +12675,7 @@ var options256 = []Option{
 	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
 }
 
-var options257 = []Option{
+var options278 = []Option{
 	{Names: names{"-all"}},
 	{Names: names{"-c"}},
 	{Names: names{"-cmd"}},
@@ -11557,14 +12685,14 @@ var options257 = []Option{
 	{Names: names{"-http"}, Effect: EffUnproven},
 }
 
-var options258 = []Option{
+var options279 = []Option{
 	{Names: names{"-json"}},
 	{Names: names{"-changed"}},
 	{Names: names{"-u"}, Value: Required, Effect: EffSystem},
 	{Names: names{"-w"}, Effect: EffSystem},
 }
 
-var options259 = []Option{
+var options280 = []Option{
 	{Names: names{"-fixtool"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-diff"}},
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
@@ -11601,13 +12729,13 @@ var options259 = []Option{
 	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
 }
 
-var options260 = []Option{
+var options281 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-x"}},
 	{Names: names{"-mod"}, Value: Required},
 }
 
-var options261 = []Option{
+var options282 = []Option{
 	{Names: names{"-run"}, Value: Required},
 	{Names: names{"-skip"}, Value: Required},
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
@@ -11644,7 +12772,7 @@ var options261 = []Option{
 	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
 }
 
-var options262 = []Option{
+var options283 = []Option{
 	{Names: names{"-u"}, Value: Optional},
 	{Names: names{"-t"}},
 	{Names: names{"-d"}},
@@ -11683,7 +12811,7 @@ var options262 = []Option{
 	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
 }
 
-var options263 = []Option{
+var options284 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-m"}},
 	{Names: names{"-e"}},
@@ -11730,7 +12858,7 @@ var options263 = []Option{
 	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
 }
 
-var options264 = []Option{
+var options285 = []Option{
 	{Names: names{"-fmt"}},
 	{Names: names{"-module"}, Value: Required},
 	{Names: names{"-go"}, Value: Required},
@@ -11753,7 +12881,7 @@ var options264 = []Option{
 	{Names: names{"-json"}},
 }
 
-var options265 = []Option{
+var options286 = []Option{
 	{Names: names{"-v"}},
 	{Names: names{"-x"}},
 	{Names: names{"-e"}},
@@ -11769,18 +12897,18 @@ var options265 = []Option{
 	{Names: names{"-modcacherw"}},
 }
 
-var subs266 = []Program{
-	{Name: "download", Style: Dash, Path: names{"mod", "tidy"}, Options: options265, Workdir: true, Special: "go"},
-	{Name: "edit", Style: Dash, Path: names{"mod", "edit"}, Options: options264, Workdir: true, Special: "go"},
-	{Name: "graph", Style: Dash, Path: names{"mod", "tidy"}, Options: options265, Workdir: true, Special: "go"},
-	{Name: "init", Style: Dash, Path: names{"mod", "tidy"}, Options: options265, Workdir: true, Special: "go"},
-	{Name: "tidy", Style: Dash, Path: names{"mod", "tidy"}, Options: options265, Workdir: true, Special: "go"},
-	{Name: "vendor", Style: Dash, Path: names{"mod", "tidy"}, Options: options265, Workdir: true, Special: "go"},
-	{Name: "verify", Style: Dash, Path: names{"mod", "tidy"}, Options: options265, Workdir: true, Special: "go"},
-	{Name: "why", Style: Dash, Path: names{"mod", "tidy"}, Options: options265, Workdir: true, Special: "go"},
+var subs287 = []Program{
+	{Name: "download", Style: Dash, Path: names{"mod", "tidy"}, Options: options286, Workdir: true, Special: "go"},
+	{Name: "edit", Style: Dash, Path: names{"mod", "edit"}, Options: options285, Workdir: true, Special: "go"},
+	{Name: "graph", Style: Dash, Path: names{"mod", "tidy"}, Options: options286, Workdir: true, Special: "go"},
+	{Name: "init", Style: Dash, Path: names{"mod", "tidy"}, Options: options286, Workdir: true, Special: "go"},
+	{Name: "tidy", Style: Dash, Path: names{"mod", "tidy"}, Options: options286, Workdir: true, Special: "go"},
+	{Name: "vendor", Style: Dash, Path: names{"mod", "tidy"}, Options: options286, Workdir: true, Special: "go"},
+	{Name: "verify", Style: Dash, Path: names{"mod", "tidy"}, Options: options286, Workdir: true, Special: "go"},
+	{Name: "why", Style: Dash, Path: names{"mod", "tidy"}, Options: options286, Workdir: true, Special: "go"},
 }
 
-var options267 = []Option{
+var options288 = []Option{
 	{Names: names{"-exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-a"}},
@@ -11816,7 +12944,7 @@ var options267 = []Option{
 	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
 }
 
-var options268 = []Option{
+var options289 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-exec"}, Value: Required, Effect: EffRun},
@@ -11902,13 +13030,13 @@ var options268 = []Option{
 	{Names: names{"-attr"}},
 }
 
-var options269 = []Option{
+var options290 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-modfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-overlay"}, Value: Required, Effect: EffProgram},
 }
 
-var options270 = []Option{
+var options291 = []Option{
 	{Names: names{"-func"}, Value: Required, Effect: EffInput},
 	{Names: names{"-html"}, Value: Required, Effect: EffInput},
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
@@ -11918,7 +13046,7 @@ var options270 = []Option{
 	{Names: names{"-outfilelist"}, Value: Required, Effect: EffInput},
 }
 
-var options271 = []Option{
+var options292 = []Option{
 	{Names: names{"-http"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-top"}},
@@ -11961,7 +13089,7 @@ var options271 = []Option{
 	{Names: names{"-tags"}},
 }
 
-var subs272 = []Program{
+var subs293 = []Program{
 	{Name: "addr2line", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "api", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "asm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
@@ -11969,7 +13097,7 @@ var subs272 = []Program{
 	{Name: "cgo", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "compile", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "covdata", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
-	{Name: "cover", Style: Dash, Path: names{"tool", "cover"}, Options: options270, Workdir: true, Special: "go"},
+	{Name: "cover", Style: Dash, Path: names{"tool", "cover"}, Options: options291, Workdir: true, Special: "go"},
 	{Name: "dist", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "doc", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "fix", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
@@ -11977,20 +13105,20 @@ var subs272 = []Program{
 	{Name: "nm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "objdump", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "pack", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
-	{Name: "pprof", Style: Dash, Operands: Unread, Path: names{"tool", "pprof"}, Options: options271, Workdir: true, Special: "go"},
+	{Name: "pprof", Style: Dash, Operands: Unread, Path: names{"tool", "pprof"}, Options: options292, Workdir: true, Special: "go"},
 	{Name: "preprofile", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "test2json", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "trace", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "vet", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 }
 
-var options273 = []Option{
+var options294 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-v"}},
 	{Names: names{"-json"}},
 }
 
-var options274 = []Option{
+var options295 = []Option{
 	{Names: names{"-vettool"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-flags"}},
@@ -12030,7 +13158,7 @@ var options274 = []Option{
 	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
 }
 
-var options275 = []Option{
+var options296 = []Option{
 	{Names: names{"-fmt"}},
 	{Names: names{"-go"}, Value: Required},
 	{Names: names{"-toolchain"}, Value: Required},
@@ -12048,39 +13176,39 @@ var options275 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var subs276 = []Program{
-	{Name: "edit", Style: Dash, Path: names{"work", "edit"}, Options: options275, Workdir: true, Special: "go"},
-	{Name: "init", Style: Dash, Path: names{"work", "edit"}, Options: options275, Workdir: true, Special: "go"},
-	{Name: "sync", Style: Dash, Path: names{"work", "edit"}, Options: options275, Workdir: true, Special: "go"},
-	{Name: "use", Style: Dash, Path: names{"work", "edit"}, Options: options275, Workdir: true, Special: "go"},
-	{Name: "vendor", Style: Dash, Path: names{"work", "edit"}, Options: options275, Workdir: true, Special: "go"},
+var subs297 = []Program{
+	{Name: "edit", Style: Dash, Path: names{"work", "edit"}, Options: options296, Workdir: true, Special: "go"},
+	{Name: "init", Style: Dash, Path: names{"work", "edit"}, Options: options296, Workdir: true, Special: "go"},
+	{Name: "sync", Style: Dash, Path: names{"work", "edit"}, Options: options296, Workdir: true, Special: "go"},
+	{Name: "use", Style: Dash, Path: names{"work", "edit"}, Options: options296, Workdir: true, Special: "go"},
+	{Name: "vendor", Style: Dash, Path: names{"work", "edit"}, Options: options296, Workdir: true, Special: "go"},
 }
 
-var subs277 = []Program{
-	{Name: "bug", Style: Dash, Path: names{"version"}, Options: options273, Safe: true, Workdir: true, Special: "go"},
-	{Name: "build", Style: Dash, Path: names{"build"}, Options: options255, Workdir: true, Special: "go"},
-	{Name: "clean", Style: Dash, Path: names{"clean"}, Options: options256, Workdir: true, Special: "go"},
-	{Name: "doc", Style: Dash, Path: names{"doc"}, Options: options257, Safe: true, Workdir: true, Special: "go"},
-	{Name: "env", Style: Dash, Path: names{"env"}, Options: options258, Workdir: true, Special: "go"},
-	{Name: "fix", Style: Dash, Path: names{"fix"}, Options: options259, Workdir: true, Special: "go"},
-	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options260, Workdir: true, Special: "go"},
+var subs298 = []Program{
+	{Name: "bug", Style: Dash, Path: names{"version"}, Options: options294, Safe: true, Workdir: true, Special: "go"},
+	{Name: "build", Style: Dash, Path: names{"build"}, Options: options276, Workdir: true, Special: "go"},
+	{Name: "clean", Style: Dash, Path: names{"clean"}, Options: options277, Workdir: true, Special: "go"},
+	{Name: "doc", Style: Dash, Path: names{"doc"}, Options: options278, Safe: true, Workdir: true, Special: "go"},
+	{Name: "env", Style: Dash, Path: names{"env"}, Options: options279, Workdir: true, Special: "go"},
+	{Name: "fix", Style: Dash, Path: names{"fix"}, Options: options280, Workdir: true, Special: "go"},
+	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options281, Workdir: true, Special: "go"},
 	{Name: "fuzz", Style: Dash, Path: names{"fuzz"}, Workdir: true, Special: "go"},
-	{Name: "generate", Style: Dash, Path: names{"generate"}, Options: options261, Workdir: true, Special: "go"},
-	{Name: "get", Style: Dash, Path: names{"install"}, Options: options262, Workdir: true, Special: "go"},
-	{Name: "help", Style: Dash, Path: names{"version"}, Options: options273, Safe: true, Workdir: true, Special: "go"},
-	{Name: "install", Style: Dash, Path: names{"install"}, Options: options262, Workdir: true, Special: "go"},
-	{Name: "list", Style: Dash, Path: names{"list"}, Options: options263, Workdir: true, Special: "go"},
-	{Name: "mod", Style: Dash, Operands: Unread, Path: names{"mod"}, Subs: subs266, Workdir: true, Special: "go"},
-	{Name: "run", Style: Dash, Operands: Script, Path: names{"run"}, Options: options267, Ends: true, Workdir: true, Special: "go"},
+	{Name: "generate", Style: Dash, Path: names{"generate"}, Options: options282, Workdir: true, Special: "go"},
+	{Name: "get", Style: Dash, Path: names{"install"}, Options: options283, Workdir: true, Special: "go"},
+	{Name: "help", Style: Dash, Path: names{"version"}, Options: options294, Safe: true, Workdir: true, Special: "go"},
+	{Name: "install", Style: Dash, Path: names{"install"}, Options: options283, Workdir: true, Special: "go"},
+	{Name: "list", Style: Dash, Path: names{"list"}, Options: options284, Workdir: true, Special: "go"},
+	{Name: "mod", Style: Dash, Operands: Unread, Path: names{"mod"}, Subs: subs287, Workdir: true, Special: "go"},
+	{Name: "run", Style: Dash, Operands: Script, Path: names{"run"}, Options: options288, Ends: true, Workdir: true, Special: "go"},
 	{Name: "telemetry", Style: Dash, Path: names{"telemetry"}, Workdir: true, Special: "go"},
-	{Name: "test", Style: Dash, Path: names{"test"}, Options: options268, Workdir: true, Special: "go"},
-	{Name: "tool", Style: Dash, Operands: Unread, Path: names{"tool"}, Options: options269, Subs: subs272, Ends: true, Workdir: true, Special: "go"},
-	{Name: "version", Style: Dash, Path: names{"version"}, Options: options273, Safe: true, Workdir: true, Special: "go"},
-	{Name: "vet", Style: Dash, Path: names{"vet"}, Options: options274, Workdir: true, Special: "go"},
-	{Name: "work", Style: Dash, Operands: Unread, Path: names{"work"}, Subs: subs276, Workdir: true, Special: "go"},
+	{Name: "test", Style: Dash, Path: names{"test"}, Options: options289, Workdir: true, Special: "go"},
+	{Name: "tool", Style: Dash, Operands: Unread, Path: names{"tool"}, Options: options290, Subs: subs293, Ends: true, Workdir: true, Special: "go"},
+	{Name: "version", Style: Dash, Path: names{"version"}, Options: options294, Safe: true, Workdir: true, Special: "go"},
+	{Name: "vet", Style: Dash, Path: names{"vet"}, Options: options295, Workdir: true, Special: "go"},
+	{Name: "work", Style: Dash, Operands: Unread, Path: names{"work"}, Subs: subs297, Workdir: true, Special: "go"},
 }
 
-var options278 = []Option{
+var options299 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-e"}},
 	{Names: names{"-l"}},
@@ -12102,7 +13230,7 @@ var options278 = []Option{
 	{Names: names{"-version"}},
 }
 
-var options279 = []Option{
+var options300 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config"}},
 	{Names: names{"-v", "--verbose"}},
@@ -12115,14 +13243,14 @@ var options279 = []Option{
 	{Names: names{"-j", "--concurrency"}, Value: Required},
 }
 
-var options280 = []Option{
+var options301 = []Option{
 	{Names: names{"-d", "--diff"}},
 	{Names: names{"--diff-colored"}},
 	{Names: names{"-E", "--enable"}, Value: Required},
 	{Names: names{"--stdin"}},
 }
 
-var options281 = []Option{
+var options302 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"--debug"}},
 	{Names: names{"--short"}},
@@ -12130,7 +13258,7 @@ var options281 = []Option{
 	{Names: names{"-D", "--disable"}, Value: Required},
 }
 
-var options282 = []Option{
+var options303 = []Option{
 	{Names: names{"--fix"}},
 	{Names: names{"--timeout"}, Value: Required},
 	{Names: names{"--new"}, Value: Optional},
@@ -12188,21 +13316,21 @@ var options282 = []Option{
 	{Names: names{"--print-resources-usage"}},
 }
 
-var subs283 = []Program{
-	{Name: "cache", Style: Exact, Path: names{"linters"}, Options: options281, Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"linters"}, Options: options281, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"linters"}, Options: options281, Workdir: true},
-	{Name: "custom", Style: Exact, Path: names{"linters"}, Options: options281, Workdir: true},
-	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options280, Workdir: true},
-	{Name: "formatters", Style: Exact, Path: names{"linters"}, Options: options281, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"linters"}, Options: options281, Workdir: true},
-	{Name: "linters", Style: Exact, Path: names{"linters"}, Options: options281, Workdir: true},
-	{Name: "migrate", Style: Exact, Path: names{"linters"}, Options: options281, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options282, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"linters"}, Options: options281, Workdir: true},
+var subs304 = []Program{
+	{Name: "cache", Style: Exact, Path: names{"linters"}, Options: options302, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"linters"}, Options: options302, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"linters"}, Options: options302, Workdir: true},
+	{Name: "custom", Style: Exact, Path: names{"linters"}, Options: options302, Workdir: true},
+	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options301, Workdir: true},
+	{Name: "formatters", Style: Exact, Path: names{"linters"}, Options: options302, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"linters"}, Options: options302, Workdir: true},
+	{Name: "linters", Style: Exact, Path: names{"linters"}, Options: options302, Workdir: true},
+	{Name: "migrate", Style: Exact, Path: names{"linters"}, Options: options302, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options303, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"linters"}, Options: options302, Workdir: true},
 }
 
-var options284 = []Option{
+var options305 = []Option{
 	{Names: names{"-?", "-h", "--help"}},
 	{Names: names{"-a", "--no-rebuild"}},
 	{Names: names{"-b", "--build-file"}, Value: Required, Effect: EffProgram},
@@ -12261,7 +13389,7 @@ var options284 = []Option{
 	{Names: names{"--dependency-verification"}, Value: Required},
 }
 
-var options285 = []Option{
+var options306 = []Option{
 	{Names: names{"-e", "--regexp"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput, Pattern: true},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -12318,7 +13446,7 @@ var options285 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options286 = []Option{
+var options307 = []Option{
 	{Names: names{"-e", "--eval", "--execute"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-c"}, Value: Required, Effect: EffCode, Pattern: true},
@@ -12344,7 +13472,7 @@ var options286 = []Option{
 	{Names: names{"--loader"}, Value: Required, Effect: EffProgram},
 }
 
-var options287 = []Option{
+var options308 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-h", "--help"}},
@@ -12356,7 +13484,54 @@ var options287 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options288 = []Option{
+var options309 = []Option{
+	{Names: names{"-c", "--config", "--configuration"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--reload"}},
+	{Names: names{"--host"}, Value: Required},
+	{Names: names{"--port"}, Value: Required},
+	{Names: names{"-b", "--bind"}, Value: Required},
+	{Names: names{"-w", "--workers"}, Value: Required},
+	{Names: names{"--log-config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--env-file"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"--version"}},
+	{Names: names{"-A", "--app"}, Value: Required},
+	{Names: names{"--app-dir"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--factory"}},
+	{Names: names{"-m", "--module-name"}, Value: Required},
+	{Names: names{"-a", "--args"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"-e", "--extra-vars"}, Value: Required},
+	{Names: names{"-i", "--inventory"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"--ssh-common-args"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--ssh-extra-args"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--private-key", "--key-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--vault-password-file"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-M", "--module-path"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--log-file", "--access-logfile", "--error-logfile", "--logfile"}, Value: Required, Effect: EffOutput},
+	{Names: names{"--pid", "--pidfile"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--pythonpath"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--chdir"}, Value: Required, Effect: EffDir},
+	{Names: names{"--daemon", "-D"}},
+	{Names: names{"--syntax-check"}},
+	{Names: names{"--list-tasks"}},
+	{Names: names{"--list-hosts"}},
+	{Names: names{"--check", "-C"}},
+	{Names: names{"--diff"}},
+	{Names: names{"--limit", "-l"}, Value: Required},
+	{Names: names{"--tags", "-t"}, Value: Required},
+	{Names: names{"--skip-tags"}, Value: Required},
+	{Names: names{"--user", "-u"}, Value: Required},
+	{Names: names{"--become"}},
+	{Names: names{"-k"}},
+	{Names: names{"-K"}},
+	{Names: names{"-v"}},
+	{Names: names{"-vv"}},
+	{Names: names{"-vvv"}},
+	{Names: names{"-vvvv"}},
+	{Names: names{"-f", "--forks"}, Value: Required},
+}
+
+var options310 = []Option{
 	{Names: names{"-a", "--ascii"}},
 	{Names: names{"-c", "--stdout", "--to-stdout"}, Effect: EffReadOnly},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
@@ -12392,7 +13567,7 @@ var options288 = []Option{
 	{Names: names{"-Z"}},
 }
 
-var options289 = []Option{
+var options311 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-r"}},
 	{Names: names{"-p"}, Value: Required, Effect: EffProgram},
@@ -12400,7 +13575,7 @@ var options289 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options290 = []Option{
+var options312 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-n", "--lines"}, Value: Required},
 	{Names: names{"-c", "--bytes"}, Value: Required},
@@ -12411,13 +13586,13 @@ var options290 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options291 = []Option{
+var options313 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-m"}},
 	{Names: names{"-s"}},
 }
 
-var options292 = []Option{
+var options314 = []Option{
 	{Names: names{"-b", "--one-byte-octal"}},
 	{Names: names{"-c", "--one-byte-char"}},
 	{Names: names{"-C", "--canonical"}},
@@ -12436,7 +13611,7 @@ var options292 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options293 = []Option{
+var options315 = []Option{
 	{Names: names{"-c"}, Effect: EffUnproven},
 	{Names: names{"-d"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-a"}, Effect: EffUnproven},
@@ -12447,7 +13622,7 @@ var options293 = []Option{
 	{Names: names{"-s"}},
 }
 
-var options294 = []Option{
+var options316 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-c"}, Value: Required},
@@ -12472,7 +13647,7 @@ var options294 = []Option{
 	{Names: names{"-6"}},
 }
 
-var options295 = []Option{
+var options317 = []Option{
 	{Names: names{"-a", "--alias"}},
 	{Names: names{"-A", "--all-fqdns"}},
 	{Names: names{"-b", "--boot"}, Effect: EffSystem},
@@ -12489,7 +13664,7 @@ var options295 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options296 = []Option{
+var options318 = []Option{
 	{Names: names{"-j", "--json"}},
 	{Names: names{"-f", "--form"}},
 	{Names: names{"--multipart"}},
@@ -12544,7 +13719,18 @@ var options296 = []Option{
 	{Names: names{"--debug"}},
 }
 
-var options297 = []Option{
+var options319 = []Option{
+	{Names: names{"-b", "--bind"}, Value: Required},
+	{Names: names{"-d", "--directory"}, Value: Required},
+	{Names: names{"-p", "--protocol"}, Value: Required},
+	{Names: names{"--cgi"}, Effect: EffUnproven},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"--tls-cert"}, Value: Required, Effect: EffInput},
+	{Names: names{"--tls-key"}, Value: Required, Effect: EffInput},
+	{Names: names{"--tls-password-file"}, Value: Required, Effect: EffInput},
+}
+
+var options320 = []Option{
 	{Names: names{"-w", "--warmup"}, Value: Required},
 	{Names: names{"-m", "--min-runs"}, Value: Required},
 	{Names: names{"-M", "--max-runs"}, Value: Required},
@@ -12576,7 +13762,7 @@ var options297 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options298 = []Option{
+var options321 = []Option{
 	{Names: names{"-f", "--from-code"}, Value: Required},
 	{Names: names{"-t", "--to-code"}, Value: Required},
 	{Names: names{"-l", "--list"}},
@@ -12590,7 +13776,7 @@ var options298 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options299 = []Option{
+var options322 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-Z", "--context"}},
 	{Names: names{"-g", "--group"}},
@@ -12603,7 +13789,7 @@ var options299 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options300 = []Option{
+var options323 = []Option{
 	{Names: names{"--backup"}, Value: Optional},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -12627,7 +13813,7 @@ var options300 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options301 = []Option{
+var options324 = []Option{
 	{Names: names{"-c", "--class"}, Value: Required},
 	{Names: names{"-n", "--classdata"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -12638,7 +13824,7 @@ var options301 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options302 = []Option{
+var options325 = []Option{
 	{Names: names{"-V", "-Version"}},
 	{Names: names{"-h", "-human", "-human-readable"}},
 	{Names: names{"-b", "-batch"}, Value: Required, Effect: EffProgram},
@@ -12668,18 +13854,18 @@ var options302 = []Option{
 	{Names: names{"-echo"}},
 }
 
-var options303 = []Option{
+var options326 = []Option{
 	{Names: names{"-a", "-all"}},
 }
 
-var subs304 = []Program{
+var subs327 = []Program{
 	{Name: "add", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "del", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "delete", Style: NoOpts, Path: names{"netns", "list"}},
-	{Name: "e", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options303, Ends: true},
-	{Name: "ex", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options303, Ends: true},
-	{Name: "exe", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options303, Ends: true},
-	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options303, Ends: true},
+	{Name: "e", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options326, Ends: true},
+	{Name: "ex", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options326, Ends: true},
+	{Name: "exe", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options326, Ends: true},
+	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options326, Ends: true},
 	{Name: "identify", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "list", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "list-id", Style: NoOpts, Path: names{"netns", "list"}},
@@ -12690,11 +13876,11 @@ var subs304 = []Program{
 	{Name: "show", Style: NoOpts, Path: names{"netns", "list"}},
 }
 
-var subs305 = []Program{
+var subs328 = []Program{
 	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"vrf", "exec"}, Ends: true},
 }
 
-var subs306 = []Program{
+var subs329 = []Program{
 	{Name: "a", Style: NoOpts, Path: names{"address"}},
 	{Name: "addr", Style: NoOpts, Path: names{"address"}},
 	{Name: "address", Style: NoOpts, Path: names{"address"}},
@@ -12709,7 +13895,7 @@ var subs306 = []Program{
 	{Name: "neighbor", Style: NoOpts, Path: names{"neighbour"}},
 	{Name: "neighbour", Style: NoOpts, Path: names{"neighbour"}},
 	{Name: "neighbours", Style: NoOpts, Path: names{"neighbour"}},
-	{Name: "netns", Style: POSIX, Operands: Unread, Path: names{"netns"}, Subs: subs304},
+	{Name: "netns", Style: POSIX, Operands: Unread, Path: names{"netns"}, Subs: subs327},
 	{Name: "nexthop", Style: NoOpts, Path: names{"nexthop"}},
 	{Name: "r", Style: NoOpts, Path: names{"route"}},
 	{Name: "ro", Style: NoOpts, Path: names{"route"}},
@@ -12718,11 +13904,32 @@ var subs306 = []Program{
 	{Name: "rule", Style: NoOpts, Path: names{"rule"}},
 	{Name: "tunnel", Style: NoOpts, Path: names{"tunnel"}},
 	{Name: "tuntap", Style: NoOpts, Path: names{"tuntap"}},
-	{Name: "vrf", Style: POSIX, Operands: Unread, Path: names{"vrf"}, Subs: subs305},
+	{Name: "vrf", Style: POSIX, Operands: Unread, Path: names{"vrf"}, Subs: subs328},
 	{Name: "xfrm", Style: NoOpts, Path: names{"xfrm"}},
 }
 
-var options307 = []Option{
+var options330 = []Option{
+	{Names: names{"-c"}, Value: Required, Effect: EffCode},
+	{Names: names{"-i"}, Effect: EffOpaque},
+	{Names: names{"-m"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--profile"}, Value: Required},
+	{Names: names{"--execute"}, Effect: EffUnproven},
+	{Names: names{"--to"}, Value: Required},
+	{Names: names{"--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--output-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--stdout"}},
+	{Names: names{"--no-browser"}},
+	{Names: names{"--port"}, Value: Required},
+	{Names: names{"--ip"}, Value: Required},
+	{Names: names{"--inplace"}, Effect: EffUnproven},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+	{Names: names{"--template"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--exec_lines"}, Value: Required, Effect: EffCode},
+}
+
+var options331 = []Option{
 	{Names: names{"-cp", "-classpath", "--class-path"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-p", "--module-path"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-m", "--module"}, Value: Required, Effect: EffPattern},
@@ -12763,7 +13970,7 @@ var options307 = []Option{
 	{Names: names{"-client"}},
 }
 
-var options308 = []Option{
+var options332 = []Option{
 	{Names: names{"-d"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-cp", "-classpath", "--class-path"}, Value: Required},
 	{Names: names{"-sourcepath", "--source-path"}, Value: Required},
@@ -12796,7 +14003,7 @@ var options308 = []Option{
 	{Names: names{"-profile"}, Value: Required},
 }
 
-var options309 = []Option{
+var options333 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-b", "--bail"}, Value: Optional},
 	{Names: names{"--cache"}},
@@ -12906,7 +14113,7 @@ var options309 = []Option{
 	{Names: names{"--workerIdleMemoryLimit"}, Value: Required},
 }
 
-var options310 = []Option{
+var options334 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}},
@@ -12915,7 +14122,7 @@ var options310 = []Option{
 	{Names: names{"-x"}, Effect: EffUnproven},
 }
 
-var options311 = []Option{
+var options335 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-i", "--ignore-case"}},
@@ -12933,7 +14140,7 @@ var options311 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options312 = []Option{
+var options336 = []Option{
 	{Names: names{"-s", "--slurp"}},
 	{Names: names{"-n", "--null-input"}},
 	{Names: names{"-R", "--raw-input"}},
@@ -12971,7 +14178,18 @@ var options312 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options313 = []Option{
+var options337 = []Option{
+	{Names: names{"--sort-keys"}},
+	{Names: names{"--no-ensure-ascii"}},
+	{Names: names{"--json-lines"}},
+	{Names: names{"--indent"}, Value: Required},
+	{Names: names{"--tab"}},
+	{Names: names{"--no-indent"}},
+	{Names: names{"--compact"}},
+	{Names: names{"-h", "--help"}},
+}
+
+var options338 = []Option{
 	{Names: names{"-f", "--justfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--working-directory"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--command"}, Effect: EffOpaque},
@@ -13024,7 +14242,7 @@ var options313 = []Option{
 	{Names: names{"--request"}, Value: Required},
 }
 
-var options314 = []Option{
+var options339 = []Option{
 	{Names: names{"-s", "--signal"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-l", "--list"}, Value: Optional},
@@ -13068,7 +14286,7 @@ var options314 = []Option{
 	{Names: names{"-#"}},
 }
 
-var options315 = []Option{
+var options340 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-plugin", "--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-f"}, Value: Required},
@@ -13102,7 +14320,7 @@ var options315 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options316 = []Option{
+var options341 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--verify"}},
 	{Names: names{"--inhibit-cache"}},
@@ -13119,7 +14337,7 @@ var options316 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options317 = []Option{
+var options342 = []Option{
 	{Names: names{"-a", "--search-skip-screen"}},
 	{Names: names{"-A", "--SEARCH-SKIP-SCREEN"}},
 	{Names: names{"-b", "--buffers"}, Value: Required},
@@ -13206,7 +14424,7 @@ var options317 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options318 = []Option{
+var options343 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--uname-2.6"}},
 	{Names: names{"-v", "--verbose"}},
@@ -13227,7 +14445,7 @@ var options318 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options319 = []Option{
+var options344 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"--backup"}, Value: Optional},
 	{Names: names{"-b"}},
@@ -13247,7 +14465,7 @@ var options319 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options320 = []Option{
+var options345 = []Option{
 	{Names: names{"-A", "--all"}},
 	{Names: names{"-b", "--basename"}},
 	{Names: names{"-c", "--count"}},
@@ -13273,7 +14491,7 @@ var options320 = []Option{
 	{Names: names{"-H"}},
 }
 
-var options321 = []Option{
+var options346 = []Option{
 	{Names: names{"-a", "--alternative"}},
 	{Names: names{"-d", "--alphanum"}},
 	{Names: names{"-f", "--ignore-case"}},
@@ -13284,7 +14502,7 @@ var options321 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options322 = []Option{
+var options347 = []Option{
 	{Names: names{"-G", "--no-group"}},
 	{Names: names{"--zero"}},
 	{Names: names{"-O"}},
@@ -13352,7 +14570,7 @@ var options322 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options323 = []Option{
+var options348 = []Option{
 	{Names: names{"-a", "--align"}, Value: Required},
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-b", "--no-signals"}},
@@ -13382,7 +14600,7 @@ var options323 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options324 = []Option{
+var options349 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}},
 	{Names: names{"-l"}, Value: Required, Effect: EffProgram},
@@ -13394,7 +14612,7 @@ var options324 = []Option{
 	{Names: names{"-b"}, Effect: EffUnproven},
 }
 
-var options325 = []Option{
+var options350 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-m"}},
 	{Names: names{"-B", "--always-make"}},
@@ -13434,7 +14652,7 @@ var options325 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options326 = []Option{
+var options351 = []Option{
 	{Names: names{"-C", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--debug"}},
 	{Names: names{"-D", "--default"}},
@@ -13480,7 +14698,7 @@ var options326 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options327 = []Option{
+var options352 = []Option{
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-O"}, Value: Required},
@@ -13491,7 +14709,7 @@ var options327 = []Option{
 	{Names: names{"-c"}, Value: Required},
 }
 
-var options328 = []Option{
+var options353 = []Option{
 	{Names: names{"-0"}},
 	{Names: names{"-live"}},
 	{Names: names{"-count"}},
@@ -13503,7 +14721,7 @@ var options328 = []Option{
 	{Names: names{"-attr"}, Value: Required},
 }
 
-var options329 = []Option{
+var options354 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-j", "--jobs"}, Value: Required},
 	{Names: names{"-l", "--load-average"}, Value: Required},
@@ -13514,14 +14732,14 @@ var options329 = []Option{
 	{Names: names{"--xcode-args"}, Value: Required, Effect: EffUnproven},
 }
 
-var options330 = []Option{
+var options355 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"--dump"}, Value: Optional},
 	{Names: names{"--dump-format"}, Value: Required},
 	{Names: names{"-w", "--workdir"}, Value: Required, Effect: EffDir},
 }
 
-var options331 = []Option{
+var options356 = []Option{
 	{Names: names{"--native-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--cross-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--wipe"}},
@@ -13536,7 +14754,7 @@ var options331 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options332 = []Option{
+var options357 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"--repeat"}, Value: Required},
 	{Names: names{"--no-rebuild"}},
@@ -13558,10 +14776,10 @@ var options332 = []Option{
 	{Names: names{"--maxfail"}, Value: Required},
 }
 
-var subs333 = []Program{
-	{Name: "compile", Path: names{"compile"}, Options: options329, Workdir: true},
+var subs358 = []Program{
+	{Name: "compile", Path: names{"compile"}, Options: options354, Workdir: true},
 	{Name: "configure", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options330, Ends: true, Workdir: true},
+	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options355, Ends: true, Workdir: true},
 	{Name: "dist", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "env2mfile", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "fmt", Operands: Unread, Path: names{"configure"}, Workdir: true},
@@ -13571,13 +14789,13 @@ var subs333 = []Program{
 	{Name: "install", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "introspect", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "rewrite", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options331, Workdir: true},
+	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options356, Workdir: true},
 	{Name: "subprojects", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "test", Path: names{"test"}, Options: options332, Workdir: true},
+	{Name: "test", Path: names{"test"}, Options: options357, Workdir: true},
 	{Name: "wrap", Operands: Unread, Path: names{"configure"}, Workdir: true},
 }
 
-var options334 = []Option{
+var options359 = []Option{
 	{Names: names{"-C", "--cd"}, Value: Required, Effect: EffDir},
 	{Names: names{"-E", "--env"}, Value: Required},
 	{Names: names{"-j", "--jobs"}, Value: Required},
@@ -13596,11 +14814,11 @@ var options334 = []Option{
 	{Names: names{"-f", "--force"}},
 }
 
-var options335 = []Option{
+var options360 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 }
 
-var options336 = []Option{
+var options361 = []Option{
 	{Names: names{"-c", "--current"}},
 	{Names: names{"-g", "--global"}},
 	{Names: names{"-i", "--installed"}},
@@ -13617,7 +14835,7 @@ var options336 = []Option{
 	{Names: names{"-b", "--bump"}},
 }
 
-var options337 = []Option{
+var options362 = []Option{
 	{Names: names{"-S", "--silent"}},
 	{Names: names{"-c", "--continue-on-error"}},
 	{Names: names{"-s", "--shell"}, Value: Required, Effect: EffProgram},
@@ -13632,7 +14850,7 @@ var options337 = []Option{
 	{Names: names{"--fresh-env"}},
 }
 
-var options338 = []Option{
+var options363 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"--hidden"}},
@@ -13642,73 +14860,73 @@ var options338 = []Option{
 	{Names: names{"--no-header"}},
 }
 
-var subs339 = []Program{
-	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options338, Workdir: true},
-	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options338, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options338, Workdir: true},
+var subs364 = []Program{
+	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options363, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options363, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options363, Workdir: true},
 	{Name: "r", Style: Exact, Path: names{"tasks", "run"}, Ends: true, Workdir: true},
 	{Name: "run", Style: Exact, Path: names{"tasks", "run"}, Ends: true, Workdir: true},
-	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options338, Workdir: true},
+	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options363, Workdir: true},
 }
 
-var subs340 = []Program{
+var subs365 = []Program{
 	{Name: "a", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options336, Workdir: true},
+	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options361, Workdir: true},
 	{Name: "add", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "backends", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options336, Workdir: true},
+	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options361, Workdir: true},
 	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "cfg", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options336, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options361, Workdir: true},
 	{Name: "config", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options336, Workdir: true},
-	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options336, Workdir: true},
-	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options336, Workdir: true},
-	{Name: "dr", Style: Exact, Path: names{"ls"}, Options: options336, Workdir: true},
-	{Name: "e", Style: Exact, Path: names{"ls"}, Options: options336, Workdir: true},
+	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options361, Workdir: true},
+	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options361, Workdir: true},
+	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options361, Workdir: true},
+	{Name: "dr", Style: Exact, Path: names{"ls"}, Options: options361, Workdir: true},
+	{Name: "e", Style: Exact, Path: names{"ls"}, Options: options361, Workdir: true},
 	{Name: "edit", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "en", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options336, Workdir: true},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options335, Workdir: true},
+	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options361, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options360, Workdir: true},
 	{Name: "fmt", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "g", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "generate", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "global", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options336, Workdir: true},
+	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options361, Workdir: true},
 	{Name: "i", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "implode", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "install", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options336, Workdir: true},
+	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options361, Workdir: true},
 	{Name: "link", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"ls"}, Options: options336, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"ls"}, Options: options361, Workdir: true},
 	{Name: "local", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "lock", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options336, Workdir: true},
-	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options336, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options361, Workdir: true},
+	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options361, Workdir: true},
 	{Name: "mcp", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "oci", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options336, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options361, Workdir: true},
 	{Name: "p", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "plugins", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "prepare", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "prune", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "r", Style: Exact, Path: names{"run"}, Options: options337, Ends: true, Workdir: true},
+	{Name: "r", Style: Exact, Path: names{"run"}, Options: options362, Ends: true, Workdir: true},
 	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "reshim", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "rm", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options337, Ends: true, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options336, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options362, Ends: true, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options361, Workdir: true},
 	{Name: "self-update", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "set", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "settings", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "sh", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "shell", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "sync", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "t", Style: Exact, Path: names{"tasks"}, Subs: subs339, Workdir: true},
-	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs339, Workdir: true},
-	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options336, Workdir: true},
-	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options336, Workdir: true},
+	{Name: "t", Style: Exact, Path: names{"tasks"}, Subs: subs364, Workdir: true},
+	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs364, Workdir: true},
+	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options361, Workdir: true},
+	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options361, Workdir: true},
 	{Name: "tool-stub", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "trust", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "u", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
@@ -13719,16 +14937,16 @@ var subs340 = []Program{
 	{Name: "update", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "use", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "v", Style: Exact, Path: names{"ls"}, Options: options336, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options336, Workdir: true},
+	{Name: "v", Style: Exact, Path: names{"ls"}, Options: options361, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options361, Workdir: true},
 	{Name: "w", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "watch", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options336, Workdir: true},
-	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options336, Workdir: true},
-	{Name: "x", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options335, Workdir: true},
+	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options361, Workdir: true},
+	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options361, Workdir: true},
+	{Name: "x", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options360, Workdir: true},
 }
 
-var options341 = []Option{
+var options366 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
@@ -13738,7 +14956,7 @@ var options341 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options342 = []Option{
+var options367 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-Z"}},
 	{Names: names{"--context"}, Value: Optional},
@@ -13746,7 +14964,7 @@ var options342 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options343 = []Option{
+var options368 = []Option{
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"--tmpdir"}, Value: Optional},
 	{Names: names{"-V"}},
@@ -13759,7 +14977,7 @@ var options343 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options344 = []Option{
+var options369 = []Option{
 	{Names: names{"--allow-uncaught"}},
 	{Names: names{"-A", "--async-only"}},
 	{Names: names{"-b", "--bail"}},
@@ -13809,7 +15027,7 @@ var options344 = []Option{
 	{Names: names{"--pass-on-failing-test-suite"}},
 }
 
-var options345 = []Option{
+var options370 = []Option{
 	{Names: names{"-d", "--silent"}},
 	{Names: names{"-l", "--logical"}},
 	{Names: names{"-e", "--exit-on-eof"}},
@@ -13827,7 +15045,7 @@ var options345 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options346 = []Option{
+var options371 = []Option{
 	{Names: names{"--client"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--server"}, Value: Required, Effect: EffRun},
 	{Names: names{"--ssh"}, Value: Required, Effect: EffRun},
@@ -13849,7 +15067,7 @@ var options346 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options347 = []Option{
+var options372 = []Option{
 	{Names: names{"-u"}},
 	{Names: names{"--update"}, Value: Optional},
 	{Names: names{"--debug"}},
@@ -13870,7 +15088,7 @@ var options347 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options348 = []Option{
+var options373 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffDir},
 	{Names: names{"-s", "--settings"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-gs", "--global-settings"}, Value: Required, Effect: EffProgram},
@@ -13913,7 +15131,121 @@ var options348 = []Option{
 	{Names: names{"-sl"}},
 }
 
-var options349 = []Option{
+var options374 = []Option{
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--config", "--config-file", "--rcfile", "-c", "--append-config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--strict"}},
+	{Names: names{"-p", "--package", "--project"}, Value: Required},
+	{Names: names{"-m", "--module"}, Value: Required},
+	{Names: names{"--python-executable"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--python-version", "--pythonversion"}, Value: Required},
+	{Names: names{"--platform", "--pythonplatform"}, Value: Required},
+	{Names: names{"--ignore-missing-imports"}},
+	{Names: names{"--follow-imports"}, Value: Required},
+	{Names: names{"--no-error-summary"}},
+	{Names: names{"--pretty"}},
+	{Names: names{"--show-error-codes"}},
+	{Names: names{"--show-error-context"}},
+	{Names: names{"--show-column-numbers"}},
+	{Names: names{"--install-types"}, Effect: EffUnproven},
+	{Names: names{"--non-interactive"}},
+	{Names: names{"--cache-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--no-incremental"}},
+	{Names: names{"--sqlite-cache"}},
+	{Names: names{"--disallow-untyped-defs"}},
+	{Names: names{"--check-untyped-defs"}},
+	{Names: names{"--warn-unused-ignores"}},
+	{Names: names{"--warn-return-any"}},
+	{Names: names{"--no-strict-optional"}},
+	{Names: names{"--namespace-packages"}},
+	{Names: names{"--explicit-package-bases"}},
+	{Names: names{"--exclude"}, Value: Required},
+	{Names: names{"--enable-error-code"}, Value: Required},
+	{Names: names{"--disable-error-code"}, Value: Required},
+	{Names: names{"--junit-xml"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--html-report"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--xml-report"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--txt-report"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--cobertura-xml-report"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--any-exprs-report"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--linecount-report"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--lineprecision-report"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--linecoverage-report"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--custom-typeshed-dir"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--shadow-file"}, Value: Pair, Effect: EffRead},
+	{Names: names{"--pdb"}, Effect: EffOpaque},
+	{Names: names{"--scripts-are-modules"}},
+	{Names: names{"--show-traceback", "--tb"}},
+	{Names: names{"--max-line-length"}, Value: Required},
+	{Names: names{"--max-complexity"}, Value: Required},
+	{Names: names{"--select"}, Value: Required},
+	{Names: names{"--ignore"}, Value: Required},
+	{Names: names{"--extend-select"}, Value: Required},
+	{Names: names{"--extend-ignore"}, Value: Required},
+	{Names: names{"--per-file-ignores"}, Value: Required},
+	{Names: names{"--statistics"}},
+	{Names: names{"--count"}},
+	{Names: names{"--show-source"}},
+	{Names: names{"--exit-zero"}},
+	{Names: names{"-j", "--jobs"}, Value: Required},
+	{Names: names{"--output-file", "--output", "-o"}, Value: Required, Effect: EffOutput},
+	{Names: names{"--tee"}},
+	{Names: names{"--format", "-f", "--output-format", "--msg-template"}, Value: Required},
+	{Names: names{"--disable", "-d"}, Value: Required},
+	{Names: names{"--enable", "-e"}, Value: Required},
+	{Names: names{"--load-plugins"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"--init-hook"}, Value: Required, Effect: EffCode},
+	{Names: names{"--reports"}, Value: Required},
+	{Names: names{"--score"}, Value: Required},
+	{Names: names{"--fail-under"}, Value: Required},
+	{Names: names{"--fail-on"}, Value: Required},
+	{Names: names{"--errors-only", "-E"}},
+	{Names: names{"--recursive", "-r"}, Value: Optional},
+	{Names: names{"--ignore-patterns"}, Value: Required},
+	{Names: names{"--generate-rcfile"}},
+	{Names: names{"--outputjson"}},
+	{Names: names{"--watch", "-w"}},
+	{Names: names{"--skipunannotated"}},
+	{Names: names{"--stats"}},
+	{Names: names{"--level"}, Value: Required},
+	{Names: names{"--threads"}, Value: Required},
+	{Names: names{"--venvpath"}, Value: Required},
+	{Names: names{"--verifytypes"}, Value: Required},
+	{Names: names{"--createstub"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--fix"}, Effect: EffInPlace},
+	{Names: names{"--write-changes"}},
+	{Names: names{"-ll"}},
+	{Names: names{"-lll"}},
+	{Names: names{"-ii"}},
+	{Names: names{"-iii"}},
+	{Names: names{"--severity-level"}, Value: Required},
+	{Names: names{"--confidence-level"}, Value: Required},
+	{Names: names{"-b", "--baseline"}, Value: Required, Effect: EffInput},
+	{Names: names{"--skip", "-s"}, Value: Required},
+	{Names: names{"--tests", "-t"}, Value: Required},
+	{Names: names{"--min-confidence"}, Value: Required},
+	{Names: names{"--make-whitelist"}},
+	{Names: names{"--autofix"}, Effect: EffInPlace},
+	{Names: names{"--metrics"}, Value: Required},
+	{Names: names{"--json"}},
+	{Names: names{"--sarif"}},
+	{Names: names{"--error"}},
+	{Names: names{"--lang", "-l"}, Value: Required},
+	{Names: names{"--pattern"}, Value: Required},
+	{Names: names{"--dryrun"}},
+	{Names: names{"--all"}},
+	{Names: names{"--quiet-level"}, Value: Required},
+	{Names: names{"--ignore-words"}, Value: Required, Effect: EffInput},
+	{Names: names{"--ignore-words-list"}, Value: Required},
+	{Names: names{"--interactive"}, Value: Required},
+	{Names: names{"--check-filenames"}},
+	{Names: names{"--check-hidden"}},
+}
+
+var options375 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-b"}},
@@ -13969,14 +15301,14 @@ var options349 = []Option{
 	{Names: names{"--append-output"}},
 }
 
-var options350 = []Option{
+var options376 = []Option{
 	{Names: names{"-n", "--adjustment"}, Value: Required},
 	{Names: names{"-#"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options351 = []Option{
+var options377 = []Option{
 	{Names: names{"--version"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--quiet"}},
@@ -13992,7 +15324,7 @@ var options351 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options352 = []Option{
+var options378 = []Option{
 	{Names: names{"-b", "--body-numbering"}, Value: Required},
 	{Names: names{"-d", "--section-delimiter"}, Value: Required},
 	{Names: names{"-f", "--footer-numbering"}, Value: Required},
@@ -14008,7 +15340,7 @@ var options352 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options353 = []Option{
+var options379 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-C", "--demangle"}, Value: Optional},
@@ -14051,7 +15383,7 @@ var options353 = []Option{
 	{Names: names{"--radix"}, Value: Required},
 }
 
-var options354 = []Option{
+var options380 = []Option{
 	{Names: names{"-iL"}, Value: Required, Effect: EffRead},
 	{Names: names{"-iR"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -14178,7 +15510,7 @@ var options354 = []Option{
 	{Names: names{"--noninteractive"}},
 }
 
-var options355 = []Option{
+var options381 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Optional, Effect: EffCode, Pattern: true},
 	{Names: names{"-pe"}, Value: Required, Effect: EffCode, Pattern: true},
@@ -14391,7 +15723,7 @@ var options355 = []Option{
 	{Names: names{"--harmony"}},
 }
 
-var options356 = []Option{
+var options382 = []Option{
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-h", "-?", "--help", "--usage"}},
 	{Names: names{"-g", "--global"}},
@@ -14530,12 +15862,12 @@ var options356 = []Option{
 	{Names: names{"--allow-scripts"}, Value: Required},
 }
 
-var options357 = []Option{
+var options383 = []Option{
 	{Names: names{"-c", "--call"}, Value: Required, Effect: EffRun},
 	{Names: names{"--package"}, Value: Required},
 }
 
-var subs358 = []Program{
+var subs384 = []Program{
 	{Name: "access", Path: names{"publish"}, Workdir: true},
 	{Name: "add", Path: names{"install"}, Workdir: true},
 	{Name: "add-user", Path: names{"publish"}, Workdir: true},
@@ -14562,7 +15894,7 @@ var subs358 = []Program{
 	{Name: "docs", Path: names{"ls"}, Workdir: true},
 	{Name: "doctor", Path: names{"ls"}, Workdir: true},
 	{Name: "edit", Operands: Unread, Path: names{"edit"}, Workdir: true},
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options357, Ends: true, Workdir: true},
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options383, Ends: true, Workdir: true},
 	{Name: "explain", Path: names{"ls"}, Workdir: true},
 	{Name: "explore", Operands: RunsArgs, Skip: 1, Path: names{"explore"}, Ends: true, Workdir: true},
 	{Name: "find", Path: names{"ls"}, Workdir: true},
@@ -14660,10 +15992,10 @@ var subs358 = []Program{
 	{Name: "view", Path: names{"ls"}, Workdir: true},
 	{Name: "whoami", Path: names{"ls"}, Workdir: true},
 	{Name: "why", Path: names{"ls"}, Workdir: true},
-	{Name: "x", Operands: RunsArgs, Path: names{"exec"}, Options: options357, Ends: true, Workdir: true},
+	{Name: "x", Operands: RunsArgs, Path: names{"exec"}, Options: options383, Ends: true, Workdir: true},
 }
 
-var options359 = []Option{
+var options385 = []Option{
 	{Names: names{"-s", "--sequential", "--serial"}},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-c", "--continue-on-error"}},
@@ -14679,14 +16011,14 @@ var options359 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options360 = []Option{
+var options386 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--ignore"}, Value: Required},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options361 = []Option{
+var options387 = []Option{
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--no"}},
 	{Names: names{"-n", "--node-arg"}, Value: Required, Effect: EffUnproven},
@@ -14714,7 +16046,7 @@ var options361 = []Option{
 	{Names: names{"--force"}},
 }
 
-var options362 = []Option{
+var options388 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-m", "--mount"}, Value: Optional},
 	{Names: names{"-t", "--target"}, Value: Required},
@@ -14737,7 +16069,7 @@ var options362 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options363 = []Option{
+var options389 = []Option{
 	{Names: names{"-c", "--commands", "--command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-Command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-EncodedCommand"}, Value: Required, Effect: EffOpaque},
@@ -14745,7 +16077,7 @@ var options363 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffOpaque},
 }
 
-var options364 = []Option{
+var options390 = []Option{
 	{Names: names{"-i", "--interleave"}, Value: Required},
 	{Names: names{"-p", "--preferred"}, Value: Required},
 	{Names: names{"-P", "--preferred-many"}, Value: Required},
@@ -14761,7 +16093,7 @@ var options364 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffUnproven},
 }
 
-var options365 = []Option{
+var options391 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 	{Names: names{"--debug"}},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -14781,7 +16113,7 @@ var options365 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options366 = []Option{
+var options392 = []Option{
 	{Names: names{"-A", "--address-radix"}, Value: Required},
 	{Names: names{"--endian"}, Value: Required},
 	{Names: names{"-j", "--skip-bytes"}, Value: Required},
@@ -14805,7 +16137,7 @@ var options366 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options367 = []Option{
+var options393 = []Option{
 	{Names: names{"-e"}},
 	{Names: names{"-d"}},
 	{Names: names{"-a", "-base64"}},
@@ -14867,7 +16199,7 @@ var options367 = []Option{
 	{Names: names{"-help"}},
 }
 
-var options368 = []Option{
+var options394 = []Option{
 	{Names: names{"-base64"}},
 	{Names: names{"-hex"}},
 	{Names: names{"-a"}},
@@ -14906,7 +16238,7 @@ var options368 = []Option{
 	{Names: names{"-help"}},
 }
 
-var options369 = []Option{
+var options395 = []Option{
 	{Names: names{"-connect"}, Value: Required},
 	{Names: names{"-host"}, Value: Required},
 	{Names: names{"-port"}, Value: Required},
@@ -14975,7 +16307,7 @@ var options369 = []Option{
 	{Names: names{"-help"}},
 }
 
-var options370 = []Option{
+var options396 = []Option{
 	{Names: names{"-new"}},
 	{Names: names{"-newkey"}, Value: Required},
 	{Names: names{"-x509"}},
@@ -15097,73 +16429,73 @@ var options370 = []Option{
 	{Names: names{"-help"}},
 }
 
-var subs371 = []Program{
-	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options367},
-	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options367},
-	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options370},
-	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options367},
-	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options370},
-	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options369},
-	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options370},
-	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options370},
-	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options370},
-	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options367},
-	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options370},
-	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options370},
-	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options370},
-	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options370},
-	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options370},
-	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options367},
-	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options368},
-	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options370},
-	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options370},
-	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options370},
-	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options370},
-	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options368},
-	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options368},
-	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options367},
-	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options368},
-	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options367},
-	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options367},
-	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options370},
-	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options370},
-	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options368},
-	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options370},
-	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options370},
-	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options370},
-	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options370},
-	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options370},
-	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options370},
-	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options368},
-	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options368},
-	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options370},
-	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options370},
-	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options370},
-	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options369},
-	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options369},
-	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options369},
-	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options370},
-	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options367},
-	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options367},
-	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options367},
-	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options370},
-	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options368},
-	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options370},
-	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options370},
-	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options370},
-	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options370},
-	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options368},
-	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options370},
+var subs397 = []Program{
+	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options393},
+	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options393},
+	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options396},
+	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options393},
+	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options396},
+	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options395},
+	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options396},
+	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options396},
+	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options396},
+	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options393},
+	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options396},
+	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options396},
+	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options396},
+	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options396},
+	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options396},
+	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options393},
+	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options394},
+	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options396},
+	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options396},
+	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options396},
+	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options396},
+	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options394},
+	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options394},
+	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options393},
+	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options394},
+	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options393},
+	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options393},
+	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options396},
+	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options396},
+	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options394},
+	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options396},
+	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options396},
+	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options396},
+	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options396},
+	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options396},
+	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options396},
+	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options394},
+	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options394},
+	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options396},
+	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options396},
+	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options396},
+	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options395},
+	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options395},
+	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options395},
+	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options396},
+	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options393},
+	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options393},
+	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options393},
+	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options396},
+	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options394},
+	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options396},
+	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options396},
+	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options396},
+	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options396},
+	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options394},
+	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options396},
 }
 
-var options372 = []Option{
+var options398 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}, Effect: EffOpaque},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-s"}, Value: Required},
 }
 
-var options373 = []Option{
+var options399 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--arg-file-sep"}, Value: Required},
@@ -15320,7 +16652,7 @@ var options373 = []Option{
 	{Names: names{"--unsafe"}},
 }
 
-var options374 = []Option{
+var options400 = []Option{
 	{Names: names{"-d", "--delimiters"}, Value: Required},
 	{Names: names{"-s", "--serial"}},
 	{Names: names{"-z", "--zero-terminated"}},
@@ -15328,7 +16660,7 @@ var options374 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options375 = []Option{
+var options401 = []Option{
 	{Names: names{"-b", "--backup"}},
 	{Names: names{"--backup-if-mismatch"}},
 	{Names: names{"--no-backup-if-mismatch"}},
@@ -15372,7 +16704,7 @@ var options375 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options376 = []Option{
+var options402 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 	{Names: names{"--portability"}},
@@ -15380,7 +16712,7 @@ var options376 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options377 = []Option{
+var options403 = []Option{
 	{Names: names{"-d", "--desc"}},
 	{Names: names{"-v", "--long-desc"}},
 	{Names: names{"--no-desc"}},
@@ -15389,7 +16721,7 @@ var options377 = []Option{
 	{Names: names{"-j", "--json"}},
 }
 
-var options378 = []Option{
+var options404 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -15423,7 +16755,7 @@ var options378 = []Option{
 	{Names: names{"--vmlinux"}, Value: Required, Effect: EffInput},
 }
 
-var options379 = []Option{
+var options405 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required, Effect: EffInput},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-n", "--show-nr-samples"}},
@@ -15452,7 +16784,7 @@ var options379 = []Option{
 	{Names: names{"--header"}},
 }
 
-var options380 = []Option{
+var options406 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -15479,7 +16811,7 @@ var options380 = []Option{
 	{Names: names{"-j", "--json-output"}},
 }
 
-var options381 = []Option{
+var options407 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -15497,7 +16829,7 @@ var options381 = []Option{
 	{Names: names{"-D", "--delay"}, Value: Required},
 }
 
-var subs382 = []Program{
+var subs408 = []Program{
 	{Name: "annotate", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "archive", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "bench", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
@@ -15516,23 +16848,23 @@ var subs382 = []Program{
 	{Name: "kmem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kvm", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kwork", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options377},
+	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options403},
 	{Name: "lock", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "mem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "probe", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options378, Ends: true, Here: true},
-	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options379},
+	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options404, Ends: true, Here: true},
+	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options405},
 	{Name: "sched", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "script", Style: POSIX, Operands: Unread, Path: names{"script"}},
-	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options380, Ends: true},
+	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options406, Ends: true},
 	{Name: "test", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "timechart", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "top", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options381, Ends: true},
+	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options407, Ends: true},
 	{Name: "version", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 }
 
-var options383 = []Option{
+var options409 = []Option{
 	{Names: names{"-0"}, Value: Optional},
 	{Names: names{"-a"}},
 	{Names: names{"-C"}, Value: Optional},
@@ -15568,7 +16900,7 @@ var options383 = []Option{
 	{Names: names{"--version"}, Effect: EffPattern},
 }
 
-var options384 = []Option{
+var options410 = []Option{
 	{Names: names{"-a", "--interactive"}, Effect: EffOpaque},
 	{Names: names{"-b", "--bindpath"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-C", "--no-chdir"}},
@@ -15604,7 +16936,59 @@ var options384 = []Option{
 	{Names: names{"--ri", "--rextinfo"}, Value: Required, Effect: EffPattern},
 }
 
-var options385 = []Option{
+var options411 = []Option{
+	{Names: names{"--bootstrap", "--autoload-file", "-a"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-c", "--configuration", "--config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--no-configuration"}},
+	{Names: names{"--filter"}, Value: Required},
+	{Names: names{"--group"}, Value: Required},
+	{Names: names{"--exclude-group"}, Value: Required},
+	{Names: names{"--testsuite"}, Value: Required},
+	{Names: names{"--coverage-html", "--coverage-clover", "--coverage-xml", "--coverage-php", "--coverage-cobertura", "--coverage-crap4j", "--coverage-text"}, Value: Optional, Effect: EffWrite},
+	{Names: names{"--log-junit", "--log-teamcity", "--testdox-html", "--testdox-text", "--log-events-text"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--cache-directory", "--cache-file", "--cache-result-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--printer", "--extension"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"--colors"}, Value: Optional},
+	{Names: names{"--stop-on-failure"}},
+	{Names: names{"--stop-on-error"}},
+	{Names: names{"--testdox"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"--version"}},
+	{Names: names{"-l", "--level"}, Value: Required},
+	{Names: names{"--memory-limit"}, Value: Required},
+	{Names: names{"--no-progress"}},
+	{Names: names{"--error-format"}, Value: Required},
+	{Names: names{"--generate-baseline"}, Value: Optional, Effect: EffWrite},
+	{Names: names{"-d"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--fix"}, Effect: EffInPlace},
+	{Names: names{"--dry-run"}, Effect: EffReadOnly},
+	{Names: names{"--diff"}},
+	{Names: names{"--rules"}, Value: Required},
+	{Names: names{"--standard"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"--report"}, Value: Required},
+	{Names: names{"--report-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--parallel"}},
+	{Names: names{"--processes"}, Value: Required},
+	{Names: names{"--order-by"}, Value: Required},
+	{Names: names{"--random-order"}},
+	{Names: names{"--process-isolation"}},
+	{Names: names{"--globals-backup"}},
+	{Names: names{"--list-tests"}},
+	{Names: names{"--list-groups"}},
+	{Names: names{"--test"}, Effect: EffReadOnly},
+	{Names: names{"--dirty"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-n", "--no-interaction"}},
+	{Names: names{"--execute"}, Value: Required, Effect: EffCode},
+	{Names: names{"--require"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--exec"}, Value: Required, Effect: EffCode},
+	{Names: names{"--ssh"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--path"}, Value: Required, Effect: EffDir},
+	{Names: names{"--allow-root"}},
+}
+
+var options412 = []Option{
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-i"}, Value: Required},
 	{Names: names{"-w"}, Value: Required},
@@ -15641,7 +17025,7 @@ var options385 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options386 = []Option{
+var options413 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-b"}},
 	{Names: names{"-h"}},
@@ -15655,7 +17039,208 @@ var options386 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options387 = []Option{
+var options414 = []Option{
+	{Names: names{"-h", "--help"}},
+	{Names: names{"--debug"}},
+	{Names: names{"--isolated"}},
+	{Names: names{"--require-virtualenv"}},
+	{Names: names{"--python"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--log", "--log-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--no-input"}},
+	{Names: names{"--keyring-provider"}, Value: Required},
+	{Names: names{"--proxy"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--retries"}, Value: Required},
+	{Names: names{"--timeout"}, Value: Required},
+	{Names: names{"--exists-action"}, Value: Required},
+	{Names: names{"--trusted-host"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--cert"}, Value: Required, Effect: EffInput},
+	{Names: names{"--client-cert"}, Value: Required, Effect: EffInput},
+	{Names: names{"--cache-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--no-cache-dir"}},
+	{Names: names{"--disable-pip-version-check"}},
+	{Names: names{"--no-color"}},
+	{Names: names{"--no-python-version-warning"}},
+	{Names: names{"--use-feature"}, Value: Required},
+	{Names: names{"--use-deprecated"}, Value: Required},
+	{Names: names{"--resume-retries"}, Value: Required},
+}
+
+var options415 = []Option{
+	{Names: names{"--editor"}, Value: Required, Effect: EffRun},
+	{Names: names{"--global"}},
+	{Names: names{"--user"}},
+	{Names: names{"--site"}},
+}
+
+var options416 = []Option{
+	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffInput},
+	{Names: names{"-c", "--constraint"}, Value: Required, Effect: EffInput},
+	{Names: names{"--build-constraint"}, Value: Required, Effect: EffInput},
+	{Names: names{"--no-deps"}},
+	{Names: names{"--pre"}},
+	{Names: names{"-e", "--editable"}, Value: Required},
+	{Names: names{"--dry-run"}},
+	{Names: names{"-t", "--target"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--platform"}, Value: Required},
+	{Names: names{"--python-version"}, Value: Required},
+	{Names: names{"--implementation"}, Value: Required},
+	{Names: names{"--abi"}, Value: Required},
+	{Names: names{"--user"}},
+	{Names: names{"--root"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--prefix"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--src"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-U", "--upgrade"}},
+	{Names: names{"--upgrade-strategy"}, Value: Required},
+	{Names: names{"--force-reinstall"}},
+	{Names: names{"-I", "--ignore-installed"}},
+	{Names: names{"--ignore-requires-python"}},
+	{Names: names{"--no-build-isolation"}},
+	{Names: names{"--use-pep517"}},
+	{Names: names{"--no-use-pep517"}},
+	{Names: names{"--check-build-dependencies"}},
+	{Names: names{"--break-system-packages"}},
+	{Names: names{"-C", "--config-settings"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--global-option"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--compile"}},
+	{Names: names{"--no-compile"}},
+	{Names: names{"--no-warn-script-location"}},
+	{Names: names{"--no-warn-conflicts"}},
+	{Names: names{"--no-binary"}, Value: Required},
+	{Names: names{"--only-binary"}, Value: Required},
+	{Names: names{"--prefer-binary"}},
+	{Names: names{"--require-hashes"}},
+	{Names: names{"--progress-bar"}, Value: Required},
+	{Names: names{"--root-user-action"}, Value: Required},
+	{Names: names{"--report"}, Value: Required, Effect: EffOutput},
+	{Names: names{"--group"}, Value: Required},
+	{Names: names{"--no-clean"}},
+	{Names: names{"-i", "--index-url", "--pypi-url"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--extra-index-url"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--no-index"}},
+	{Names: names{"-f", "--find-links"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-d", "--dest"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-w", "--wheel-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--build-option"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--no-verify"}},
+}
+
+var options417 = []Option{
+	{Names: names{"-o", "--outdated"}},
+	{Names: names{"-u", "--uptodate"}},
+	{Names: names{"-e", "--editable"}},
+	{Names: names{"-l", "--local"}},
+	{Names: names{"--user"}},
+	{Names: names{"--path"}, Value: Required},
+	{Names: names{"--pre"}},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"--not-required"}},
+	{Names: names{"--exclude-editable"}},
+	{Names: names{"--include-editable"}},
+	{Names: names{"--exclude"}, Value: Required},
+	{Names: names{"-f", "--files"}},
+	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffInput},
+	{Names: names{"--all"}},
+	{Names: names{"-a", "--algorithm"}, Value: Required},
+	{Names: names{"-i", "--index-url"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--extra-index-url"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--no-index"}},
+}
+
+var options418 = []Option{
+	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffInput},
+	{Names: names{"-y", "--yes"}},
+	{Names: names{"--root-user-action"}, Value: Required},
+	{Names: names{"--break-system-packages"}},
+}
+
+var subs419 = []Program{
+	{Name: "cache", Path: names{"list"}, Options: options417},
+	{Name: "check", Path: names{"list"}, Options: options417},
+	{Name: "completion", Path: names{"list"}, Options: options417},
+	{Name: "config", Path: names{"config"}, Options: options415},
+	{Name: "debug", Path: names{"list"}, Options: options417},
+	{Name: "download", Path: names{"install"}, Options: options416},
+	{Name: "freeze", Path: names{"list"}, Options: options417},
+	{Name: "hash", Path: names{"list"}, Options: options417},
+	{Name: "help", Path: names{"list"}, Options: options417},
+	{Name: "index", Path: names{"list"}, Options: options417},
+	{Name: "inspect", Path: names{"list"}, Options: options417},
+	{Name: "install", Path: names{"install"}, Options: options416},
+	{Name: "list", Path: names{"list"}, Options: options417},
+	{Name: "search", Path: names{"list"}, Options: options417},
+	{Name: "show", Path: names{"list"}, Options: options417},
+	{Name: "uninstall", Path: names{"uninstall"}, Options: options418},
+	{Name: "wheel", Path: names{"install"}, Options: options416},
+}
+
+var options420 = []Option{
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--version"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"--global"}},
+}
+
+var options421 = []Option{
+	{Names: names{"--python"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--pip-args"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-i", "--index-url"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-f", "--force"}},
+	{Names: names{"--suffix"}, Value: Required},
+	{Names: names{"--include-deps"}},
+	{Names: names{"-e", "--editable"}},
+	{Names: names{"--preinstall"}, Value: Required},
+}
+
+var options422 = []Option{
+	{Names: names{"--json"}},
+	{Names: names{"--short"}},
+	{Names: names{"--include-injected"}},
+}
+
+var options423 = []Option{
+	{Names: names{"--spec"}, Value: Required},
+	{Names: names{"--path"}},
+	{Names: names{"--no-cache"}},
+	{Names: names{"--pypackages"}},
+	{Names: names{"--python"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--system-site-packages"}},
+	{Names: names{"-i", "--index-url"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-e", "--editable"}},
+	{Names: names{"--pip-args"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--with"}, Value: Required},
+	{Names: names{"--no-path-check"}},
+	{Names: names{"--fetch-missing-python"}},
+}
+
+var subs424 = []Program{
+	{Name: "completions", Path: names{"list"}, Options: options422},
+	{Name: "ensurepath", Path: names{"install"}, Options: options421},
+	{Name: "environment", Path: names{"list"}, Options: options422},
+	{Name: "help", Path: names{"list"}, Options: options422},
+	{Name: "inject", Path: names{"install"}, Options: options421},
+	{Name: "install", Path: names{"install"}, Options: options421},
+	{Name: "install-all", Path: names{"install"}, Options: options421},
+	{Name: "interpreter", Path: names{"install"}, Options: options421},
+	{Name: "list", Path: names{"list"}, Options: options422},
+	{Name: "pin", Path: names{"install"}, Options: options421},
+	{Name: "reinstall", Path: names{"install"}, Options: options421},
+	{Name: "reinstall-all", Path: names{"install"}, Options: options421},
+	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options423, Ends: true},
+	{Name: "runpip", Operands: Unread, Path: names{"runpip"}},
+	{Name: "uninject", Path: names{"install"}, Options: options421},
+	{Name: "uninstall", Path: names{"install"}, Options: options421},
+	{Name: "uninstall-all", Path: names{"install"}, Options: options421},
+	{Name: "unpin", Path: names{"install"}, Options: options421},
+	{Name: "upgrade", Path: names{"install"}, Options: options421},
+	{Name: "upgrade-all", Path: names{"install"}, Options: options421},
+	{Name: "upgrade-shared", Path: names{"install"}, Options: options421},
+}
+
+var options425 = []Option{
 	{Names: names{"--user"}, Value: Required},
 	{Names: names{"--disable-internal-agent"}},
 	{Names: names{"--keep-cwd"}},
@@ -15663,7 +17248,7 @@ var options387 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options388 = []Option{
+var options426 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--host"}, Value: Required},
 	{Names: names{"--port"}, Value: Required},
@@ -15675,7 +17260,7 @@ var options388 = []Option{
 	{Names: names{"--reporter"}, Value: Required, Effect: EffPlugin},
 }
 
-var options389 = []Option{
+var options427 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--debug"}},
 	{Names: names{"-g", "--grep"}, Value: Required},
@@ -15715,28 +17300,28 @@ var options389 = []Option{
 	{Names: names{"--test-list-invert"}, Value: Required, Effect: EffInput},
 }
 
-var subs390 = []Program{
-	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options388, Workdir: true},
-	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options388, Workdir: true},
-	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options388, Workdir: true},
-	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options388, Workdir: true},
-	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options388, Workdir: true},
-	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options388, Workdir: true},
-	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options388, Workdir: true},
-	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options388, Workdir: true},
-	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options388, Workdir: true},
-	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options388, Workdir: true},
-	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options388, Workdir: true},
-	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options388, Workdir: true},
-	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options388, Workdir: true},
-	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options388, Workdir: true},
-	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options388, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options389, Workdir: true},
-	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options388, Workdir: true},
-	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options388, Workdir: true},
+var subs428 = []Program{
+	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options426, Workdir: true},
+	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options426, Workdir: true},
+	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options426, Workdir: true},
+	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options426, Workdir: true},
+	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options426, Workdir: true},
+	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options426, Workdir: true},
+	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options426, Workdir: true},
+	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options426, Workdir: true},
+	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options426, Workdir: true},
+	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options426, Workdir: true},
+	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options426, Workdir: true},
+	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options426, Workdir: true},
+	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options426, Workdir: true},
+	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options426, Workdir: true},
+	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options426, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options427, Workdir: true},
+	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options426, Workdir: true},
+	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options426, Workdir: true},
 }
 
-var options391 = []Option{
+var options429 = []Option{
 	{Names: names{"-C", "--dir"}, Value: Required, Effect: EffDir},
 	{Names: names{"-r", "--recursive"}},
 	{Names: names{"-w", "--workspace-root"}},
@@ -15831,22 +17416,22 @@ var options391 = []Option{
 	{Names: names{"--config"}, Value: Required},
 }
 
-var options392 = []Option{
+var options430 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"--package"}, Value: Required},
 }
 
-var options393 = []Option{
+var options431 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 }
 
-var options394 = []Option{
+var options432 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
 }
 
-var subs395 = []Program{
+var subs433 = []Program{
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "approve-builds", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
 	{Name: "audit", Style: Exact, Path: names{"list"}, Workdir: true},
@@ -15862,11 +17447,11 @@ var subs395 = []Program{
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "deploy", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
 	{Name: "dislink", Style: Exact, Path: names{"install"}, Workdir: true},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options392, Ends: true, Workdir: true},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options430, Ends: true, Workdir: true},
 	{Name: "docs", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "doctor", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "env", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options393, Ends: true, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options431, Ends: true, Workdir: true},
 	{Name: "fetch", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "find-hash", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "get", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
@@ -15886,7 +17471,7 @@ var subs395 = []Program{
 	{Name: "ll", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "ln", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "ls", Style: Exact, Path: names{"list"}, Workdir: true},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options394, Ends: true, Workdir: true},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options432, Ends: true, Workdir: true},
 	{Name: "outdated", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "pack", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "patch", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
@@ -15926,19 +17511,161 @@ var subs395 = []Program{
 	{Name: "why", Style: Exact, Path: names{"list"}, Workdir: true},
 }
 
-var options396 = []Option{
+var options434 = []Option{
 	{Names: names{"--package"}, Value: Required},
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"-s", "--silent"}},
 }
 
-var options397 = []Option{
+var options435 = []Option{
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"--ansi"}},
+	{Names: names{"--no-ansi"}},
+	{Names: names{"-n", "--no-interaction"}},
+	{Names: names{"--no-plugins"}},
+	{Names: names{"--no-cache"}},
+	{Names: names{"-P", "--project"}, Value: Required, Effect: EffDir},
+	{Names: names{"-C", "--directory"}, Value: Required, Effect: EffDir},
+	{Names: names{"-v"}},
+	{Names: names{"-vv"}},
+	{Names: names{"-vvv", "--verbose"}},
+	{Names: names{"-p", "--python"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-e", "--env"}, Value: Required},
+	{Names: names{"--manifest-path"}, Value: Required, Effect: EffDir},
+}
+
+var options436 = []Option{
+	{Names: names{"-f", "--format"}, Value: Required},
+	{Names: names{"-o", "--output", "--dest"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--clean"}},
+	{Names: names{"--local-version"}, Value: Required},
+	{Names: names{"--no-sdist"}},
+	{Names: names{"--no-wheel"}},
+	{Names: names{"--no-clean"}},
+}
+
+var options437 = []Option{
+	{Names: names{"--only"}, Value: Required},
+	{Names: names{"--with"}, Value: Required},
+	{Names: names{"--without"}, Value: Required},
+	{Names: names{"-G", "--group"}, Value: Required},
+	{Names: names{"-D", "--dev"}},
+	{Names: names{"--no-root"}},
+	{Names: names{"--no-dev"}},
+	{Names: names{"--all-extras"}},
+	{Names: names{"-E", "--extras"}, Value: Required},
+	{Names: names{"--all-groups"}},
+	{Names: names{"--dry-run"}},
+	{Names: names{"--compile"}},
+	{Names: names{"--sync"}},
+	{Names: names{"-e", "--editable"}},
+	{Names: names{"--optional"}},
+	{Names: names{"--allow-prereleases"}},
+	{Names: names{"--source"}, Value: Required},
+	{Names: names{"--lock"}},
+	{Names: names{"--no-update"}},
+	{Names: names{"--repository", "-r"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--build"}},
+	{Names: names{"--username", "-u"}, Value: Required},
+	{Names: names{"--password"}, Value: Required},
+	{Names: names{"--local"}},
+	{Names: names{"--unset"}},
+	{Names: names{"--list"}},
+	{Names: names{"--deploy"}},
+	{Names: names{"--ignore-pipfile"}},
+	{Names: names{"--system"}},
+	{Names: names{"--skip-lock"}},
+	{Names: names{"--no-lock"}},
+	{Names: names{"--no-sync"}},
+	{Names: names{"--no-self"}},
+	{Names: names{"--frozen-lockfile"}},
+	{Names: names{"--update-reuse"}},
+	{Names: names{"--prod"}},
+}
+
+var options438 = []Option{
+	{Names: names{"-t", "--tree"}},
+	{Names: names{"-l", "--latest"}},
+	{Names: names{"-o", "--outdated"}},
+	{Names: names{"-a", "--all"}},
+	{Names: names{"-T", "--top-level"}},
+	{Names: names{"--why"}},
+	{Names: names{"--with"}, Value: Required},
+	{Names: names{"--without"}, Value: Required},
+	{Names: names{"--only"}, Value: Required},
+	{Names: names{"--no-truncate"}},
+	{Names: names{"-f", "--format"}, Value: Required},
+	{Names: names{"--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--without-hashes"}},
+	{Names: names{"--lock"}},
+	{Names: names{"--strict"}},
+	{Names: names{"--no-dev"}},
+	{Names: names{"--dev"}},
+}
+
+var subs439 = []Program{
+	{Name: "about", Style: Exact, Path: names{"show"}, Options: options438, Workdir: true},
+	{Name: "add", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options436, Workdir: true},
+	{Name: "cache", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options438, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"show"}, Options: options438, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
+	{Name: "debug", Style: Exact, Path: names{"show"}, Options: options438, Workdir: true},
+	{Name: "dep", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
+	{Name: "env", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"show"}, Options: options438, Workdir: true},
+	{Name: "fix", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
+	{Name: "fmt", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
+	{Name: "format", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
+	{Name: "global", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
+	{Name: "graph", Style: Exact, Path: names{"show"}, Options: options438, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options438, Workdir: true},
+	{Name: "import", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"show"}, Options: options438, Workdir: true},
+	{Name: "init", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
+	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"show"}, Options: options438, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
+	{Name: "new", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"show"}, Options: options438, Workdir: true},
+	{Name: "publish", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
+	{Name: "requirements", Style: Exact, Path: names{"show"}, Options: options438, Workdir: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Ends: true, Workdir: true},
+	{Name: "scripts", Style: Exact, Path: names{"show"}, Options: options438, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"show"}, Options: options438, Workdir: true},
+	{Name: "self", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
+	{Name: "shell", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options438, Workdir: true},
+	{Name: "source", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
+	{Name: "status", Style: Exact, Path: names{"show"}, Options: options438, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
+	{Name: "task", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
+	{Name: "tree", Style: Exact, Path: names{"show"}, Options: options438, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
+	{Name: "update", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
+	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
+	{Name: "upload", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
+	{Name: "use", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
+	{Name: "verify", Style: Exact, Path: names{"show"}, Options: options438, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
+}
+
+var options440 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 }
 
-var options398 = []Option{
+var options441 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 	{Names: names{"--columns"}, Value: Required},
@@ -15968,7 +17695,48 @@ var options398 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options399 = []Option{
+var options442 = []Option{
+	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--color"}, Value: Required},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-V", "--version"}},
+}
+
+var options443 = []Option{
+	{Names: names{"-a", "--all-files"}},
+	{Names: names{"--files"}, Value: Required},
+	{Names: names{"-s", "--from-ref", "--source"}, Value: Required},
+	{Names: names{"-o", "--to-ref", "--origin"}, Value: Required},
+	{Names: names{"--hook-stage"}, Value: Required},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--show-diff-on-failure"}},
+	{Names: names{"--last-commit"}},
+	{Names: names{"-j", "--jobs"}, Value: Required},
+	{Names: names{"--no-stash"}},
+	{Names: names{"--fail-fast"}},
+}
+
+var subs444 = []Program{
+	{Name: "auto-update", Path: names{"install"}, Workdir: true},
+	{Name: "autoupdate", Path: names{"install"}, Workdir: true},
+	{Name: "clean", Path: names{"install"}, Workdir: true},
+	{Name: "gc", Path: names{"install"}, Workdir: true},
+	{Name: "hazmat", Path: names{"install"}, Workdir: true},
+	{Name: "help", Path: names{"install"}, Workdir: true},
+	{Name: "hook-impl", Path: names{"install"}, Workdir: true},
+	{Name: "init-templatedir", Path: names{"install"}, Workdir: true},
+	{Name: "install", Path: names{"install"}, Workdir: true},
+	{Name: "install-hooks", Path: names{"install"}, Workdir: true},
+	{Name: "migrate-config", Path: names{"install"}, Workdir: true},
+	{Name: "run", Path: names{"run"}, Options: options443, Workdir: true},
+	{Name: "sample-config", Path: names{"install"}, Workdir: true},
+	{Name: "try-repo", Path: names{"install"}, Workdir: true},
+	{Name: "uninstall", Path: names{"install"}, Workdir: true},
+	{Name: "validate-config", Path: names{"install"}, Workdir: true},
+	{Name: "validate-manifest", Path: names{"install"}, Workdir: true},
+}
+
+var options445 = []Option{
 	{Names: names{"-c", "--check"}},
 	{Names: names{"-l", "--list-different"}},
 	{Names: names{"-w", "--write"}, Effect: EffInPlace},
@@ -16022,7 +17790,7 @@ var options399 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options400 = []Option{
+var options446 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -16049,17 +17817,17 @@ var options400 = []Option{
 	{Names: names{"-z"}, Effect: EffOpaque},
 }
 
-var options401 = []Option{
+var options447 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options402 = []Option{
+var options448 = []Option{
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options403 = []Option{
+var options449 = []Option{
 	{Names: names{"--noheadings"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -16085,7 +17853,7 @@ var options403 = []Option{
 	{Names: names{"-y", "--rttime"}, Value: Optional},
 }
 
-var options404 = []Option{
+var options450 = []Option{
 	{Names: names{"-I", "--proto_path"}, Value: Required},
 	{Names: names{"--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--descriptor_set_out"}, Value: Required, Effect: EffWrite},
@@ -16120,12 +17888,12 @@ var options404 = []Option{
 	{Names: names{"--experimental_allow_proto3_optional"}},
 }
 
-var options405 = []Option{
+var options451 = []Option{
 	{Names: names{"-q"}},
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 }
 
-var options406 = []Option{
+var options452 = []Option{
 	{Names: names{"-A", "--auto-reference"}},
 	{Names: names{"-G", "--traditional"}},
 	{Names: names{"-F", "--flag-truncation"}, Value: Required},
@@ -16146,13 +17914,218 @@ var options406 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options407 = []Option{
+var options453 = []Option{
 	{Names: names{"-L", "--logical"}},
 	{Names: names{"-P", "--physical"}},
 	{Names: names{"-W"}},
 }
 
-var options408 = []Option{
+var options454 = []Option{
+	{Names: names{"-l"}},
+	{Names: names{"-r"}, Value: Required},
+	{Names: names{"-f"}},
+	{Names: names{"-q"}},
+	{Names: names{"-d"}, Value: Required},
+	{Names: names{"-s"}, Value: Required},
+	{Names: names{"-p"}, Value: Required},
+	{Names: names{"-x"}, Value: Required},
+	{Names: names{"-i"}, Value: Required, Effect: EffInput},
+	{Names: names{"-b"}},
+	{Names: names{"-j"}, Value: Required},
+	{Names: names{"-o"}, Value: Required},
+	{Names: names{"--invalidation-mode"}, Value: Required},
+	{Names: names{"--hardlink-dupes"}},
+	{Names: names{"-e"}, Value: Required},
+}
+
+var options455 = []Option{
+	{Names: names{"-k"}, Value: Required},
+	{Names: names{"-m"}, Value: Required},
+	{Names: names{"--markers"}},
+	{Names: names{"-x", "--exitfirst"}},
+	{Names: names{"--maxfail"}, Value: Required},
+	{Names: names{"--strict-config"}},
+	{Names: names{"--strict-markers"}},
+	{Names: names{"--strict"}},
+	{Names: names{"--fixtures", "--funcargs"}},
+	{Names: names{"--fixtures-per-test"}},
+	{Names: names{"--pdb"}, Effect: EffOpaque},
+	{Names: names{"--pdbcls"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--trace"}, Effect: EffOpaque},
+	{Names: names{"--capture"}, Value: Required},
+	{Names: names{"-s"}},
+	{Names: names{"--runxfail"}},
+	{Names: names{"--lf", "--last-failed"}},
+	{Names: names{"--ff", "--failed-first"}},
+	{Names: names{"--nf", "--new-first"}},
+	{Names: names{"--cache-show"}, Value: Optional},
+	{Names: names{"--cache-clear"}},
+	{Names: names{"--lfnf", "--last-failed-no-failures"}, Value: Required},
+	{Names: names{"--sw", "--stepwise"}},
+	{Names: names{"--sw-skip", "--stepwise-skip"}},
+	{Names: names{"--sw-reset", "--stepwise-reset"}},
+	{Names: names{"--durations"}, Value: Required},
+	{Names: names{"--durations-min"}, Value: Required},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--no-header"}},
+	{Names: names{"--no-summary"}},
+	{Names: names{"--no-fold-skipped"}},
+	{Names: names{"--force-short-summary"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--verbosity"}, Value: Required},
+	{Names: names{"-r"}, Value: Required},
+	{Names: names{"--disable-warnings", "--disable-pytest-warnings"}},
+	{Names: names{"-l", "--showlocals"}},
+	{Names: names{"--no-showlocals"}},
+	{Names: names{"--tb"}, Value: Required},
+	{Names: names{"--xfail-tb"}},
+	{Names: names{"--show-capture"}, Value: Required},
+	{Names: names{"--full-trace"}},
+	{Names: names{"--color"}, Value: Required},
+	{Names: names{"--code-highlight"}, Value: Required},
+	{Names: names{"--pastebin"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--junitxml", "--junit-xml"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--junitprefix", "--junit-prefix"}, Value: Required},
+	{Names: names{"-W", "--pythonwarnings"}, Value: Required},
+	{Names: names{"-c", "--config-file"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--continue-on-collection-errors"}},
+	{Names: names{"--rootdir"}, Value: Required, Effect: EffDir},
+	{Names: names{"--collect-only", "--co"}},
+	{Names: names{"--pyargs"}},
+	{Names: names{"--ignore"}, Value: Required},
+	{Names: names{"--ignore-glob"}, Value: Required},
+	{Names: names{"--deselect"}, Value: Required},
+	{Names: names{"--confcutdir"}, Value: Required},
+	{Names: names{"--noconftest"}},
+	{Names: names{"--keepduplicates"}},
+	{Names: names{"--collect-in-virtualenv"}},
+	{Names: names{"--import-mode"}, Value: Required},
+	{Names: names{"--doctest-modules"}},
+	{Names: names{"--doctest-report"}, Value: Required},
+	{Names: names{"--doctest-glob"}, Value: Required},
+	{Names: names{"--doctest-ignore-import-errors"}},
+	{Names: names{"--doctest-continue-on-failure"}},
+	{Names: names{"--basetemp"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-p"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"--disable-plugin-autoload"}},
+	{Names: names{"--trace-config"}},
+	{Names: names{"--debug"}, Value: Optional, Effect: EffWrite},
+	{Names: names{"-o", "--override-ini"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--assert"}, Value: Required},
+	{Names: names{"--setup-only"}},
+	{Names: names{"--setup-show"}},
+	{Names: names{"--setup-plan"}},
+	{Names: names{"--log-level"}, Value: Required},
+	{Names: names{"--log-format"}, Value: Required},
+	{Names: names{"--log-date-format"}, Value: Required},
+	{Names: names{"--log-cli-level"}, Value: Required},
+	{Names: names{"--log-cli-format"}, Value: Required},
+	{Names: names{"--log-cli-date-format"}, Value: Required},
+	{Names: names{"--log-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--log-file-mode"}, Value: Required},
+	{Names: names{"--log-file-level"}, Value: Required},
+	{Names: names{"--log-file-format"}, Value: Required},
+	{Names: names{"--log-file-date-format"}, Value: Required},
+	{Names: names{"--log-auto-indent"}, Value: Required},
+	{Names: names{"--log-disable"}, Value: Required},
+	{Names: names{"--resultlog", "--result-log"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--cov"}, Value: Optional},
+	{Names: names{"--cov-report"}, Value: Required},
+	{Names: names{"--cov-config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--no-cov"}},
+	{Names: names{"--no-cov-on-fail"}},
+	{Names: names{"--cov-fail-under"}, Value: Required},
+	{Names: names{"--cov-append"}},
+	{Names: names{"--cov-branch"}},
+	{Names: names{"--cov-context"}, Value: Required},
+	{Names: names{"--cov-reset"}},
+	{Names: names{"-n", "--numprocesses"}, Value: Required},
+	{Names: names{"--dist"}, Value: Required},
+	{Names: names{"--maxprocesses"}, Value: Required},
+	{Names: names{"--max-worker-restart"}, Value: Required},
+	{Names: names{"--tx"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"--px"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"--rsyncdir"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-d", "--distload"}},
+	{Names: names{"-f", "--looponfail"}},
+	{Names: names{"--loadscope-reorder"}},
+	{Names: names{"--timeout"}, Value: Required},
+	{Names: names{"--timeout-method"}, Value: Required},
+	{Names: names{"--session-timeout"}, Value: Required},
+	{Names: names{"--reruns"}, Value: Required},
+	{Names: names{"--reruns-delay"}, Value: Required},
+	{Names: names{"--only-rerun"}, Value: Required},
+	{Names: names{"--html"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--self-contained-html"}},
+	{Names: names{"--css"}, Value: Required, Effect: EffInput},
+	{Names: names{"--json-report"}},
+	{Names: names{"--json-report-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--report-log"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--alluredir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--benchmark-only"}},
+	{Names: names{"--benchmark-skip"}},
+	{Names: names{"--benchmark-disable"}},
+	{Names: names{"--benchmark-json"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--benchmark-save"}, Value: Required},
+	{Names: names{"--benchmark-storage"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--asyncio-mode"}, Value: Required},
+	{Names: names{"--ds"}, Value: Required},
+	{Names: names{"--dc"}, Value: Required},
+	{Names: names{"--reuse-db"}},
+	{Names: names{"--create-db"}},
+	{Names: names{"--nomigrations", "--no-migrations"}},
+	{Names: names{"--migrations"}},
+	{Names: names{"--headed"}},
+	{Names: names{"--browser"}, Value: Required},
+	{Names: names{"--slowmo"}, Value: Required},
+	{Names: names{"--tracing"}, Value: Required},
+	{Names: names{"--video"}, Value: Required},
+	{Names: names{"--screenshot"}, Value: Required},
+	{Names: names{"--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--snapshot-update"}},
+	{Names: names{"--random-order"}},
+	{Names: names{"-R"}},
+	{Names: names{"--randomly-seed"}, Value: Required},
+	{Names: names{"--instafail"}},
+	{Names: names{"--sugar-x"}},
+	{Names: names{"--pylint"}},
+	{Names: names{"--flake8"}},
+	{Names: names{"--mypy"}},
+	{Names: names{"--black"}},
+	{Names: names{"--isort"}},
+	{Names: names{"--nbval"}},
+	{Names: names{"--hypothesis-show-statistics"}},
+	{Names: names{"--hypothesis-seed"}, Value: Required},
+	{Names: names{"--hypothesis-profile"}, Value: Required},
+	{Names: names{"--live"}},
+	{Names: names{"--runslow"}},
+	{Names: names{"--slow"}},
+	{Names: names{"--integration"}},
+	{Names: names{"--e2e"}},
+	{Names: names{"--record-mode"}, Value: Required},
+	{Names: names{"--splits"}, Value: Required},
+	{Names: names{"--group"}, Value: Required},
+	{Names: names{"--store-durations"}, Effect: EffWriteHere},
+	{Names: names{"--durations-path"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--testmon"}},
+	{Names: names{"--memray"}},
+	{Names: names{"--profile"}},
+	{Names: names{"--forked"}},
+	{Names: names{"--no-success-flaky-report"}},
+	{Names: names{"--driver"}, Value: Required},
+	{Names: names{"--base-url"}, Value: Required},
+	{Names: names{"--env"}, Value: Required},
+	{Names: names{"--dockerc"}},
+	{Names: names{"--count"}, Value: Required},
+	{Names: names{"--fail-on-flaky"}},
+	{Names: names{"--no-xvfb"}},
+	{Names: names{"--inline-snapshot"}, Value: Required},
+	{Names: names{"--cache"}, Value: Required},
+}
+
+var options456 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-bb"}},
 	{Names: names{"-B"}},
@@ -16184,7 +18157,43 @@ var options408 = []Option{
 	{Names: names{"-2"}},
 }
 
-var options409 = []Option{
+var options457 = []Option{
+	{Names: names{"-e", "--environment"}, Value: Required},
+	{Names: names{"-p", "--port"}, Value: Required},
+	{Names: names{"-b", "--binding"}, Value: Required},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-v", "--version"}},
+	{Names: names{"-d", "--daemon"}},
+	{Names: names{"-P", "--pid"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-n", "--name"}, Value: Required},
+	{Names: names{"-f", "--fail-fast"}},
+	{Names: names{"--seed"}, Value: Required},
+	{Names: names{"-V", "--verbose"}},
+	{Names: names{"-g"}, Value: Required},
+	{Names: names{"-t", "--trace"}},
+}
+
+var options458 = []Option{
+	{Names: names{"-e", "--environment"}, Value: Required},
+	{Names: names{"-s", "--sandbox"}},
+}
+
+var options459 = []Option{
+	{Names: names{"-e", "--environment"}, Value: Required},
+	{Names: names{"-w", "--skip-executor"}},
+}
+
+var subs460 = []Program{
+	{Name: "c", Path: names{"console"}, Options: options458, Workdir: true, Stdin: true},
+	{Name: "console", Path: names{"console"}, Options: options458, Workdir: true, Stdin: true},
+	{Name: "db", Path: names{"console"}, Options: options458, Workdir: true, Stdin: true},
+	{Name: "dbconsole", Path: names{"console"}, Options: options458, Workdir: true, Stdin: true},
+	{Name: "r", Operands: Code, Path: names{"runner"}, Options: options459, Workdir: true},
+	{Name: "runner", Operands: Code, Path: names{"runner"}, Options: options459, Workdir: true},
+}
+
+var options461 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
@@ -16194,7 +18203,7 @@ var options409 = []Option{
 	{Names: names{"--password-command"}, Value: Required, Effect: EffRun},
 }
 
-var options410 = []Option{
+var options462 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-e"}},
@@ -16209,7 +18218,7 @@ var options410 = []Option{
 	{Names: names{"-u"}, Value: Required},
 }
 
-var options411 = []Option{
+var options463 = []Option{
 	{Names: names{"-f", "--canonicalize"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -16222,7 +18231,7 @@ var options411 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options412 = []Option{
+var options464 = []Option{
 	{Names: names{"-E"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -16237,14 +18246,14 @@ var options412 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options413 = []Option{
+var options465 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"-V"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options414 = []Option{
+var options466 = []Option{
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -16392,7 +18401,7 @@ var options414 = []Option{
 	{Names: names{"-w", "--word-regexp"}},
 }
 
-var options415 = []Option{
+var options467 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
 	{Names: names{"-g", "--glob"}, Value: Optional},
@@ -16412,7 +18421,7 @@ var options415 = []Option{
 	{Names: names{"-t", "--tmp"}, Value: Required, Effect: EffWrite},
 }
 
-var options416 = []Option{
+var options468 = []Option{
 	{Names: names{"-a", "--always-readline"}, Value: Optional},
 	{Names: names{"-A", "--ansi-colour-aware"}, Value: Optional},
 	{Names: names{"-b", "--break-chars"}, Value: Required},
@@ -16450,7 +18459,7 @@ var options416 = []Option{
 	{Names: names{"-z", "--filter"}, Value: Required, Effect: EffRun},
 }
 
-var options417 = []Option{
+var options469 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-i"}},
 	{Names: names{"-I"}},
@@ -16465,7 +18474,7 @@ var options417 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options418 = []Option{
+var options470 = []Option{
 	{Names: names{"--ignore-fail-on-non-empty"}},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
@@ -16473,7 +18482,46 @@ var options418 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options419 = []Option{
+var options471 = []Option{
+	{Names: names{"-I"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-r", "--require"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"-O", "--options"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--order"}, Value: Required},
+	{Names: names{"--seed"}, Value: Required},
+	{Names: names{"--bisect"}, Value: Optional},
+	{Names: names{"--fail-fast"}, Value: Optional},
+	{Names: names{"--no-fail-fast"}},
+	{Names: names{"--failure-exit-code"}, Value: Required},
+	{Names: names{"--error-exit-code"}, Value: Required},
+	{Names: names{"--dry-run"}},
+	{Names: names{"-X", "--drb"}},
+	{Names: names{"--drb-port"}, Value: Required},
+	{Names: names{"--init"}},
+	{Names: names{"-f", "--format"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"-o", "--out"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--deprecation-out"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-b", "--backtrace"}},
+	{Names: names{"-c", "--force-color"}},
+	{Names: names{"--no-color"}},
+	{Names: names{"-p", "--profile"}, Value: Optional},
+	{Names: names{"-w", "--warnings"}},
+	{Names: names{"-P", "--pattern"}, Value: Required},
+	{Names: names{"--exclude-pattern"}, Value: Required},
+	{Names: names{"--default-path"}, Value: Required},
+	{Names: names{"-e", "--example"}, Value: Required},
+	{Names: names{"-E", "--example-matches"}, Value: Required},
+	{Names: names{"-t", "--tag"}, Value: Required},
+	{Names: names{"--only-failures"}},
+	{Names: names{"--next-failure"}},
+	{Names: names{"-n"}},
+	{Names: names{"-v", "--version"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"--fail-if-no-examples"}},
+	{Names: names{"--color"}},
+	{Names: names{"--documentation"}},
+}
+
+var options472 = []Option{
 	{Names: names{"-o", "--owner"}},
 	{Names: names{"-h", "--human-readable"}},
 	{Names: names{"-M", "--remote-option"}, Value: Required, Effect: EffUnproven},
@@ -16641,7 +18689,56 @@ var options419 = []Option{
 	{Names: names{"--no-compress"}},
 }
 
-var options420 = []Option{
+var options473 = []Option{
+	{Names: names{"-l", "--lint"}},
+	{Names: names{"-x", "--fix-layout"}, Effect: EffInPlace},
+	{Names: names{"-a", "--autocorrect", "--auto-correct"}, Effect: EffInPlace},
+	{Names: names{"-A", "--autocorrect-all", "--auto-correct-all"}, Effect: EffInPlace},
+	{Names: names{"--only"}, Value: Required},
+	{Names: names{"--except"}, Value: Required},
+	{Names: names{"--fail-fast"}},
+	{Names: names{"--disable-pending-cops"}},
+	{Names: names{"--enable-pending-cops"}},
+	{Names: names{"--force-exclusion"}},
+	{Names: names{"--only-recognized-file-types"}},
+	{Names: names{"--ignore-parent-exclusion"}},
+	{Names: names{"-s", "--stdin"}, Value: Required},
+	{Names: names{"-f", "--format"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"-D", "--display-cop-names"}},
+	{Names: names{"-o", "--out"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-d", "--debug"}},
+	{Names: names{"-r", "--require"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"--plugin"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"-P", "--parallel"}},
+	{Names: names{"--no-parallel"}},
+	{Names: names{"--cache"}, Value: Required},
+	{Names: names{"--cache-root"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-v", "--version"}},
+	{Names: names{"-V", "--verbose-version"}},
+	{Names: names{"--fail-level"}, Value: Required},
+	{Names: names{"--display-only-fail-level-offenses"}},
+	{Names: names{"--auto-gen-config"}, Effect: EffWriteHere},
+	{Names: names{"--regenerate-todo"}, Effect: EffWriteHere},
+	{Names: names{"-E", "--extra-details"}},
+	{Names: names{"-S", "--display-style-guide"}},
+	{Names: names{"--color"}},
+	{Names: names{"--no-color"}},
+	{Names: names{"--show-cops"}, Value: Optional},
+	{Names: names{"--show-docs-url"}, Value: Optional},
+	{Names: names{"-L", "--list-target-files"}},
+	{Names: names{"--server"}},
+	{Names: names{"--no-server"}},
+	{Names: names{"--lsp"}, Effect: EffUnproven},
+	{Names: names{"--profile"}},
+	{Names: names{"--memory"}},
+	{Names: names{"--fix"}, Effect: EffInPlace},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-w"}, Value: Required},
+}
+
+var options474 = []Option{
 	{Names: names{"-0"}, Value: Optional},
 	{Names: names{"-a"}},
 	{Names: names{"-c"}},
@@ -16688,7 +18785,92 @@ var options420 = []Option{
 	{Names: names{"--yydebug"}},
 }
 
-var options421 = []Option{
+var options475 = []Option{
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-s", "--silent"}},
+	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--isolated"}},
+	{Names: names{"--color"}, Value: Required},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"-n", "--no-cache"}},
+	{Names: names{"--cache-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--exclude"}, Value: Required},
+	{Names: names{"--force-exclude"}},
+	{Names: names{"--respect-gitignore"}},
+	{Names: names{"--no-respect-gitignore"}},
+	{Names: names{"--stdin-filename"}, Value: Required},
+	{Names: names{"--extension"}, Value: Required},
+	{Names: names{"--preview"}},
+	{Names: names{"--no-preview"}},
+	{Names: names{"--target-version"}, Value: Required},
+	{Names: names{"--line-length"}, Value: Required},
+	{Names: names{"--per-file-ignores"}, Value: Required},
+}
+
+var options476 = []Option{
+	{Names: names{"--fix"}, Effect: EffInPlace},
+	{Names: names{"--no-fix"}},
+	{Names: names{"--unsafe-fixes"}},
+	{Names: names{"--no-unsafe-fixes"}},
+	{Names: names{"--show-fixes"}},
+	{Names: names{"--diff"}},
+	{Names: names{"-w", "--watch"}},
+	{Names: names{"--fix-only"}, Effect: EffInPlace},
+	{Names: names{"--ignore-noqa"}},
+	{Names: names{"--output-format"}, Value: Required},
+	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--statistics"}},
+	{Names: names{"--add-noqa"}, Value: Optional, Effect: EffInPlace},
+	{Names: names{"--show-files"}},
+	{Names: names{"--show-settings"}},
+	{Names: names{"--select"}, Value: Required},
+	{Names: names{"--ignore"}, Value: Required},
+	{Names: names{"--extend-select"}, Value: Required},
+	{Names: names{"--extend-ignore"}, Value: Required},
+	{Names: names{"--fixable"}, Value: Required},
+	{Names: names{"--unfixable"}, Value: Required},
+	{Names: names{"--extend-fixable"}, Value: Required},
+	{Names: names{"--extend-unfixable"}, Value: Required},
+	{Names: names{"--extend-exclude"}, Value: Required},
+	{Names: names{"--extend-per-file-ignores"}, Value: Required},
+	{Names: names{"--dummy-variable-rgx"}, Value: Required},
+	{Names: names{"-e", "--exit-zero"}},
+	{Names: names{"--exit-non-zero-on-fix"}},
+	{Names: names{"--exit-non-zero-on-format"}},
+}
+
+var options477 = []Option{
+	{Names: names{"--check"}, Effect: EffReadOnly},
+	{Names: names{"--diff"}, Effect: EffReadOnly},
+	{Names: names{"--range"}, Value: Required},
+	{Names: names{"--exit-non-zero-on-format"}},
+	{Names: names{"--output-format"}, Value: Required},
+}
+
+var options478 = []Option{
+	{Names: names{"--all"}},
+	{Names: names{"--output-format"}, Value: Required},
+	{Names: names{"--direction"}, Value: Required},
+	{Names: names{"--detect-string-imports"}},
+}
+
+var subs479 = []Program{
+	{Name: "analyze", Style: Exact, Path: names{"rule"}, Options: options478, Workdir: true},
+	{Name: "check", Style: Exact, Operands: Reads, Path: names{"check"}, Options: options476, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"rule"}, Options: options478, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"rule"}, Options: options478, Workdir: true},
+	{Name: "format", Style: Exact, Operands: Outputs, Path: names{"format"}, Options: options477, Workdir: true},
+	{Name: "generate-shell-completion", Style: Exact, Path: names{"rule"}, Options: options478, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"rule"}, Options: options478, Workdir: true},
+	{Name: "linter", Style: Exact, Path: names{"rule"}, Options: options478, Workdir: true},
+	{Name: "rule", Style: Exact, Path: names{"rule"}, Options: options478, Workdir: true},
+	{Name: "server", Style: Exact, Path: names{"rule"}, Options: options478, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"rule"}, Options: options478, Workdir: true},
+}
+
+var options480 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--machine"}, Value: Required},
 	{Names: names{"--unit"}, Value: Required},
@@ -16709,7 +18891,7 @@ var options421 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options422 = []Option{
+var options481 = []Option{
 	{Names: names{"-c", "--compute"}},
 	{Names: names{"-t", "--type"}, Value: Required},
 	{Names: names{"-u", "--user"}, Value: Required},
@@ -16719,7 +18901,7 @@ var options422 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options423 = []Option{
+var options482 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -16735,7 +18917,7 @@ var options423 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options424 = []Option{
+var options483 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--cfg"}, Value: Required},
 	{Names: names{"--check-cfg"}, Value: Required},
@@ -16772,7 +18954,7 @@ var options424 = []Option{
 	{Names: names{"-Z"}, Value: Required, Effect: EffUnproven},
 }
 
-var options425 = []Option{
+var options484 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--emit"}, Value: Required},
 	{Names: names{"--backup"}},
@@ -16793,7 +18975,7 @@ var options425 = []Option{
 	{Names: names{"--file-lines"}, Value: Required},
 }
 
-var options426 = []Option{
+var options485 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-h", "--help"}},
@@ -16801,17 +18983,17 @@ var options426 = []Option{
 	{Names: names{"+"}},
 }
 
-var options427 = []Option{
+var options486 = []Option{
 	{Names: names{"--install"}},
 }
 
-var options428 = []Option{
+var options487 = []Option{
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--path"}},
 }
 
-var options429 = []Option{
+var options488 = []Option{
 	{Names: names{"--force"}},
 	{Names: names{"--no-self-update"}},
 	{Names: names{"--profile"}, Value: Required},
@@ -16821,28 +19003,28 @@ var options429 = []Option{
 	{Names: names{"--path"}, Value: Required},
 }
 
-var subs430 = []Program{
-	{Name: "check", Style: Exact, Path: names{"show"}, Options: options428},
-	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options428},
-	{Name: "component", Style: Exact, Path: names{"update"}, Options: options429},
-	{Name: "default", Style: Exact, Path: names{"update"}, Options: options429},
-	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options428},
-	{Name: "help", Style: Exact, Path: names{"show"}, Options: options428},
-	{Name: "install", Style: Exact, Path: names{"update"}, Options: options429},
-	{Name: "man", Style: Exact, Path: names{"show"}, Options: options428},
-	{Name: "override", Style: Exact, Path: names{"update"}, Options: options429},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options427, Ends: true},
-	{Name: "self", Style: Exact, Path: names{"update"}, Options: options429},
-	{Name: "set", Style: Exact, Path: names{"update"}, Options: options429},
-	{Name: "show", Style: Exact, Path: names{"show"}, Options: options428},
-	{Name: "target", Style: Exact, Path: names{"update"}, Options: options429},
-	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options429},
-	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options429},
-	{Name: "update", Style: Exact, Path: names{"update"}, Options: options429},
-	{Name: "which", Style: Exact, Path: names{"show"}, Options: options428},
+var subs489 = []Program{
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options487},
+	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options487},
+	{Name: "component", Style: Exact, Path: names{"update"}, Options: options488},
+	{Name: "default", Style: Exact, Path: names{"update"}, Options: options488},
+	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options487},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options487},
+	{Name: "install", Style: Exact, Path: names{"update"}, Options: options488},
+	{Name: "man", Style: Exact, Path: names{"show"}, Options: options487},
+	{Name: "override", Style: Exact, Path: names{"update"}, Options: options488},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options486, Ends: true},
+	{Name: "self", Style: Exact, Path: names{"update"}, Options: options488},
+	{Name: "set", Style: Exact, Path: names{"update"}, Options: options488},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options487},
+	{Name: "target", Style: Exact, Path: names{"update"}, Options: options488},
+	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options488},
+	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options488},
+	{Name: "update", Style: Exact, Path: names{"update"}, Options: options488},
+	{Name: "which", Style: Exact, Path: names{"show"}, Options: options487},
 }
 
-var options431 = []Option{
+var options490 = []Option{
 	{Names: names{"-f", "--file", "--makefile", "--rakefile", "--sconstruct", "--gulpfile", "--gruntfile", "--noxfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-C", "--directory", "--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"-D"}, Value: Required},
@@ -16867,7 +19049,7 @@ var options431 = []Option{
 	{Names: names{"-l", "--list"}},
 }
 
-var options432 = []Option{
+var options491 = []Option{
 	{Names: names{"-3"}},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -16893,7 +19075,7 @@ var options432 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options433 = []Option{
+var options492 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-E", "--echo"}, Value: Required},
@@ -16912,7 +19094,7 @@ var options433 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options434 = []Option{
+var options493 = []Option{
 	{Names: names{"-t", "--timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-T", "--log-timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-I", "--log-in"}, Value: Required, Effect: EffInput},
@@ -16928,7 +19110,7 @@ var options434 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options435 = []Option{
+var options494 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-i", "--ignore-case"}},
 	{Names: names{"-E", "--ignore-tab-expansion"}},
@@ -16952,7 +19134,7 @@ var options435 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options436 = []Option{
+var options495 = []Option{
 	{Names: names{"-e", "--expression"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
 	{Names: names{"-i", "--in-place"}, Value: Optional, Effect: EffInPlace},
@@ -16971,7 +19153,7 @@ var options436 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options437 = []Option{
+var options496 = []Option{
 	{Names: names{"-t", "--terminator"}, Value: Required},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-s", "--separator"}, Value: Required},
@@ -16980,7 +19162,7 @@ var options437 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options438 = []Option{
+var options497 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-e"}},
@@ -17006,42 +19188,42 @@ var options438 = []Option{
 	{Names: names{"+"}},
 }
 
-var subs439 = []Program{
-	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
-	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
-	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
-	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
-	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
-	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
-	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
-	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
-	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
-	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
-	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
-	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
-	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
-	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
-	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
-	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
-	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
-	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
-	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
-	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
-	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options318, Ends: true},
+var subs498 = []Program{
+	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
+	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
+	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
+	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
+	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
+	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
+	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
+	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
+	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
+	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
+	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
+	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
+	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
+	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
+	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
+	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
+	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
+	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
+	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
+	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
+	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
 }
 
-var options440 = []Option{
+var options499 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-o"}, Value: Required},
 	{Names: names{"+o"}, Value: Required},
 }
 
-var options441 = []Option{
+var options500 = []Option{
 	{Names: names{"--clear-groups"}},
 	{Names: names{"-d", "--dump"}},
 	{Names: names{"--groups"}, Value: Required},
@@ -17071,7 +19253,7 @@ var options441 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options442 = []Option{
+var options501 = []Option{
 	{Names: names{"-c", "--ctty"}},
 	{Names: names{"-f", "--fork"}},
 	{Names: names{"-w", "--wait"}},
@@ -17079,7 +19261,7 @@ var options442 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options443 = []Option{
+var options502 = []Option{
 	{Names: names{"-s"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -17107,11 +19289,11 @@ var options443 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options444 = []Option{
+var options503 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
 }
 
-var options445 = []Option{
+var options504 = []Option{
 	{Names: names{"-s"}},
 	{Names: names{"-u"}},
 	{Names: names{"-p"}},
@@ -17119,7 +19301,7 @@ var options445 = []Option{
 	{Names: names{"-o"}},
 }
 
-var options446 = []Option{
+var options505 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-n", "--iterations"}, Value: Required},
 	{Names: names{"--random-source"}, Value: Required, Effect: EffRead},
@@ -17133,7 +19315,7 @@ var options446 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options447 = []Option{
+var options506 = []Option{
 	{Names: names{"-e", "--echo"}},
 	{Names: names{"-i", "--input-range"}, Value: Required},
 	{Names: names{"-n", "--head-count"}, Value: Required},
@@ -17145,7 +19327,7 @@ var options447 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options448 = []Option{
+var options507 = []Option{
 	{Names: names{"-V"}},
 	{Names: names{"-h"}},
 	{Names: names{"-d"}},
@@ -17177,7 +19359,7 @@ var options448 = []Option{
 	{Names: names{"-S"}, Value: Required},
 }
 
-var options449 = []Option{
+var options508 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
@@ -17191,7 +19373,7 @@ var options449 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options450 = []Option{
+var options509 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-C"}},
 	{Names: names{"--check"}, Value: Optional},
@@ -17232,7 +19414,7 @@ var options450 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options451 = []Option{
+var options510 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-a", "--suffix-length"}, Value: Required},
 	{Names: names{"--additional-suffix"}, Value: Required},
@@ -17253,7 +19435,7 @@ var options451 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options452 = []Option{
+var options511 = []Option{
 	{Names: names{"-D", "--diag"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-F", "--filter"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--continuous"}},
@@ -17305,7 +19487,7 @@ var options452 = []Option{
 	{Names: names{"-A", "--query", "--socket"}, Value: Required},
 }
 
-var options453 = []Option{
+var options512 = []Option{
 	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-P"}, Value: Required},
 	{Names: names{"-4"}},
@@ -17353,7 +19535,7 @@ var options453 = []Option{
 	{Names: names{"-y"}},
 }
 
-var options454 = []Option{
+var options513 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
 	{Names: names{"-d"}},
@@ -17376,7 +19558,7 @@ var options454 = []Option{
 	{Names: names{"-C"}},
 }
 
-var options455 = []Option{
+var options514 = []Option{
 	{Names: names{"-a"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
@@ -17389,7 +19571,7 @@ var options455 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options456 = []Option{
+var options515 = []Option{
 	{Names: names{"-i"}, Value: Optional, Effect: EffSend},
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
@@ -17402,7 +19584,7 @@ var options456 = []Option{
 	{Names: names{"-h", "-?"}},
 }
 
-var options457 = []Option{
+var options516 = []Option{
 	{Names: names{"-A"}, Effect: EffUnproven},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-a"}, Value: Required},
@@ -17448,7 +19630,7 @@ var options457 = []Option{
 	{Names: names{"-Z"}, Value: Required},
 }
 
-var options458 = []Option{
+var options517 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-c"}},
@@ -17463,7 +19645,7 @@ var options458 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options459 = []Option{
+var options518 = []Option{
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"-f"}, Value: Required, Effect: EffInput},
 	{Names: names{"-d"}, Value: Required},
@@ -17474,7 +19656,7 @@ var options459 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options460 = []Option{
+var options519 = []Option{
 	{Names: names{"-S", "--start"}},
 	{Names: names{"-K", "--stop"}},
 	{Names: names{"-T", "--status"}},
@@ -17510,7 +19692,7 @@ var options460 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options461 = []Option{
+var options520 = []Option{
 	{Names: names{"-c", "--format"}, Value: Required},
 	{Names: names{"-f", "--file-system"}},
 	{Names: names{"-t", "--terse"}},
@@ -17527,7 +19709,7 @@ var options461 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options462 = []Option{
+var options521 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-e", "--error"}, Value: Required},
@@ -17535,7 +19717,7 @@ var options462 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options463 = []Option{
+var options522 = []Option{
 	{Names: names{"-e", "--trace"}, Value: Required},
 	{Names: names{"-E", "--env"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-p", "--attach"}, Value: Required},
@@ -17604,7 +19786,7 @@ var options463 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options464 = []Option{
+var options523 = []Option{
 	{Names: names{"-n", "--bytes"}, Value: Required},
 	{Names: names{"-U", "--unicode"}, Value: Required},
 	{Names: names{"-a", "--all"}},
@@ -17623,7 +19805,7 @@ var options464 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options465 = []Option{
+var options524 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-g", "--save"}},
 	{Names: names{"-F", "--file"}, Value: Required},
@@ -17631,7 +19813,7 @@ var options465 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options466 = []Option{
+var options525 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -17646,7 +19828,7 @@ var options466 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options467 = []Option{
+var options526 = []Option{
 	{Names: names{"-A", "--askpass"}},
 	{Names: names{"-B", "--bell"}},
 	{Names: names{"-b", "--background"}},
@@ -17678,7 +19860,7 @@ var options467 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options468 = []Option{
+var options527 = []Option{
 	{Names: names{"-u", "--user"}, Value: Required},
 	{Names: names{"-g", "--group"}, Value: Required},
 	{Names: names{"-A"}},
@@ -17688,7 +19870,7 @@ var options468 = []Option{
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options469 = []Option{
+var options528 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-version", "--version"}, Effect: EffPattern},
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
@@ -17703,7 +19885,7 @@ var options469 = []Option{
 	{Names: names{"-Onone"}},
 }
 
-var options470 = []Option{
+var options529 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"--package-path"}, Value: Required, Effect: EffDir},
 	{Names: names{"--scratch-path", "--build-path"}, Value: Required, Effect: EffWrite},
@@ -17734,24 +19916,24 @@ var options470 = []Option{
 	{Names: names{"--sanitize"}, Value: Required},
 }
 
-var subs471 = []Program{
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options470, Workdir: true},
-	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Options: options470, Workdir: true},
-	{Name: "package", Style: Exact, Path: names{"build"}, Options: options470, Workdir: true},
-	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options470, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"build"}, Options: options470, Workdir: true},
-	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options470, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"build"}, Options: options470, Workdir: true},
+var subs530 = []Program{
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options529, Workdir: true},
+	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Options: options529, Workdir: true},
+	{Name: "package", Style: Exact, Path: names{"build"}, Options: options529, Workdir: true},
+	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options529, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"build"}, Options: options529, Workdir: true},
+	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options529, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"build"}, Options: options529, Workdir: true},
 }
 
-var options472 = []Option{
+var options531 = []Option{
 	{Names: names{"-d", "--data"}},
 	{Names: names{"-f", "--file-system"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options473 = []Option{
+var options532 = []Option{
 	{Names: names{"--no-pager"}},
 	{Names: names{"--no-legend"}},
 	{Names: names{"--what"}, Value: Required},
@@ -17763,7 +19945,7 @@ var options473 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options474 = []Option{
+var options533 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--scope"}},
 	{Names: names{"-u", "--unit"}, Value: Required},
@@ -17806,7 +19988,7 @@ var options474 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options475 = []Option{
+var options534 = []Option{
 	{Names: names{"-b", "--before"}},
 	{Names: names{"-r", "--regex"}},
 	{Names: names{"-s", "--separator"}, Value: Required},
@@ -17814,7 +19996,7 @@ var options475 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options476 = []Option{
+var options535 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"--follow"}, Value: Optional},
 	{Names: names{"-n", "--lines"}, Value: Required},
@@ -17836,7 +20018,7 @@ var options476 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options477 = []Option{
+var options536 = []Option{
 	{Names: names{"-A", "--catenate", "--concatenate"}},
 	{Names: names{"-c", "--create"}},
 	{Names: names{"-d", "--diff", "--compare"}},
@@ -18006,7 +20188,7 @@ var options477 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options478 = []Option{
+var options537 = []Option{
 	{Names: names{"-c", "--color"}},
 	{Names: names{"-C", "--concurrency"}, Value: Required},
 	{Names: names{"-d", "--dir"}, Value: Required, Effect: EffDir},
@@ -18041,7 +20223,7 @@ var options478 = []Option{
 	{Names: names{"--download"}},
 }
 
-var options479 = []Option{
+var options538 = []Option{
 	{Names: names{"-a", "--all-tasks"}},
 	{Names: names{"-c", "--cpu-list"}},
 	{Names: names{"-p", "--pid"}},
@@ -18049,7 +20231,7 @@ var options479 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options480 = []Option{
+var options539 = []Option{
 	{Names: names{"-A"}},
 	{Names: names{"-b"}},
 	{Names: names{"-B", "--buffer-size"}, Value: Required},
@@ -18113,7 +20295,7 @@ var options480 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options481 = []Option{
+var options540 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-i", "--ignore-interrupts"}},
 	{Names: names{"-p"}},
@@ -18122,7 +20304,7 @@ var options481 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options482 = []Option{
+var options541 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-8"}},
@@ -18139,7 +20321,17 @@ var options482 = []Option{
 	{Names: names{"-r"}},
 }
 
-var options483 = []Option{
+var options542 = []Option{
+	{Names: names{"-n", "--number"}, Value: Required},
+	{Names: names{"-r", "--repeat"}, Value: Required},
+	{Names: names{"-s", "--setup"}, Value: Required, Effect: EffCode},
+	{Names: names{"-p", "--process"}},
+	{Names: names{"-u", "--unit"}, Value: Required},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-h", "--help"}},
+}
+
+var options543 = []Option{
 	{Names: names{"--preserve-status"}},
 	{Names: names{"--foreground"}},
 	{Names: names{"-k", "--kill-after"}, Value: Required},
@@ -18149,7 +20341,7 @@ var options483 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options484 = []Option{
+var options544 = []Option{
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-a"}},
 	{Names: names{"-c", "--no-create"}},
@@ -18164,7 +20356,43 @@ var options484 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options485 = []Option{
+var options545 = []Option{
+	{Names: names{"-c", "--conf"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-e"}, Value: Required},
+	{Names: names{"-r", "--recreate"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-p", "--parallel"}, Value: Optional},
+	{Names: names{"-s", "--skip-missing-interpreters"}, Value: Optional},
+	{Names: names{"--workdir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--root"}, Value: Required, Effect: EffDir},
+	{Names: names{"-x", "--override"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"--notest"}},
+	{Names: names{"-n"}},
+	{Names: names{"--installpkg"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--sdistonly"}},
+	{Names: names{"--develop"}},
+	{Names: names{"-m"}, Value: Required},
+	{Names: names{"-f"}, Value: Required},
+	{Names: names{"-l", "--listenvs"}},
+	{Names: names{"-a", "--listenvs-all"}},
+	{Names: names{"--showconfig"}},
+	{Names: names{"--result-json"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--hashseed"}, Value: Required},
+	{Names: names{"--discover"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--skip-pkg-install"}},
+	{Names: names{"--skip-env"}, Value: Required},
+	{Names: names{"--devenv"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--alwayscopy"}},
+	{Names: names{"--sitepackages"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"--version"}},
+	{Names: names{"--colored"}, Value: Required},
+	{Names: names{"--no-recreate-pkg"}},
+	{Names: names{"-k", "--labels"}},
+}
+
+var options546 = []Option{
 	{Names: names{"-c", "-C", "--complement"}},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-s", "--squeeze-repeats"}},
@@ -18173,7 +20401,7 @@ var options485 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options486 = []Option{
+var options547 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-n"}},
@@ -18202,13 +20430,13 @@ var options486 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options487 = []Option{
+var options548 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 }
 
-var options488 = []Option{
+var options549 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-d"}},
 	{Names: names{"-l"}},
@@ -18277,7 +20505,7 @@ var options488 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options489 = []Option{
+var options550 = []Option{
 	{Names: names{"-c", "--no-create"}},
 	{Names: names{"-o", "--io-blocks"}},
 	{Names: names{"-r", "--reference"}, Value: Required, Effect: EffRead},
@@ -18286,7 +20514,7 @@ var options489 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options490 = []Option{
+var options551 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-b", "--build"}},
 	{Names: names{"-h", "--help"}},
@@ -18358,13 +20586,13 @@ var options490 = []Option{
 	{Names: names{"--plugins"}, Value: Required, Effect: EffProgram},
 }
 
-var options491 = []Option{
+var options552 = []Option{
 	{Names: names{"-s", "--silent", "--quiet"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options492 = []Option{
+var options553 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-f"}},
 	{Names: names{"-p"}},
@@ -18378,7 +20606,7 @@ var options492 = []Option{
 	{Names: names{"-w"}},
 }
 
-var options493 = []Option{
+var options554 = []Option{
 	{Names: names{"-S"}},
 	{Names: names{"-H"}},
 	{Names: names{"-a"}},
@@ -18405,16 +20633,16 @@ var options493 = []Option{
 	{Names: names{"-x"}, Value: Required},
 }
 
-var options494 = []Option{
+var options555 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-S"}},
 }
 
-var options495 = []Option{
+var options556 = []Option{
 	{Names: names{"-a"}},
 }
 
-var options496 = []Option{
+var options557 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s", "--kernel-name"}},
 	{Names: names{"-n", "--nodename"}},
@@ -18428,7 +20656,7 @@ var options496 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options497 = []Option{
+var options558 = []Option{
 	{Names: names{"-D"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
@@ -18446,13 +20674,28 @@ var options497 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options498 = []Option{
+var options559 = []Option{
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--locals"}},
+	{Names: names{"-f", "--failfast"}},
+	{Names: names{"-c", "--catch"}},
+	{Names: names{"-b", "--buffer"}},
+	{Names: names{"-k"}, Value: Required},
+	{Names: names{"-s", "--start-directory"}, Value: Required},
+	{Names: names{"-p", "--pattern"}, Value: Required},
+	{Names: names{"-t", "--top-level-directory"}, Value: Required},
+	{Names: names{"--durations"}, Value: Required},
+	{Names: names{"-h", "--help"}},
+}
+
+var options560 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-v"}},
 	{Names: names{"-n"}},
 }
 
-var options499 = []Option{
+var options561 = []Option{
 	{Names: names{"-i", "--ipc"}, Value: Optional},
 	{Names: names{"-m", "--mount"}, Value: Optional},
 	{Names: names{"-n", "--net"}, Value: Optional},
@@ -18486,7 +20729,7 @@ var options499 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options500 = []Option{
+var options562 = []Option{
 	{Names: names{"-Z"}, Effect: EffReadOnly},
 	{Names: names{"-A"}},
 	{Names: names{"-c"}, Effect: EffReadOnly},
@@ -18534,7 +20777,7 @@ var options500 = []Option{
 	{Names: names{"-hh"}},
 }
 
-var options501 = []Option{
+var options563 = []Option{
 	{Names: names{"-p", "--pretty"}},
 	{Names: names{"-h"}},
 	{Names: names{"-s", "--since"}},
@@ -18543,7 +20786,315 @@ var options501 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options502 = []Option{
+var options564 = []Option{
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--color"}, Value: Required},
+	{Names: names{"--system-certs"}},
+	{Names: names{"--native-tls"}},
+	{Names: names{"--offline"}},
+	{Names: names{"--allow-insecure-host"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--no-progress"}},
+	{Names: names{"--directory", "--project"}, Value: Required, Effect: EffDir},
+	{Names: names{"--config-file"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--no-config"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"-n", "--no-cache"}},
+	{Names: names{"--cache-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--managed-python"}},
+	{Names: names{"--no-managed-python"}},
+	{Names: names{"--no-python-downloads"}},
+	{Names: names{"--preview"}},
+	{Names: names{"-p", "--python"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"--index"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--default-index"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-i", "--index-url"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--extra-index-url"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-f", "--find-links"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--no-index"}},
+	{Names: names{"--index-strategy"}, Value: Required},
+	{Names: names{"--keyring-provider"}, Value: Required},
+	{Names: names{"-U", "--upgrade"}},
+	{Names: names{"-P", "--upgrade-package"}, Value: Required},
+	{Names: names{"--upgrade-group"}, Value: Required},
+	{Names: names{"--reinstall"}},
+	{Names: names{"--reinstall-package"}, Value: Required},
+	{Names: names{"--resolution"}, Value: Required},
+	{Names: names{"--prerelease"}, Value: Required},
+	{Names: names{"--exclude-newer"}, Value: Required},
+	{Names: names{"--link-mode"}, Value: Required},
+	{Names: names{"-C", "--config-setting"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--no-build-isolation"}},
+	{Names: names{"--no-build-isolation-package"}, Value: Required},
+	{Names: names{"--no-build"}},
+	{Names: names{"--no-build-package"}, Value: Required},
+	{Names: names{"--no-binary"}},
+	{Names: names{"--no-binary-package"}, Value: Required},
+	{Names: names{"--no-sources"}},
+	{Names: names{"--refresh"}},
+	{Names: names{"--refresh-package"}, Value: Required},
+	{Names: names{"--compile-bytecode"}},
+	{Names: names{"--locked"}},
+	{Names: names{"--frozen"}},
+	{Names: names{"--extra"}, Value: Required},
+	{Names: names{"--all-extras"}},
+	{Names: names{"--no-extra"}, Value: Required},
+	{Names: names{"--dev"}},
+	{Names: names{"--no-dev"}},
+	{Names: names{"--only-dev"}},
+	{Names: names{"--group"}, Value: Required},
+	{Names: names{"--no-group"}, Value: Required},
+	{Names: names{"--all-groups"}},
+	{Names: names{"--only-group"}, Value: Required},
+	{Names: names{"--no-default-groups"}},
+	{Names: names{"--no-editable"}},
+	{Names: names{"--inexact"}},
+	{Names: names{"--exact"}},
+	{Names: names{"--active"}},
+	{Names: names{"--no-sync"}},
+	{Names: names{"--package"}, Value: Required},
+	{Names: names{"--all-packages"}},
+	{Names: names{"--env-file"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--no-env-file"}},
+	{Names: names{"--script"}, Value: Required},
+	{Names: names{"--fork-strategy"}, Value: Required},
+}
+
+var options565 = []Option{
+	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffInput},
+	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
+	{Names: names{"--optional"}, Value: Required},
+	{Names: names{"--editable"}},
+	{Names: names{"--no-editable"}},
+	{Names: names{"--raw"}},
+	{Names: names{"--bounds"}, Value: Required},
+	{Names: names{"--rev"}, Value: Required},
+	{Names: names{"--tag"}, Value: Required},
+	{Names: names{"--branch"}, Value: Required},
+	{Names: names{"--lfs"}},
+	{Names: names{"-m", "--marker"}, Value: Required},
+	{Names: names{"--workspace"}},
+	{Names: names{"--no-workspace"}},
+}
+
+var options566 = []Option{
+	{Names: names{"-o", "--out-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--sdist"}},
+	{Names: names{"--wheel"}},
+	{Names: names{"--list"}},
+	{Names: names{"--build-logs"}},
+	{Names: names{"--no-build-logs"}},
+	{Names: names{"--force-pep517"}},
+	{Names: names{"-b", "--build-constraints"}, Value: Required, Effect: EffInput},
+	{Names: names{"--require-hashes"}},
+	{Names: names{"--clear"}},
+}
+
+var options567 = []Option{
+	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"--no-header"}},
+	{Names: names{"--no-hashes"}},
+	{Names: names{"--no-emit-project"}},
+	{Names: names{"--no-annotate"}},
+	{Names: names{"--prune"}, Value: Required},
+}
+
+var options568 = []Option{
+	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
+	{Names: names{"--overrides"}, Value: Required, Effect: EffInput},
+	{Names: names{"--no-strip-extras"}},
+	{Names: names{"--no-annotate"}},
+	{Names: names{"--no-header"}},
+	{Names: names{"--generate-hashes"}},
+	{Names: names{"--universal"}},
+	{Names: names{"--python-version"}, Value: Required},
+	{Names: names{"--custom-compile-command"}, Value: Required},
+	{Names: names{"--emit-index-url"}},
+}
+
+var options569 = []Option{
+	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffInput},
+	{Names: names{"-e", "--editable"}, Value: Required},
+	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
+	{Names: names{"--overrides"}, Value: Required, Effect: EffInput},
+	{Names: names{"--build-constraints"}, Value: Required, Effect: EffInput},
+	{Names: names{"--system"}},
+	{Names: names{"--break-system-packages"}},
+	{Names: names{"--target"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--prefix"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--no-deps"}},
+	{Names: names{"--require-hashes"}},
+	{Names: names{"--only-binary"}, Value: Required},
+	{Names: names{"--dry-run"}},
+	{Names: names{"--torch-backend"}, Value: Required},
+	{Names: names{"--python-version"}, Value: Required},
+	{Names: names{"--python-platform"}, Value: Required},
+	{Names: names{"--user"}},
+	{Names: names{"--strict"}},
+}
+
+var options570 = []Option{
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"--outdated"}},
+	{Names: names{"--exclude"}, Value: Required},
+	{Names: names{"--system"}},
+	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffInput},
+	{Names: names{"--editable"}},
+	{Names: names{"-y", "--yes"}},
+	{Names: names{"--strict"}},
+	{Names: names{"-f", "--files"}},
+	{Names: names{"--depth"}, Value: Required},
+}
+
+var subs571 = []Program{
+	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options570, Workdir: true},
+	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options568, Workdir: true},
+	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options570, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"pip", "install"}, Options: options569, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options570, Workdir: true},
+	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options570, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"pip", "install"}, Options: options569, Workdir: true},
+	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options570, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options570, Workdir: true},
+}
+
+var options572 = []Option{
+	{Names: names{"-t", "--token"}, Value: Required},
+	{Names: names{"-u", "--username"}, Value: Required},
+	{Names: names{"--publish-url"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--check-url"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--name"}, Value: Required},
+	{Names: names{"--app"}},
+	{Names: names{"--lib"}},
+	{Names: names{"--bare"}},
+	{Names: names{"--vcs"}, Value: Required},
+	{Names: names{"--check"}},
+	{Names: names{"--diff"}},
+}
+
+var options573 = []Option{
+	{Names: names{"-m", "--module"}, Value: Required, Effect: EffModule, Pattern: true, Ends: true},
+	{Names: names{"-s", "--script"}},
+	{Names: names{"--gui-script"}},
+	{Names: names{"--with"}, Value: Required},
+	{Names: names{"--with-editable"}, Value: Required},
+	{Names: names{"--with-requirements"}, Value: Required, Effect: EffInput},
+	{Names: names{"--isolated"}},
+}
+
+var options574 = []Option{
+	{Names: names{"--check"}},
+	{Names: names{"--dry-run"}},
+	{Names: names{"--output-format"}, Value: Required},
+	{Names: names{"--depth"}, Value: Required},
+	{Names: names{"--prune"}, Value: Required},
+	{Names: names{"--no-dedupe"}},
+	{Names: names{"--invert"}},
+	{Names: names{"--outdated"}},
+	{Names: names{"--universal"}},
+	{Names: names{"--bump"}, Value: Required},
+	{Names: names{"--short"}},
+}
+
+var options575 = []Option{
+	{Names: names{"--from"}, Value: Required},
+	{Names: names{"-w", "--with"}, Value: Required},
+	{Names: names{"--with-editable"}, Value: Required},
+	{Names: names{"-e", "--editable"}},
+	{Names: names{"--force"}},
+	{Names: names{"--all"}},
+	{Names: names{"--show-paths"}},
+	{Names: names{"--show-version-specifiers"}},
+}
+
+var options576 = []Option{
+	{Names: names{"--from"}, Value: Required},
+	{Names: names{"-w", "--with"}, Value: Required},
+	{Names: names{"--with-editable"}, Value: Required},
+	{Names: names{"--with-requirements"}, Value: Required, Effect: EffInput},
+	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
+	{Names: names{"--overrides"}, Value: Required, Effect: EffInput},
+	{Names: names{"--isolated"}},
+}
+
+var subs577 = []Program{
+	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options575, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options575, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options575, Workdir: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options576, Ends: true, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options575, Workdir: true},
+	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options575, Workdir: true},
+	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options575, Workdir: true},
+}
+
+var options578 = []Option{
+	{Names: names{"--system"}},
+	{Names: names{"--no-project"}},
+	{Names: names{"--seed"}},
+	{Names: names{"-c", "--clear"}},
+	{Names: names{"--allow-existing"}},
+	{Names: names{"--prompt"}, Value: Required},
+	{Names: names{"--system-site-packages"}},
+	{Names: names{"--relocatable"}},
+}
+
+var subs579 = []Program{
+	{Name: "add", Style: Exact, Path: names{"add"}, Options: options565, Workdir: true},
+	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options574, Workdir: true},
+	{Name: "auth", Style: Exact, Path: names{"python"}, Workdir: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options566, Workdir: true},
+	{Name: "cache", Style: Exact, Path: names{"python"}, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"export"}, Options: options567, Workdir: true},
+	{Name: "format", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options572, Workdir: true},
+	{Name: "generate-shell-completion", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options572, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options574, Workdir: true},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options572, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options574, Workdir: true},
+	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options574, Workdir: true},
+	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs571, Workdir: true},
+	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options572, Workdir: true},
+	{Name: "python", Style: Exact, Path: names{"python"}, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options565, Workdir: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options573, Ends: true, Workdir: true},
+	{Name: "self", Style: Exact, Path: names{"sync"}, Options: options574, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options574, Workdir: true},
+	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs577, Workdir: true},
+	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options574, Workdir: true},
+	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options578, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options574, Workdir: true},
+	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options574, Workdir: true},
+}
+
+var options580 = []Option{
+	{Names: names{"--from"}, Value: Required},
+	{Names: names{"-w", "--with"}, Value: Required},
+	{Names: names{"--with-editable"}, Value: Required},
+	{Names: names{"--with-requirements"}, Value: Required, Effect: EffInput},
+	{Names: names{"--isolated"}},
+	{Names: names{"-p", "--python"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"--index-url"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--index"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--default-index"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--extra-index-url"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--refresh"}},
+	{Names: names{"--offline"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-n", "--no-cache"}},
+	{Names: names{"--cache-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--directory"}, Value: Required, Effect: EffDir},
+	{Names: names{"--env-file"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"--prerelease"}, Value: Required},
+	{Names: names{"--reinstall"}},
+	{Names: names{"--no-env-file"}},
+}
+
+var options581 = []Option{
 	{Names: names{"--tool"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
@@ -18584,7 +21135,50 @@ var options502 = []Option{
 	{Names: names{"--keep-debuginfo"}, Value: Required},
 }
 
-var options503 = []Option{
+var options582 = []Option{
+	{Names: names{"--system-site-packages"}},
+	{Names: names{"--symlinks"}},
+	{Names: names{"--copies"}},
+	{Names: names{"--clear"}},
+	{Names: names{"--upgrade"}},
+	{Names: names{"--without-pip"}},
+	{Names: names{"--prompt"}, Value: Required},
+	{Names: names{"--upgrade-deps"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"--without-scm-ignore-files"}},
+}
+
+var options583 = []Option{
+	{Names: names{"-p", "--python"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--system-site-packages"}},
+	{Names: names{"--clear"}},
+	{Names: names{"--copies"}},
+	{Names: names{"--symlinks"}},
+	{Names: names{"--prompt"}, Value: Required},
+	{Names: names{"--no-pip"}},
+	{Names: names{"--no-setuptools"}},
+	{Names: names{"--no-wheel"}},
+	{Names: names{"--seeder"}, Value: Required},
+	{Names: names{"--download"}},
+	{Names: names{"--no-download"}},
+	{Names: names{"--extra-search-dir"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--app-data"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--version"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"--upgrade-embed-wheels"}},
+	{Names: names{"--activators"}, Value: Required},
+	{Names: names{"--creator"}, Value: Required},
+	{Names: names{"--reset-app-data"}},
+	{Names: names{"--no-periodic-update"}},
+	{Names: names{"--no-vcs-ignore"}},
+	{Names: names{"--upgrade"}},
+	{Names: names{"--upgrade-deps"}},
+	{Names: names{"--without-pip"}},
+}
+
+var options584 = []Option{
 	{Names: names{"-r", "--root"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-u", "--update"}},
@@ -18665,7 +21259,7 @@ var options503 = []Option{
 	{Names: names{"--no-watch"}},
 }
 
-var subs504 = []Program{
+var subs585 = []Program{
 	{Name: "bench", Style: Exact, Path: names{"run"}, Workdir: true},
 	{Name: "dev", Style: Exact, Path: names{"run"}, Workdir: true},
 	{Name: "init", Style: Exact, Path: names{"run"}, Workdir: true},
@@ -18675,7 +21269,7 @@ var subs504 = []Program{
 	{Name: "watch", Style: Exact, Path: names{"run"}, Workdir: true},
 }
 
-var options505 = []Option{
+var options586 = []Option{
 	{Names: names{"-h", "--no-header"}},
 	{Names: names{"-u", "--no-current"}},
 	{Names: names{"-s", "--short"}},
@@ -18687,13 +21281,13 @@ var options505 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options506 = []Option{
+var options587 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options507 = []Option{
+var options588 = []Option{
 	{Names: names{"-d", "--differences"}, Value: Optional},
 	{Names: names{"-n", "--interval"}, Value: Required},
 	{Names: names{"-p", "--precise"}},
@@ -18712,7 +21306,7 @@ var options507 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options508 = []Option{
+var options589 = []Option{
 	{Names: names{"-w", "--watch"}, Value: Required},
 	{Names: names{"-W", "--watch-non-recursive"}, Value: Required},
 	{Names: names{"-F", "--watch-file"}, Value: Required, Effect: EffInput},
@@ -18761,7 +21355,7 @@ var options508 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options509 = []Option{
+var options590 = []Option{
 	{Names: names{"--total"}, Value: Required},
 	{Names: names{"-c", "--bytes"}},
 	{Names: names{"-m", "--chars"}},
@@ -18773,7 +21367,7 @@ var options509 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options510 = []Option{
+var options591 = []Option{
 	{Names: names{"-1", "--no-deleted"}},
 	{Names: names{"-2", "--no-inserted"}},
 	{Names: names{"-3", "--no-common"}},
@@ -18788,7 +21382,7 @@ var options510 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options511 = []Option{
+var options592 = []Option{
 	{Names: names{"-c", "--config", "--config-file", "--tsconfig", "--schema"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--output", "--out", "--outfile", "--out-file", "--output-path", "--out-dir", "--outdir", "--outDir", "--output-dir", "--dist-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-p", "--plugin", "--plugins"}, Value: Required, Effect: EffPlugin},
@@ -18834,7 +21428,7 @@ var options511 = []Option{
 	{Names: names{"--loader:"}, Value: Required},
 }
 
-var options512 = []Option{
+var options593 = []Option{
 	{Names: names{"-O", "--output-document"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-nd", "--no-directories"}},
 	{Names: names{"-np", "--no-parent"}},
@@ -18995,7 +21589,7 @@ var options512 = []Option{
 	{Names: names{"-X", "--exclude-directories"}, Value: Required},
 }
 
-var options513 = []Option{
+var options594 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s"}},
 	{Names: names{"-b"}},
@@ -19020,7 +21614,7 @@ var options513 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options514 = []Option{
+var options595 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--boot"}},
 	{Names: names{"-d", "--dead"}},
@@ -19042,7 +21636,7 @@ var options514 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options515 = []Option{
+var options596 = []Option{
 	{Names: names{"-h", "--host"}, Value: Required},
 	{Names: names{"-H"}},
 	{Names: names{"-p", "--port"}, Value: Required},
@@ -19072,7 +21666,7 @@ var options515 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options516 = []Option{
+var options597 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -19099,7 +21693,7 @@ var options516 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options517 = []Option{
+var options598 = []Option{
 	{Names: names{"-project"}, Value: Required, Effect: EffDir},
 	{Names: names{"-workspace"}, Value: Required, Effect: EffDir},
 	{Names: names{"-scheme"}, Value: Required},
@@ -19146,7 +21740,7 @@ var options517 = []Option{
 	{Names: names{"-clonedSourcePackagesDirPath"}, Value: Required, Effect: EffWrite},
 }
 
-var options518 = []Option{
+var options599 = []Option{
 	{Names: names{"--sdk", "-sdk"}, Value: Required},
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-f", "--find"}},
@@ -19162,7 +21756,7 @@ var options518 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options519 = []Option{
+var options600 = []Option{
 	{Names: names{"--noout"}},
 	{Names: names{"--format"}},
 	{Names: names{"--xpath"}, Value: Required},
@@ -19217,7 +21811,7 @@ var options519 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options520 = []Option{
+var options601 = []Option{
 	{Names: names{"-a", "--auto-servernum", "--auto-display"}},
 	{Names: names{"-e", "--error-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-f", "--auth-file"}, Value: Required, Effect: EffWrite},
@@ -19229,7 +21823,7 @@ var options520 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options521 = []Option{
+var options602 = []Option{
 	{Names: names{"-a", "-autoskip"}},
 	{Names: names{"-b", "-bits"}},
 	{Names: names{"-c", "-cols"}, Value: Required},
@@ -19252,7 +21846,7 @@ var options521 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options522 = []Option{
+var options603 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"--use-yarnrc"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--script-shell"}, Value: Required, Effect: EffProgram},
@@ -19327,18 +21921,18 @@ var options522 = []Option{
 	{Names: names{"--skip-integrity-check"}},
 }
 
-var options523 = []Option{
+var options604 = []Option{
 	{Names: names{"-p", "--package"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options524 = []Option{
+var options605 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r"}, Value: Required, Effect: EffProgram},
 }
 
-var options525 = []Option{
+var options606 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-t", "--topological"}},
@@ -19355,15 +21949,15 @@ var options525 = []Option{
 	{Names: names{"-R", "--recursive"}},
 }
 
-var subs526 = []Program{
+var subs607 = []Program{
 	{Name: "focus", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
-	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options525, Ends: true, Workdir: true},
+	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options606, Ends: true, Workdir: true},
 	{Name: "info", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
 	{Name: "list", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
 	{Name: "run", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
 }
 
-var subs527 = []Program{
+var subs608 = []Program{
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "audit", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "autoclean", Style: Exact, Path: names{"install"}, Workdir: true},
@@ -19374,7 +21968,7 @@ var subs527 = []Program{
 	{Name: "constraints", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options523, Ends: true, Workdir: true},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options604, Ends: true, Workdir: true},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true},
 	{Name: "explain", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "global", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
@@ -19388,7 +21982,7 @@ var subs527 = []Program{
 	{Name: "list", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "login", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
 	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options524, Ends: true, Workdir: true},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options605, Ends: true, Workdir: true},
 	{Name: "npm", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
 	{Name: "outdated", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "owner", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
@@ -19418,10 +22012,10 @@ var subs527 = []Program{
 	{Name: "versions", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
 	{Name: "why", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "workspace", Style: Exact, Path: names{"workspace"}, Workdir: true},
-	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs526, Workdir: true},
+	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs607, Workdir: true},
 }
 
-var options528 = []Option{
+var options609 = []Option{
 	{Names: names{"-C", "--colors"}},
 	{Names: names{"--csv-auto-parse"}},
 	{Names: names{"-e", "--exit-status"}},
@@ -19465,7 +22059,7 @@ var options528 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options529 = []Option{
+var options610 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
@@ -19482,7 +22076,7 @@ var options529 = []Option{
 	{Names: names{"-T", "--threads"}, Value: Required},
 }
 
-var options530 = []Option{
+var options611 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"--config", "--config-file", "--config-dir"}, Value: Required, Effect: EffProgram},
@@ -19511,7 +22105,7 @@ var options530 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 }
 
-var options531 = []Option{
+var options612 = []Option{
 	{Names: names{"-a", "--ascii"}},
 	{Names: names{"-A", "--adjust-sfx"}},
 	{Names: names{"-AC", "--archive-clear"}},
@@ -19594,7 +22188,7 @@ var options531 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options532 = []Option{
+var options613 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-u"}},
 	{Names: names{"-a"}, Effect: EffUnproven},
