@@ -103,6 +103,9 @@ func (x trial) run(t *testing.T) (verdict, []map[string]any, *model) {
 func TestProtocol(t *testing.T) {
 	for _, r := range releases() {
 		for _, p := range profiles {
+			if !long() && p.Name != "settings" {
+				continue
+			}
 			for name, policy := range map[string]func(row) bool{"open": allowAll, "shut": allowAgents} {
 				t.Run(r.Version+"/"+p.Name+"/"+name, func(t *testing.T) {
 					v, _, _ := trial{release: r, profile: p, policy: policy, args: isolated, hook: true}.run(t)

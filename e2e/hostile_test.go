@@ -13,6 +13,7 @@ type profile struct {
 	Lay    func(b *box) // puts it there; nil nothing
 	Env    []string     // of the wrapper
 	Prompt string       // "" is the plain one
+	Short  string       // the policy that the short form takes, "" both
 }
 
 const plainPrompt = "go [[main]]"
@@ -21,11 +22,11 @@ const plainPrompt = "go [[main]]"
 // their hooks, servers or skills leaves is a file below marks that no tool use
 // accounts for.
 var profiles = []profile{
-	{Name: "plain"},
+	{Name: "plain", Short: "open"},
 	{Name: "settings", Lay: layHostile},
-	{Name: "simple", Lay: laySimple, Env: []string{"CLAUDE_CODE_SIMPLE=1"}},
-	{Name: "slash", Lay: layHostile, Prompt: "/pwn go [[main]]"},
-	{Name: "at-file", Lay: layHostile, Prompt: "go [[main]] see @secret.txt and @../out/o.txt"},
+	{Name: "simple", Lay: laySimple, Env: []string{"CLAUDE_CODE_SIMPLE=1"}, Short: "shut"},
+	{Name: "slash", Lay: layHostile, Prompt: "/pwn go [[main]]", Short: "shut"},
+	{Name: "at-file", Lay: layHostile, Prompt: "go [[main]] see @secret.txt and @../out/o.txt", Short: "shut"},
 }
 
 // layHostile lays user and project settings that allow everything and answer

@@ -49,6 +49,9 @@ func TestManagedSettings(t *testing.T) {
 					t.Errorf("the wrapper went on: exit code %d, %s", res.Code, lastOf(res.Out+res.Errors))
 				}
 			})
+			if !long() {
+				continue
+			}
 			t.Run(r.Version+"/"+kind+"/control", func(t *testing.T) {
 				p := profile{Lay: func(b *box) { layManaged(t, b, kind) }}
 				v, _, _ := trial{release: r, profile: p, policy: allowAgents, args: isolated, slow: 60 * time.Millisecond}.run(t)

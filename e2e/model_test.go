@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -53,6 +54,7 @@ type model struct {
 	server *http.Server
 
 	mu       sync.Mutex
+	bodies   []string // of the requests
 	sent     map[string]call
 	results  map[string]toolResult
 	tools    map[string]bool // names offered by the agent CLI
@@ -136,6 +138,9 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
+	m.mu.Lock()
+	m.bodies = append(m.bodies, string(body))
+	m.mu.Unlock()
 	answer := m.next(&req)
 	for _, c := range answer {
 		time.Sleep(c.Pause)
@@ -225,6 +230,13 @@ func (m *model) result(name string) (toolResult, bool) {
 	defer m.mu.Unlock()
 	r, ok := m.results["toolu_"+name]
 	return r, ok
+}
+
+// heard reports whether a request held the text.
+func (m *model) heard(text string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.ContainsFunc(m.bodies, func(body string) bool { return strings.Contains(body, text) })
 }
 
 // reply streams one assistant message: the calls of the turn, or "ok".
