@@ -359,10 +359,10 @@ func options(start Starter, d Decider, events *recorder) Options {
 }
 
 // play runs a script.
-func play(t testing.TB, d Decider, script func(f *fake)) (Outcome, error, *recorder) {
+func play(t testing.TB, d Decider, script func(f *fake)) (Outcome, *recorder, error) {
 	events := &recorder{}
 	out, err := Run(context.Background(), options(agent(t, nil, script), d, events))
-	return out, err, events
+	return out, events, err
 }
 
 // bash is the input of a Bash tool use.

@@ -45,10 +45,9 @@ func (l *ledger) get(id string) *entry {
 
 // outcome is what a tool result says of a tool use.
 type outcome struct {
-	id    string
-	good  bool        // the result is no error
-	meta  *resultMeta // nil: this CLI does not tell, or nothing was decided
-	agent string
+	id   string
+	good bool        // the result is no error
+	meta *resultMeta // nil: this CLI does not tell, or nothing was decided
 }
 
 // Verdicts of ledger.settle.

@@ -47,7 +47,7 @@ func TestWire(t *testing.T) {
 // says nothing of decisions in its results.
 func TestOldCLI(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		out, err, _ := play(t, byWord, func(f *fake) { f.readyOld(); conversation(f) })
+		out, _, err := play(t, byWord, func(f *fake) { f.readyOld(); conversation(f) })
 		if err != nil || out.Allowed != 1 || out.Denied != 1 {
 			t.Errorf("got %+v, %v", out, err)
 		}
@@ -131,7 +131,7 @@ func TestPreflightRefuses(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				prompted := false
-				out, err, events := play(t, byWord, func(f *fake) {
+				out, events, err := play(t, byWord, func(f *fake) {
 					f.answer(f.hear(), c.init)
 					for range 3 {
 						q := f.hear()
@@ -233,7 +233,7 @@ func TestEndsEarly(t *testing.T) {
 	for _, s := range stages {
 		t.Run(s.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				_, err, events := play(t, waits, s.script)
+				_, events, err := play(t, waits, s.script)
 				if err == nil || !strings.Contains(err.Error(), s.want) {
 					t.Errorf("got %v, want %q", err, s.want)
 				}
@@ -274,7 +274,7 @@ func TestOutOfOrder(t *testing.T) {
 			}
 			return allow(use)
 		})
-		_, err, _ := play(t, d, func(f *fake) {
+		_, _, err := play(t, d, func(f *fake) {
 			f.ready()
 			for _, id := range []string{"u1", "u2", "u3"} {
 				f.asks(id, "Read", object{"file_path": "/w/" + id})
@@ -314,7 +314,7 @@ func TestWithdrawn(t *testing.T) {
 			}
 			return allow(use)
 		})
-		out, err, events := play(t, d, func(f *fake) {
+		out, events, err := play(t, d, func(f *fake) {
 			f.ready()
 			f.asks("u1", "Bash", bash("x"))
 			synctest.Wait()
@@ -374,7 +374,7 @@ func TestUnsound(t *testing.T) {
 	for name, d := range cases {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				_, err, _ := play(t, d, func(f *fake) {
+				_, _, err := play(t, d, func(f *fake) {
 					f.ready()
 					got := f.use("u1", "Bash", bash("x"))
 					if got["behavior"] != "deny" || got["message"] == "" || got["updatedInput"] != nil {
@@ -415,7 +415,7 @@ func TestUnreadable(t *testing.T) {
 	for name, line := range cases {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				_, err, _ := play(t, never, func(f *fake) {
+				_, _, err := play(t, never, func(f *fake) {
 					f.ready()
 					f.say(line)
 					m := f.hear()
@@ -464,7 +464,7 @@ func TestProtocolBroken(t *testing.T) {
 // TestForeignLines: lines that are not understood are let pass.
 func TestForeignLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, err, events := play(t, byWord, func(f *fake) {
+		_, events, err := play(t, byWord, func(f *fake) {
 			f.say("Welcome!")
 			f.ready()
 			for _, line := range []string{
@@ -496,7 +496,7 @@ func TestLongLines(t *testing.T) {
 			seen = len(use.Input)
 			return allow(use)
 		})
-		_, err, events := play(t, d, func(f *fake) {
+		_, events, err := play(t, d, func(f *fake) {
 			f.ready()
 			got := f.use("u1", "Write", object{"file_path": "/w/x", "content": long})
 			if back := got["updatedInput"].(object)["content"]; back != long {
@@ -590,7 +590,7 @@ func TestBreach(t *testing.T) {
 // second question about it is denied.
 func TestAskedTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, err, _ := play(t, byWord, func(f *fake) {
+		_, _, err := play(t, byWord, func(f *fake) {
 			f.ready()
 			f.use("u1", "Bash", bash("x"))
 			f.asks("u1", "Bash", bash("something else"))
@@ -712,7 +712,7 @@ func TestForeignDenial(t *testing.T) {
 					}
 					return allow(use)
 				})
-				out, err, events := play(t, d, func(f *fake) { f.ready(); script(f); f.ends() })
+				out, events, err := play(t, d, func(f *fake) { f.ready(); script(f); f.ends() })
 				if err != nil || asked != 1 || out.Denied != 1 || out.Allowed != 0 {
 					t.Errorf("got %+v, %v, asked %d times", out, err, asked)
 				}
@@ -732,7 +732,7 @@ func TestInterruptingDenial(t *testing.T) {
 			r.Interrupt = true
 			return r, err
 		})
-		out, err, events := play(t, d, func(f *fake) {
+		out, events, err := play(t, d, func(f *fake) {
 			f.ready()
 			if got := f.use("u1", "Bash", bash("x")); got["interrupt"] != true {
 				t.Errorf("got %v", got)
@@ -882,7 +882,7 @@ func TestFinish(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				begin := time.Now()
-				out, err, events := play(t, byWord, func(f *fake) {
+				out, events, err := play(t, byWord, func(f *fake) {
 					c.script(f)
 					for f.hear() != nil {
 					}
@@ -954,7 +954,7 @@ func TestAnswerCrossesWithdrawal(t *testing.T) {
 
 func TestAgentFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		out, err, events := play(t, byWord, func(f *fake) {
+		out, events, err := play(t, byWord, func(f *fake) {
 			f.ready()
 			f.say(`{"type":"result","subtype":"error_max_turns","is_error":true,"errors":["Reached the limit"]}`)
 			f.state("idle")
@@ -1025,7 +1025,7 @@ func TestInitLine(t *testing.T) {
 		"broke the protocol": `{"type":"system","subtype":"init","permissionMode":"default","PermissionMode":"x","claude_code_version":"2.1.329"}`,
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			_, err, _ := play(t, byWord, func(f *fake) {
+			_, _, err := play(t, byWord, func(f *fake) {
 				f.answer(f.hear(), goodInit)
 				for range 3 {
 					q := f.hear()
