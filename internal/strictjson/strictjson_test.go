@@ -31,6 +31,11 @@ type sample struct {
 	Links  map[string]string `json:"links"`
 	Maybe  *string           `json:"maybe"`
 	Hidden string            `json:"-"`
+	Nested map[string]inner  `json:"nested"`
+	Bytes  []byte            `json:"bytes"`
+	Pair   [2]int            `json:"pair"`
+	Struct inner             `json:"struct"`
+	Untag  inner
 	Plain  string
 }
 
@@ -40,10 +45,13 @@ func TestDecode(t *testing.T) {
 		Rules: []inner{{Kind: "k", Tasks: []string{"a", "b"}}, {}},
 		Extra: json.RawMessage(`{"A":1,"a":2}`), Any: map[string]any{"n": json.Number("12345678901234567890.5")},
 		Links: map[string]string{"A": "1", "a": "2"}, Plain: "p",
+		Nested: map[string]inner{"X": {Kind: "é x\t9"}, "x": {Kind: "\u0080"}}, Bytes: []byte("AB"), Pair: [2]int{9, 19},
+		Struct: inner{Kind: "s"}, Untag: inner{Kind: "u"},
 	}
 	in := ` {"note":"n","mode":"\u00e9\ud83d\ude00\n","count":-7,"on":true,
 		"rules":[{"kind":"k","tasks":["a","b"]},{}],"extra":{"A":1,"a":2},
-		"any":{"n":12345678901234567890.5},"links":{"A":"1","a":"2"},"maybe":null,"Plain":"p"} `
+		"any":{"n":12345678901234567890.5},"links":{"A":"1","a":"2"},"maybe":null,"Plain":"p",
+		"nested":{"X":{"kind":"é x\t9"},"x":{"kind":"\u0080"}},"bytes":"QUI=","pair":[9,19],"struct":{"kind":"s"},"Untag":{"kind":"u"}} `
 	var got sample
 	if err := Decode([]byte(in), &got); err != nil {
 		t.Fatal(err)
@@ -98,6 +106,19 @@ func TestRefused(t *testing.T) {
 		{"cut off in escape", `{"any":"x\`, `1:10: any: the text ends inside a string`},
 		{"bad escape", `{"any":"\x41"}`, `1:9: any: a malformed escape in a string`},
 		{"signed escape", `{"any":"\u+123"}`, `1:9: any: a malformed escape in a string`},
+		{"cut off in unicode escape", `{"any":"\u12`, `1:9: any: a malformed escape in a string`},
+		{"short unicode escape", `{"any":"\u12"}`, `1:9: any: a malformed escape in a string`},
+		{"cut off in surrogate pair", `{"any":"\ud83d\u`, `1:9: any: half of a surrogate pair in a string`},
+		{"text after high surrogate", `{"any":"\ud83dxude00"}`, `1:9: any: half of a surrogate pair in a string`},
+		{"other escape after high surrogate", `{"any":"\ud83d\nde00"}`, `1:9: any: half of a surrogate pair in a string`},
+		{"NUL in a string", "{\"any\":\"\x00\"}", `1:9: any: a control character in a string`},
+		{"NUL as the next byte", "{\"any\":\x00}", `1:8: any: '\x00' where a value is expected`},
+		{"long key", `{"` + strings.Repeat("k", 100) + `":1}`, `1:2: unknown key ` + strings.Repeat("k", 64) + `...`},
+		{"key of the longest kind", `{"` + strings.Repeat("k", 64) + `":1}`, `1:2: unknown key ` + strings.Repeat("k", 64)},
+		{"twin below a map", `{"nested":{"x":{"Kind":""}}}`, `1:17: nested.x: unknown key Kind (did you mean kind?)`},
+		{"number for bytes", `{"bytes":1}`, `1:10: bytes: want a string, got a number`},
+		{"string in array of numbers", `{"pair":[1,"2"]}`, `1:12: pair[1]: want a number, got a string`},
+		{"deep objects", strings.Repeat(`{"any":`, DefaultMaxDepth+1), `1:897: ` + strings.Repeat("any.", DefaultMaxDepth-1) + `any: nested deeper than 128`},
 		{"control character", "{\"any\":\"a\tb\"}", `1:10: any: a control character in a string`},
 		{"leading zero", `{"any":01}`, `1:9: '1' where a comma or } is expected`},
 		{"plus", `{"any":+1}`, `1:8: any: '+' where a value is expected`},
@@ -142,6 +163,15 @@ func TestOptions(t *testing.T) {
 	}
 	if err := Decode([]byte(`{"mode":"m"}`), &v, MaxSize(11)); err == nil {
 		t.Error("MaxSize is not kept")
+	}
+	if err := Decode([]byte(`{"mode":"m"}`), &v, MaxSize(12)); err != nil {
+		t.Error(err)
+	}
+	if err := Decode([]byte(`{"any":{}}`), &v, MaxDepth(2)); err != nil {
+		t.Error(err)
+	}
+	if err := Decode([]byte(`{"any":{"x":{}}}`), &v, MaxDepth(2)); err == nil {
+		t.Error("MaxDepth is not kept for objects")
 	}
 	if err := Decode([]byte(`{"any":[[]]}`), &v, MaxDepth(2)); err == nil {
 		t.Error("MaxDepth is not kept")
