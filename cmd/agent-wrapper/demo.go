@@ -1,3 +1,163 @@
 package main
-import "github.com/spf13/cobra"
-func (a *app) demoCommand() *cobra.Command { return &cobra.Command{Use:"demo", Hidden:true} }
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/policy"
+	"github.com/agent-wrapper/agent-wrapper/workspace"
+	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
+	"github.com/agent-wrapper/agent-wrapper/wrapper/demo"
+)
+
+func (a *app) demoCommand() *cobra.Command {
+	var rules policyFlags
+	var output string
+	var noInput bool
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Watch an embedded agent whose tool uses are decided, in a temporary workspace",
+		Long: `demo drives a scripted agent through the same code as run, in a temporary
+workspace: a dozen tool uses, one for every layer of the evaluator. On a
+terminal you are asked; elsewhere the demo answers itself. Rules of yours add
+to the demo's policy, --policy takes its place.`,
+		Example: `  agent-wrapper demo
+  agent-wrapper demo --deny "Bash(git:*)"
+  agent-wrapper demo --mode plan`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.demo(cmd.Context(), &rules, output, noInput)
+		},
+	}
+	rules.add(cmd)
+	cmd.Flags().MarkHidden("cwd")
+	cmd.Flags().StringVar(&output, "output", outputText, "form of the event stream: `text|jsonl`")
+	cmd.Flags().BoolVar(&noInput, "no-input", false, "let the demo answer itself, on a terminal too")
+	return cmd
+}
+
+// demo is one run of the embedded agent.
+func (a *app) demo(ctx context.Context, rules *policyFlags, output string, noInput bool) (err error) {
+	dir, err := os.MkdirTemp("", "agent-wrapper-demo-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if err := os.Mkdir(filepath.Join(dir, "work"), 0o700); err != nil {
+		return err
+	}
+	rules.cwd = filepath.Join(dir, "work")
+	c, err := rules.compileOver(demoSpec)
+	if err != nil {
+		return err
+	}
+	script := demo.Default()
+	if err := script.Lay(c.place.Workspace); err != nil {
+		return err
+	}
+	record, err := openAudit(filepath.Join(dir, "audit.jsonl"))
+	if err != nil {
+		return err
+	}
+	defer closing(record, &err)
+	screen := &screen{out: a.out}
+	events, err := newStream(screen, output)
+	if err != nil {
+		return err
+	}
+	events.base = c.place.Workspace
+	if !events.json {
+		fmt.Fprint(a.out, policyText(c.spec))
+	}
+	outcome, err := claude.Run(ctx, claude.Options{
+		Prompt: "show what you can do", Dir: c.place.Workspace, Start: script.Start(c.place.Workspace),
+		Disallowed: texts(c.spec.Deny), Events: events.event,
+		Decider: &permission.Evaluator{
+			Policy: c.policy, Session: c.session, Env: workspace.Env{Place: c.place}, Recorder: record,
+			Approver: claude.Announce(events.event, a.demoPerson(noInput, events, screen)),
+		},
+	})
+	if err == nil && !events.json {
+		_, err = fmt.Fprintf(a.out, "%d tool uses: %d allowed, %d denied; each was recorded before it was answered.\n", outcome.Allowed+outcome.Denied, outcome.Allowed, outcome.Denied)
+	}
+	return runEnd(outcome, err)
+}
+
+// demoSpec is the policy that the demo's flags add to.
+func demoSpec(file string) (*policy.Spec, error) {
+	if file != "" {
+		return fileSpec(file)
+	}
+	return demo.Policy()
+}
+
+// policyText shows a policy in a few lines.
+func policyText(s *policy.Spec) string {
+	out := "mode   " + s.Mode + "\n"
+	for _, l := range []struct {
+		name  string
+		items []policy.Item
+	}{{"allow", s.Allow}, {"ask", s.Ask}, {"deny", s.Deny}, {"session allow", s.SessionAllow}, {"session deny", s.SessionDeny}} {
+		if len(l.items) > 0 {
+			out += fmt.Sprintf("%-6s %s\n", l.name, strings.Join(texts(l.items), ", "))
+		}
+	}
+	for _, r := range s.Rules {
+		conditions := strings.Join(append(append(append(append([]string{}, r.Paths...), r.Commands...), r.Patterns...), r.Domains...), ", ")
+		out += fmt.Sprintf("rule   %s %s: %s\n", r.Action, strings.Join(r.Tools, ", "), conditions)
+	}
+	return visible.Text(out) + "\n"
+}
+
+// demoPerson answers the demo's questions: the person at the terminal, else
+// somebody who always says the same.
+func (a *app) demoPerson(noInput bool, events *stream, s *screen) permission.Approver {
+	if person := a.approver(noInput, events, s); person != nil {
+		return person
+	}
+	quiet := s
+	if events.json {
+		quiet = &screen{out: discard{}}
+	}
+	return newAsker(&mime{screen: quiet}, quiet)
+}
+
+type discard struct{}
+
+func (discard) Write(p []byte) (int, error) { return len(p), nil }
+
+// mime plays a person: it types the answer that fits what was asked.
+type mime struct {
+	screen *screen
+	asked  string
+}
+
+// mimed are the answers to questions in which a text stands, first come first
+// served.
+var mimed = []struct{ about, answer string }{
+	{"command: rm -rf build\n", "o"},
+	{"command: git push", "w not before the review"},
+	{"", "d"},
+}
+
+func (m *mime) expect(question string) <-chan string {
+	m.asked = question
+	return nil
+}
+
+func (m *mime) line(_ context.Context, _ <-chan string) (string, error) {
+	for _, x := range mimed {
+		if strings.Contains(m.asked, x.about) {
+			m.screen.ask(x.answer + "\n")
+			return x.answer, nil
+		}
+	}
+	return "", errGone
+}

@@ -42,6 +42,16 @@ func (p *policyFlags) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&p.sessionDeny, "session-deny", nil, "`rules` that were denied for the session")
 	flags.StringArrayVar(&p.rules, "rules", nil, "granular rules: a JSON array, or `@file` with one")
 	flags.SetNormalizeFunc(aliases)
+	complete(cmd, "mode", modes.Names()...)
+	complete(cmd, "unlisted", "ask", "deny", "risk")
+	complete(cmd, "risk", "on", "off")
+}
+
+// complete gives the shell's completion the values of a flag.
+func complete(cmd *cobra.Command, flag string, values ...string) {
+	// It fails for a flag that is not there or has values already: a test
+	// completes each.
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // aliases maps a flag's other names to the one it has.
@@ -79,15 +89,23 @@ func (p *policyFlags) place() (patterns.Place, error) {
 	return patterns.Place{Workspace: dir, Home: home, Fold: fold}, nil
 }
 
-// spec reads the policy file and adds what the flags say.
-func (p *policyFlags) spec() (*policy.Spec, error) {
-	spec := &policy.Spec{}
-	if p.file != "" {
-		read, err := policy.ReadFile(p.file)
-		if err != nil {
-			return nil, fileError("--policy", err)
-		}
-		spec = read
+// fileSpec reads the file of --policy; "" is an empty policy.
+func fileSpec(file string) (*policy.Spec, error) {
+	if file == "" {
+		return &policy.Spec{}, nil
+	}
+	spec, err := policy.ReadFile(file)
+	if err != nil {
+		return nil, fileError("--policy", err)
+	}
+	return spec, nil
+}
+
+// spec is the policy of the flags, over the one that base reads.
+func (p *policyFlags) spec(base func(file string) (*policy.Spec, error)) (*policy.Spec, error) {
+	spec, err := base(p.file)
+	if err != nil {
+		return nil, err
 	}
 	said, err := p.said()
 	if err != nil {
@@ -186,12 +204,15 @@ type compiled struct {
 	warnings []string
 }
 
-func (p *policyFlags) compile() (*compiled, error) {
+// compile makes the policy of the file and the flags ready for use.
+func (p *policyFlags) compile() (*compiled, error) { return p.compileOver(fileSpec) }
+
+func (p *policyFlags) compileOver(base func(file string) (*policy.Spec, error)) (*compiled, error) {
 	place, err := p.place()
 	if err != nil {
 		return nil, err
 	}
-	spec, err := p.spec()
+	spec, err := p.spec(base)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ func newKeyboard(in io.Reader) *keyboard {
 var errGone = errors.New("there is nobody to ask: the terminal is closed")
 
 // expect begins to wait for a line: the next that ends is the one.
-func (k *keyboard) expect() <-chan string {
+func (k *keyboard) expect(string) <-chan string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.expected = make(chan string, 1)

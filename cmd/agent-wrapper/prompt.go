@@ -15,11 +15,18 @@ import (
 // permission.
 type asker struct {
 	turn   chan struct{} // holds one token: whose turn it is to ask
-	keys   *keyboard
+	keys   keys
 	screen *screen
 }
 
-func newAsker(keys *keyboard, s *screen) *asker {
+// keys is what a person types on.
+type keys interface {
+	// expect begins to wait for the line that answers what is shown.
+	expect(shown string) <-chan string
+	line(ctx context.Context, expected <-chan string) (string, error)
+}
+
+func newAsker(keys keys, s *screen) *asker {
 	a := &asker{turn: make(chan struct{}, 1), keys: keys, screen: s}
 	a.turn <- struct{}{}
 	return a
@@ -65,7 +72,7 @@ func (a *asker) question(ctx context.Context, ask permission.Request) (permissio
 
 // read shows text that ends in a prompt and waits for a line.
 func (a *asker) read(ctx context.Context, text string) (string, error) {
-	expected := a.keys.expect()
+	expected := a.keys.expect(text)
 	a.screen.ask(text)
 	return a.keys.line(ctx, expected)
 }

@@ -95,6 +95,7 @@ func (a *app) runAgent(ctx context.Context, f *runFlags) (err error) {
 		options.Log = log
 		c.policy.Guarded = append(c.policy.Guarded, absolute(f.log))
 	}
+	events.base = c.place.Workspace
 	for _, w := range c.warnings {
 		events.warn(w)
 	}

@@ -21,7 +21,8 @@ type stream struct {
 	out    io.Writer
 	json   bool
 	colour bool
-	err    error // the first write that failed
+	base   string // the workspace: as text, paths in it are relative
+	err    error  // the first write that failed
 	// denied are the reasons of the tool uses that were denied: as text, a
 	// result that says the same again is left out.
 	denied map[string]string
@@ -108,7 +109,7 @@ func (s *stream) text(e claude.Event) string {
 	case claude.SessionEvent:
 		return "session " + visible.Line(e.SessionID) + "\n"
 	case claude.ChunkEvent:
-		return ended(visible.Text(e.Text))
+		return "\n" + ended(visible.Text(e.Text))
 	case claude.DecisionEvent:
 		return s.decision(e)
 	case claude.ToolResultEvent:
@@ -156,7 +157,11 @@ func (s *stream) decision(e claude.Event) string {
 	if e.Rule != "" {
 		why += "  [" + visible.Line(strings.TrimSpace(e.Rule+" "+e.Source)) + "]"
 	}
-	return fmt.Sprintf("%s  %s  %s%s\n       %s\n", s.paint(e.Behavior, word), visible.Line(e.Tool), visible.Line(e.InputSummary), agent, why)
+	about := strings.TrimPrefix(e.InputSummary, s.base+"/")
+	if s.base != "" {
+		why = strings.ReplaceAll(why, " "+s.base+"/", " ")
+	}
+	return fmt.Sprintf("%s  %s  %s%s\n       %s\n", s.paint(e.Behavior, word), visible.Line(e.Tool), visible.Line(about), agent, why)
 }
 
 func (s *stream) deny(id, reason string) {

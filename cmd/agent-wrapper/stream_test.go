@@ -38,6 +38,7 @@ func TestStreamText(t *testing.T) {
 		s.event(e)
 	}
 	want := `session s-1
+
 I look<U+001B>]0;title<U+0007> first.
 ALLOW  Bash  ls <U+202E>-la
        default: it is on the allow list  [Bash(ls:*) p.toml:3:5]
@@ -101,6 +102,17 @@ func TestStreamFails(t *testing.T) {
 	s.event(events[0])
 	if s.failed() == nil {
 		t.Error("the error is lost")
+	}
+}
+
+// Paths in the workspace are shown relative to it, others as they are.
+func TestStreamBase(t *testing.T) {
+	var out strings.Builder
+	s := &stream{out: &out, base: "/w"}
+	s.event(claude.Event{Type: "decision", Tool: "Read", InputSummary: "/w/a/b", Behavior: "allow", Layer: "default", Reason: "read /w/a/b"})
+	s.event(claude.Event{Type: "decision", Tool: "Read", InputSummary: "/w2/a", Behavior: "allow", Layer: "default", Reason: "read /w2/a"})
+	if d := cmp.Diff("ALLOW  Read  a/b\n       default: read a/b\nALLOW  Read  /w2/a\n       default: read /w2/a\n", out.String()); d != "" {
+		t.Error(d)
 	}
 }
 
