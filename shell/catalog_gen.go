@@ -603,1966 +603,2100 @@ func builtin(name string) *Program {
 		return &programs[296]
 	case "doas":
 		return &programs[297]
-	case "dos2unix":
+	case "docker":
 		return &programs[298]
-	case "unix2dos":
+	case "podman":
 		return &programs[299]
-	case "mac2unix":
+	case "nerdctl":
 		return &programs[300]
-	case "dotenv":
+	case "finch":
 		return &programs[301]
-	case "dotnet":
+	case "docker-compose":
 		return &programs[302]
-	case "du":
+	case "podman-compose":
 		return &programs[303]
-	case "echo":
+	case "dos2unix":
 		return &programs[304]
-	case "emulate":
+	case "unix2dos":
 		return &programs[305]
-	case "enable":
+	case "mac2unix":
 		return &programs[306]
-	case "entr":
+	case "dotenv":
 		return &programs[307]
-	case "env":
+	case "dotnet":
 		return &programs[308]
-	case "envsubst":
+	case "du":
 		return &programs[309]
-	case "eslint":
+	case "echo":
 		return &programs[310]
-	case "eslint_d":
+	case "emulate":
 		return &programs[311]
-	case "xo":
+	case "enable":
 		return &programs[312]
-	case "standard":
+	case "entr":
 		return &programs[313]
-	case "semistandard":
+	case "env":
 		return &programs[314]
-	case "ts-standard":
+	case "envsubst":
 		return &programs[315]
-	case "eval":
+	case "eslint":
 		return &programs[316]
-	case "exec":
+	case "eslint_d":
 		return &programs[317]
-	case "exit":
+	case "xo":
 		return &programs[318]
-	case "return":
+	case "standard":
 		return &programs[319]
-	case "bye":
+	case "semistandard":
 		return &programs[320]
-	case "expand":
+	case "ts-standard":
 		return &programs[321]
-	case "unexpand":
+	case "eval":
 		return &programs[322]
-	case "expect":
+	case "exec":
 		return &programs[323]
-	case "export":
+	case "exit":
 		return &programs[324]
-	case "expr":
+	case "return":
 		return &programs[325]
-	case "faketime":
+	case "bye":
 		return &programs[326]
-	case "fc":
+	case "expand":
 		return &programs[327]
-	case "r":
+	case "unexpand":
 		return &programs[328]
-	case "fd":
+	case "expect":
 		return &programs[329]
-	case "fdfind":
+	case "export":
 		return &programs[330]
-	case "find":
+	case "expr":
 		return &programs[331]
-	case "gfind":
+	case "faketime":
 		return &programs[332]
-	case "firejail":
+	case "fc":
 		return &programs[333]
-	case "fish":
+	case "r":
 		return &programs[334]
-	case "flock":
+	case "fd":
 		return &programs[335]
-	case "fmt":
+	case "fdfind":
 		return &programs[336]
-	case "fnm":
+	case "find":
 		return &programs[337]
-	case "n":
+	case "gfind":
 		return &programs[338]
-	case "nodenv":
+	case "firejail":
 		return &programs[339]
-	case "volta":
+	case "fish":
 		return &programs[340]
-	case "nvm":
+	case "flock":
 		return &programs[341]
-	case "nvs":
+	case "fmt":
 		return &programs[342]
-	case "fold":
+	case "fnm":
 		return &programs[343]
-	case "ftp":
+	case "n":
 		return &programs[344]
-	case "lftp":
+	case "nodenv":
 		return &programs[345]
-	case "tnftp":
+	case "volta":
 		return &programs[346]
-	case "ncftp":
+	case "nvm":
 		return &programs[347]
-	case "fzf":
+	case "nvs":
 		return &programs[348]
-	case "gcc":
+	case "fold":
 		return &programs[349]
-	case "cc":
+	case "ftp":
 		return &programs[350]
-	case "g++":
+	case "lftp":
 		return &programs[351]
-	case "c++":
+	case "tnftp":
 		return &programs[352]
-	case "clang":
+	case "ncftp":
 		return &programs[353]
-	case "clang++":
+	case "fzf":
 		return &programs[354]
-	case "gcc-10":
+	case "gcc":
 		return &programs[355]
-	case "gcc-11":
+	case "cc":
 		return &programs[356]
-	case "gcc-12":
+	case "g++":
 		return &programs[357]
-	case "gcc-13":
+	case "c++":
 		return &programs[358]
-	case "gcc-14":
+	case "clang":
 		return &programs[359]
-	case "g++-10":
+	case "clang++":
 		return &programs[360]
-	case "g++-11":
+	case "gcc-10":
 		return &programs[361]
-	case "g++-12":
+	case "gcc-11":
 		return &programs[362]
-	case "g++-13":
+	case "gcc-12":
 		return &programs[363]
-	case "g++-14":
+	case "gcc-13":
 		return &programs[364]
-	case "clang-14":
+	case "gcc-14":
 		return &programs[365]
-	case "clang-15":
+	case "g++-10":
 		return &programs[366]
-	case "clang-16":
+	case "g++-11":
 		return &programs[367]
-	case "clang-17":
+	case "g++-12":
 		return &programs[368]
-	case "clang-18":
+	case "g++-13":
 		return &programs[369]
-	case "clang-19":
+	case "g++-14":
 		return &programs[370]
-	case "clang++-14":
+	case "clang-14":
 		return &programs[371]
-	case "clang++-15":
+	case "clang-15":
 		return &programs[372]
-	case "clang++-16":
+	case "clang-16":
 		return &programs[373]
-	case "clang++-17":
+	case "clang-17":
 		return &programs[374]
-	case "clang++-18":
+	case "clang-18":
 		return &programs[375]
-	case "cpp":
+	case "clang-19":
 		return &programs[376]
-	case "gfortran":
+	case "clang++-14":
 		return &programs[377]
-	case "tcc":
+	case "clang++-15":
 		return &programs[378]
-	case "icx":
+	case "clang++-16":
 		return &programs[379]
-	case "icpx":
+	case "clang++-17":
 		return &programs[380]
-	case "nvcc":
+	case "clang++-18":
 		return &programs[381]
-	case "emcc":
+	case "cpp":
 		return &programs[382]
-	case "em++":
+	case "gfortran":
 		return &programs[383]
-	case "x86_64-linux-gnu-gcc":
+	case "tcc":
 		return &programs[384]
-	case "aarch64-linux-gnu-gcc":
+	case "icx":
 		return &programs[385]
-	case "musl-gcc":
+	case "icpx":
 		return &programs[386]
-	case "gem":
+	case "nvcc":
 		return &programs[387]
-	case "getconf":
+	case "emcc":
 		return &programs[388]
-	case "getopts":
+	case "em++":
 		return &programs[389]
-	case "git":
+	case "x86_64-linux-gnu-gcc":
 		return &programs[390]
-	case "go":
+	case "aarch64-linux-gnu-gcc":
 		return &programs[391]
-	case "go1.21":
+	case "musl-gcc":
 		return &programs[392]
-	case "go1.22":
+	case "gem":
 		return &programs[393]
-	case "go1.23":
+	case "getconf":
 		return &programs[394]
-	case "go1.24":
+	case "getopts":
 		return &programs[395]
-	case "go1.25":
+	case "git":
 		return &programs[396]
-	case "go1.26":
+	case "go":
 		return &programs[397]
-	case "gotip":
+	case "go1.21":
 		return &programs[398]
-	case "gofmt":
+	case "go1.22":
 		return &programs[399]
-	case "goimports":
+	case "go1.23":
 		return &programs[400]
-	case "gofumpt":
+	case "go1.24":
 		return &programs[401]
-	case "gci":
+	case "go1.25":
 		return &programs[402]
-	case "golines":
+	case "go1.26":
 		return &programs[403]
-	case "golangci-lint":
+	case "gotip":
 		return &programs[404]
-	case "gosu":
+	case "gofmt":
 		return &programs[405]
-	case "su-exec":
+	case "goimports":
 		return &programs[406]
-	case "setuidgid":
+	case "gofumpt":
 		return &programs[407]
-	case "gradle":
+	case "gci":
 		return &programs[408]
-	case "gradlew":
+	case "golines":
 		return &programs[409]
-	case "grep":
+	case "golangci-lint":
 		return &programs[410]
-	case "egrep":
+	case "gosu":
 		return &programs[411]
-	case "fgrep":
+	case "su-exec":
 		return &programs[412]
-	case "rgrep":
+	case "setuidgid":
 		return &programs[413]
-	case "ggrep":
+	case "gradle":
 		return &programs[414]
-	case "zgrep":
+	case "gradlew":
 		return &programs[415]
-	case "zegrep":
+	case "grep":
 		return &programs[416]
-	case "zfgrep":
+	case "egrep":
 		return &programs[417]
-	case "bzgrep":
+	case "fgrep":
 		return &programs[418]
-	case "xzgrep":
+	case "rgrep":
 		return &programs[419]
-	case "pcregrep":
+	case "ggrep":
 		return &programs[420]
-	case "pcre2grep":
+	case "zgrep":
 		return &programs[421]
-	case "groovy":
+	case "zegrep":
 		return &programs[422]
-	case "scala":
+	case "zfgrep":
 		return &programs[423]
-	case "kotlin":
+	case "bzgrep":
 		return &programs[424]
-	case "kscript":
+	case "xzgrep":
 		return &programs[425]
-	case "jshell":
+	case "pcregrep":
 		return &programs[426]
-	case "julia":
+	case "pcre2grep":
 		return &programs[427]
-	case "elixir":
+	case "groovy":
 		return &programs[428]
-	case "iex":
+	case "scala":
 		return &programs[429]
-	case "erl":
+	case "kotlin":
 		return &programs[430]
-	case "escript":
+	case "kscript":
 		return &programs[431]
-	case "ghci":
+	case "jshell":
 		return &programs[432]
-	case "runghc":
+	case "julia":
 		return &programs[433]
-	case "runhaskell":
+	case "elixir":
 		return &programs[434]
-	case "clojure":
+	case "iex":
 		return &programs[435]
-	case "clj":
+	case "erl":
 		return &programs[436]
-	case "bb":
+	case "escript":
 		return &programs[437]
-	case "racket":
+	case "ghci":
 		return &programs[438]
-	case "guile":
+	case "runghc":
 		return &programs[439]
-	case "sbcl":
+	case "runhaskell":
 		return &programs[440]
-	case "emacs":
+	case "clojure":
 		return &programs[441]
-	case "emacsclient":
+	case "clj":
 		return &programs[442]
-	case "swipl":
+	case "bb":
 		return &programs[443]
-	case "octave":
+	case "racket":
 		return &programs[444]
-	case "matlab":
+	case "guile":
 		return &programs[445]
-	case "janet":
+	case "sbcl":
 		return &programs[446]
-	case "gjs":
+	case "emacs":
 		return &programs[447]
-	case "qjs":
+	case "emacsclient":
 		return &programs[448]
-	case "d8":
+	case "swipl":
 		return &programs[449]
-	case "bun.exe":
+	case "octave":
 		return &programs[450]
-	case "ts-node":
+	case "matlab":
 		return &programs[451]
-	case "tsx":
+	case "janet":
 		return &programs[452]
-	case "esno":
+	case "gjs":
 		return &programs[453]
-	case "babel-node":
+	case "qjs":
 		return &programs[454]
-	case "vite-node":
+	case "d8":
 		return &programs[455]
-	case "coffee":
+	case "bun.exe":
 		return &programs[456]
-	case "gtime":
+	case "ts-node":
 		return &programs[457]
-	case "gunicorn":
+	case "tsx":
 		return &programs[458]
-	case "uvicorn":
+	case "esno":
 		return &programs[459]
-	case "hypercorn":
+	case "babel-node":
 		return &programs[460]
-	case "daphne":
+	case "vite-node":
 		return &programs[461]
-	case "waitress-serve":
+	case "coffee":
 		return &programs[462]
-	case "uwsgi":
+	case "gtime":
 		return &programs[463]
-	case "flask":
+	case "gunicorn":
 		return &programs[464]
-	case "fastapi":
+	case "uvicorn":
 		return &programs[465]
-	case "granian":
+	case "hypercorn":
 		return &programs[466]
-	case "celery":
+	case "daphne":
 		return &programs[467]
-	case "django-admin":
+	case "waitress-serve":
 		return &programs[468]
-	case "alembic":
+	case "uwsgi":
 		return &programs[469]
-	case "airflow":
+	case "flask":
 		return &programs[470]
-	case "dagster":
+	case "fastapi":
 		return &programs[471]
-	case "prefect":
+	case "granian":
 		return &programs[472]
-	case "dbt":
+	case "celery":
 		return &programs[473]
-	case "scrapy":
+	case "django-admin":
 		return &programs[474]
-	case "locust":
+	case "alembic":
 		return &programs[475]
-	case "rq":
+	case "airflow":
 		return &programs[476]
-	case "dramatiq":
+	case "dagster":
 		return &programs[477]
-	case "huey":
+	case "prefect":
 		return &programs[478]
-	case "invoke-x":
+	case "dbt":
 		return &programs[479]
-	case "supervisord":
+	case "scrapy":
 		return &programs[480]
-	case "supervisorctl":
+	case "locust":
 		return &programs[481]
-	case "ansible":
+	case "rq":
 		return &programs[482]
-	case "ansible-playbook":
+	case "dramatiq":
 		return &programs[483]
-	case "ansible-galaxy":
+	case "huey":
 		return &programs[484]
-	case "ansible-vault":
+	case "invoke-x":
 		return &programs[485]
-	case "ansible-inventory":
+	case "supervisord":
 		return &programs[486]
-	case "ansible-doc":
+	case "supervisorctl":
 		return &programs[487]
-	case "salt":
+	case "ansible":
 		return &programs[488]
-	case "salt-call":
+	case "ansible-playbook":
 		return &programs[489]
-	case "puppet":
+	case "ansible-galaxy":
 		return &programs[490]
-	case "chef-client":
+	case "ansible-vault":
 		return &programs[491]
-	case "knife":
+	case "ansible-inventory":
 		return &programs[492]
-	case "gzip":
+	case "ansible-doc":
 		return &programs[493]
-	case "gunzip":
+	case "salt":
 		return &programs[494]
-	case "pigz":
+	case "salt-call":
 		return &programs[495]
-	case "unpigz":
+	case "puppet":
 		return &programs[496]
-	case "compress":
+	case "chef-client":
 		return &programs[497]
-	case "uncompress":
+	case "knife":
 		return &programs[498]
-	case "zopfli":
+	case "gzip":
 		return &programs[499]
-	case "brotli":
+	case "gunzip":
 		return &programs[500]
-	case "hash":
+	case "pigz":
 		return &programs[501]
-	case "head":
+	case "unpigz":
 		return &programs[502]
-	case "help":
+	case "compress":
 		return &programs[503]
-	case "hexdump":
+	case "uncompress":
 		return &programs[504]
-	case "hd":
+	case "zopfli":
 		return &programs[505]
-	case "history":
+	case "brotli":
 		return &programs[506]
-	case "host":
+	case "hash":
 		return &programs[507]
-	case "nslookup":
+	case "head":
 		return &programs[508]
-	case "drill":
+	case "helm":
 		return &programs[509]
-	case "resolvectl":
+	case "help":
 		return &programs[510]
-	case "getent":
+	case "hexdump":
 		return &programs[511]
-	case "hostid":
+	case "hd":
 		return &programs[512]
-	case "hostname":
+	case "history":
 		return &programs[513]
-	case "http":
+	case "host":
 		return &programs[514]
-	case "https":
+	case "nslookup":
 		return &programs[515]
-	case "xh":
+	case "drill":
 		return &programs[516]
-	case "xhs":
+	case "resolvectl":
 		return &programs[517]
-	case "httpie":
+	case "getent":
 		return &programs[518]
-	case "http.server":
+	case "hostid":
 		return &programs[519]
-	case "hyperfine":
+	case "hostname":
 		return &programs[520]
-	case "iconv":
+	case "http":
 		return &programs[521]
-	case "id":
+	case "https":
 		return &programs[522]
-	case "ifconfig":
+	case "xh":
 		return &programs[523]
-	case "iwconfig":
+	case "xhs":
 		return &programs[524]
-	case "arp":
+	case "httpie":
 		return &programs[525]
-	case "route":
+	case "http.server":
 		return &programs[526]
-	case "install":
+	case "hyperfine":
 		return &programs[527]
-	case "ginstall":
+	case "iconv":
 		return &programs[528]
-	case "ionice":
+	case "id":
 		return &programs[529]
-	case "ip":
+	case "ifconfig":
 		return &programs[530]
-	case "ipython":
+	case "iwconfig":
 		return &programs[531]
-	case "ipython3":
+	case "arp":
 		return &programs[532]
-	case "jupyter":
+	case "route":
 		return &programs[533]
-	case "jupyter-lab":
+	case "install":
 		return &programs[534]
-	case "jupyter-notebook":
+	case "ginstall":
 		return &programs[535]
-	case "jupyter-nbconvert":
+	case "ionice":
 		return &programs[536]
-	case "papermill":
+	case "ip":
 		return &programs[537]
-	case "streamlit":
+	case "ipython":
 		return &programs[538]
-	case "gradio":
+	case "ipython3":
 		return &programs[539]
-	case "chainlit":
+	case "jupyter":
 		return &programs[540]
-	case "mlflow":
+	case "jupyter-lab":
 		return &programs[541]
-	case "tensorboard":
+	case "jupyter-notebook":
 		return &programs[542]
-	case "java":
+	case "jupyter-nbconvert":
 		return &programs[543]
-	case "javac":
+	case "papermill":
 		return &programs[544]
-	case "jest":
+	case "streamlit":
 		return &programs[545]
-	case "jobs":
+	case "gradio":
 		return &programs[546]
-	case "join":
+	case "chainlit":
 		return &programs[547]
-	case "jq":
+	case "mlflow":
 		return &programs[548]
-	case "gojq":
+	case "tensorboard":
 		return &programs[549]
-	case "jaq":
+	case "java":
 		return &programs[550]
-	case "json.tool":
+	case "javac":
 		return &programs[551]
-	case "just":
+	case "jest":
 		return &programs[552]
-	case "kill":
+	case "jobs":
 		return &programs[553]
-	case "ld":
+	case "join":
 		return &programs[554]
-	case "ld.lld":
+	case "jq":
 		return &programs[555]
-	case "lld":
+	case "gojq":
 		return &programs[556]
-	case "ld.gold":
+	case "jaq":
 		return &programs[557]
-	case "mold":
+	case "json.tool":
 		return &programs[558]
-	case "as":
+	case "just":
 		return &programs[559]
-	case "nasm":
+	case "k9s":
 		return &programs[560]
-	case "yasm":
+	case "kubectx":
 		return &programs[561]
-	case "objcopy":
+	case "kubens":
 		return &programs[562]
-	case "strip":
+	case "stern":
 		return &programs[563]
-	case "ranlib":
+	case "kubetail":
 		return &programs[564]
-	case "dlltool":
+	case "istioctl":
 		return &programs[565]
-	case "windres":
+	case "linkerd":
 		return &programs[566]
-	case "llvm-objcopy":
+	case "argocd":
 		return &programs[567]
-	case "llvm-strip":
+	case "flux":
 		return &programs[568]
-	case "ld-linux-x86-64.so.2":
+	case "velero":
 		return &programs[569]
-	case "ld-linux.so.2":
+	case "cilium":
 		return &programs[570]
-	case "ld-linux-aarch64.so.1":
+	case "eksctl":
 		return &programs[571]
-	case "ld-linux-armhf.so.3":
+	case "kops":
 		return &programs[572]
-	case "ld-musl-x86_64.so.1":
+	case "kubeadm":
 		return &programs[573]
-	case "ld.so":
+	case "tkn":
 		return &programs[574]
-	case "less":
+	case "kn":
 		return &programs[575]
-	case "lessecho":
+	case "crossplane":
 		return &programs[576]
-	case "let":
+	case "werf":
 		return &programs[577]
-	case "link":
+	case "devspace":
 		return &programs[578]
-	case "linux32":
+	case "okteto":
 		return &programs[579]
-	case "linux64":
+	case "kubeseal":
 		return &programs[580]
-	case "i386":
+	case "kubeconform":
 		return &programs[581]
-	case "x86_64":
+	case "kubeval":
 		return &programs[582]
-	case "uname26":
+	case "conftest":
 		return &programs[583]
-	case "ln":
+	case "opa":
 		return &programs[584]
-	case "locate":
+	case "trivy":
 		return &programs[585]
-	case "plocate":
+	case "grype":
 		return &programs[586]
-	case "mlocate":
+	case "syft":
 		return &programs[587]
-	case "look":
+	case "cosign":
 		return &programs[588]
-	case "ls":
+	case "crane":
 		return &programs[589]
-	case "gls":
+	case "dive":
 		return &programs[590]
-	case "ltrace":
+	case "hadolint":
 		return &programs[591]
-	case "lua":
+	case "buildah":
 		return &programs[592]
-	case "lua5.1":
+	case "skopeo":
 		return &programs[593]
-	case "lua5.2":
+	case "lxc":
 		return &programs[594]
-	case "lua5.3":
+	case "incus":
 		return &programs[595]
-	case "lua5.4":
+	case "multipass":
 		return &programs[596]
-	case "luajit":
+	case "vagrant":
 		return &programs[597]
-	case "texlua":
+	case "packer":
 		return &programs[598]
-	case "make":
+	case "ctr":
 		return &programs[599]
-	case "gmake":
+	case "crictl":
 		return &programs[600]
-	case "remake":
+	case "buildctl":
 		return &programs[601]
-	case "bmake":
+	case "umoci":
 		return &programs[602]
-	case "pmake":
+	case "oras":
 		return &programs[603]
-	case "man":
+	case "dockle":
 		return &programs[604]
-	case "mapfile":
+	case "docker-machine":
 		return &programs[605]
-	case "readarray":
+	case "kill":
 		return &programs[606]
-	case "mdfind":
+	case "kubectl":
 		return &programs[607]
-	case "meson":
+	case "oc":
 		return &programs[608]
-	case "mise":
+	case "k":
 		return &programs[609]
-	case "rtx":
+	case "kubecolor":
 		return &programs[610]
-	case "mkdir":
+	case "kustomize":
 		return &programs[611]
-	case "mkfifo":
+	case "ld":
 		return &programs[612]
-	case "mknod":
+	case "ld.lld":
 		return &programs[613]
-	case "mktemp":
+	case "lld":
 		return &programs[614]
-	case "mocha":
+	case "ld.gold":
 		return &programs[615]
-	case "more":
+	case "mold":
 		return &programs[616]
-	case "mosh":
+	case "as":
 		return &programs[617]
-	case "mv":
+	case "nasm":
 		return &programs[618]
-	case "mvn":
+	case "yasm":
 		return &programs[619]
-	case "mvnw":
+	case "objcopy":
 		return &programs[620]
-	case "mvnd":
+	case "strip":
 		return &programs[621]
-	case "mypy":
+	case "ranlib":
 		return &programs[622]
-	case "pyright":
+	case "dlltool":
 		return &programs[623]
-	case "basedpyright":
+	case "windres":
 		return &programs[624]
-	case "pyre":
+	case "llvm-objcopy":
 		return &programs[625]
-	case "pytype":
+	case "llvm-strip":
 		return &programs[626]
-	case "flake8":
+	case "ld-linux-x86-64.so.2":
 		return &programs[627]
-	case "pylint":
+	case "ld-linux.so.2":
 		return &programs[628]
-	case "pyflakes":
+	case "ld-linux-aarch64.so.1":
 		return &programs[629]
-	case "pycodestyle":
+	case "ld-linux-armhf.so.3":
 		return &programs[630]
-	case "pydocstyle":
+	case "ld-musl-x86_64.so.1":
 		return &programs[631]
-	case "bandit":
+	case "ld.so":
 		return &programs[632]
-	case "vulture":
+	case "less":
 		return &programs[633]
-	case "radon":
+	case "lessecho":
 		return &programs[634]
-	case "xenon":
+	case "let":
 		return &programs[635]
-	case "pyroma":
+	case "link":
 		return &programs[636]
-	case "interrogate":
+	case "linux32":
 		return &programs[637]
-	case "safety":
+	case "linux64":
 		return &programs[638]
-	case "pip-audit":
+	case "i386":
 		return &programs[639]
-	case "semgrep":
+	case "x86_64":
 		return &programs[640]
-	case "ty":
+	case "uname26":
 		return &programs[641]
-	case "zuban":
+	case "ln":
 		return &programs[642]
-	case "dmypy":
+	case "locate":
 		return &programs[643]
-	case "yamllint":
+	case "plocate":
 		return &programs[644]
-	case "ansible-lint":
+	case "mlocate":
 		return &programs[645]
-	case "cfn-lint":
+	case "look":
 		return &programs[646]
-	case "sqlfluff":
+	case "ls":
 		return &programs[647]
-	case "codespell":
+	case "gls":
 		return &programs[648]
-	case "curlylint":
+	case "ltrace":
 		return &programs[649]
-	case "refurb":
+	case "lua":
 		return &programs[650]
-	case "fixit":
+	case "lua5.1":
 		return &programs[651]
-	case "slotscheck":
+	case "lua5.2":
 		return &programs[652]
-	case "import-linter":
+	case "lua5.3":
 		return &programs[653]
-	case "lint-imports":
+	case "lua5.4":
 		return &programs[654]
-	case "deptry":
+	case "luajit":
 		return &programs[655]
-	case "mutmut":
+	case "texlua":
 		return &programs[656]
-	case "proselint":
+	case "make":
 		return &programs[657]
-	case "vale":
+	case "gmake":
 		return &programs[658]
-	case "rstcheck":
+	case "remake":
 		return &programs[659]
-	case "doc8":
+	case "bmake":
 		return &programs[660]
-	case "check-manifest":
+	case "pmake":
 		return &programs[661]
-	case "twine":
+	case "man":
 		return &programs[662]
-	case "towncrier":
+	case "mapfile":
 		return &programs[663]
-	case "bumpversion":
+	case "readarray":
 		return &programs[664]
-	case "bump2version":
+	case "mdfind":
 		return &programs[665]
-	case "bump-my-version":
+	case "meson":
 		return &programs[666]
-	case "cz":
+	case "minikube":
 		return &programs[667]
-	case "commitizen":
+	case "kind":
 		return &programs[668]
-	case "jupytext":
+	case "k3d":
 		return &programs[669]
-	case "stubtest":
+	case "k3s":
 		return &programs[670]
-	case "stubgen":
+	case "microk8s":
 		return &programs[671]
-	case "nc":
+	case "colima":
 		return &programs[672]
-	case "netcat":
+	case "rancher-desktop":
 		return &programs[673]
-	case "ncat":
+	case "lima":
 		return &programs[674]
-	case "nc.openbsd":
+	case "limactl":
 		return &programs[675]
-	case "nc.traditional":
+	case "mise":
 		return &programs[676]
-	case "nice":
+	case "rtx":
 		return &programs[677]
-	case "ninja":
+	case "mkdir":
 		return &programs[678]
-	case "ninja-build":
+	case "mkfifo":
 		return &programs[679]
-	case "samu":
+	case "mknod":
 		return &programs[680]
-	case "nl":
+	case "mktemp":
 		return &programs[681]
-	case "nm":
+	case "mocha":
 		return &programs[682]
-	case "objdump":
+	case "more":
 		return &programs[683]
-	case "readelf":
+	case "mosh":
 		return &programs[684]
-	case "size":
+	case "mv":
 		return &programs[685]
-	case "ldd":
+	case "mvn":
 		return &programs[686]
-	case "c++filt":
+	case "mvnw":
 		return &programs[687]
-	case "addr2line":
+	case "mvnd":
 		return &programs[688]
-	case "elfedit":
+	case "mypy":
 		return &programs[689]
-	case "llvm-nm":
+	case "pyright":
 		return &programs[690]
-	case "llvm-objdump":
+	case "basedpyright":
 		return &programs[691]
-	case "llvm-readelf":
+	case "pyre":
 		return &programs[692]
-	case "otool":
+	case "pytype":
 		return &programs[693]
-	case "dwarfdump":
+	case "flake8":
 		return &programs[694]
-	case "file-x":
+	case "pylint":
 		return &programs[695]
-	case "nmap":
+	case "pyflakes":
 		return &programs[696]
-	case "node":
+	case "pycodestyle":
 		return &programs[697]
-	case "nodejs":
+	case "pydocstyle":
 		return &programs[698]
-	case "node.exe":
+	case "bandit":
 		return &programs[699]
-	case "nohup":
+	case "vulture":
 		return &programs[700]
-	case "npm":
+	case "radon":
 		return &programs[701]
-	case "cnpm":
+	case "xenon":
 		return &programs[702]
-	case "tnpm":
+	case "pyroma":
 		return &programs[703]
-	case "npm-run-all":
+	case "interrogate":
 		return &programs[704]
-	case "run-s":
+	case "safety":
 		return &programs[705]
-	case "run-p":
+	case "pip-audit":
 		return &programs[706]
-	case "npm-run-all2":
+	case "semgrep":
 		return &programs[707]
-	case "nproc":
+	case "ty":
 		return &programs[708]
-	case "npx":
+	case "zuban":
 		return &programs[709]
-	case "nsenter":
+	case "dmypy":
 		return &programs[710]
-	case "nu":
+	case "yamllint":
 		return &programs[711]
-	case "elvish":
+	case "ansible-lint":
 		return &programs[712]
-	case "xonsh":
+	case "cfn-lint":
 		return &programs[713]
-	case "pwsh":
+	case "sqlfluff":
 		return &programs[714]
-	case "powershell":
+	case "codespell":
 		return &programs[715]
-	case "cmd":
+	case "curlylint":
 		return &programs[716]
-	case "cmd.exe":
+	case "refurb":
 		return &programs[717]
-	case "powershell.exe":
+	case "fixit":
 		return &programs[718]
-	case "wsl":
+	case "slotscheck":
 		return &programs[719]
-	case "wsl.exe":
+	case "import-linter":
 		return &programs[720]
-	case "oil":
+	case "lint-imports":
 		return &programs[721]
-	case "osh":
+	case "deptry":
 		return &programs[722]
-	case "ysh":
+	case "mutmut":
 		return &programs[723]
-	case "rc":
+	case "proselint":
 		return &programs[724]
-	case "es":
+	case "vale":
 		return &programs[725]
-	case "numactl":
+	case "rstcheck":
 		return &programs[726]
-	case "numfmt":
+	case "doc8":
 		return &programs[727]
-	case "od":
+	case "check-manifest":
 		return &programs[728]
-	case "god":
+	case "twine":
 		return &programs[729]
-	case "openssl":
+	case "towncrier":
 		return &programs[730]
-	case "osascript":
+	case "bumpversion":
 		return &programs[731]
-	case "parallel":
+	case "bump2version":
 		return &programs[732]
-	case "paste":
+	case "bump-my-version":
 		return &programs[733]
-	case "patch":
+	case "cz":
 		return &programs[734]
-	case "pathchk":
+	case "commitizen":
 		return &programs[735]
-	case "perf":
+	case "jupytext":
 		return &programs[736]
-	case "perl":
+	case "stubtest":
 		return &programs[737]
-	case "perl5":
+	case "stubgen":
 		return &programs[738]
-	case "perl5.36":
+	case "nc":
 		return &programs[739]
-	case "perl5.38":
+	case "netcat":
 		return &programs[740]
-	case "perl5.40":
+	case "ncat":
 		return &programs[741]
-	case "php":
+	case "nc.openbsd":
 		return &programs[742]
-	case "php7.4":
+	case "nc.traditional":
 		return &programs[743]
-	case "php8.0":
+	case "nice":
 		return &programs[744]
-	case "php8.1":
+	case "ninja":
 		return &programs[745]
-	case "php8.2":
+	case "ninja-build":
 		return &programs[746]
-	case "php8.3":
+	case "samu":
 		return &programs[747]
-	case "php8.4":
+	case "nl":
 		return &programs[748]
-	case "php-cgi":
+	case "nm":
 		return &programs[749]
-	case "phpunit":
+	case "objdump":
 		return &programs[750]
-	case "pest":
+	case "readelf":
 		return &programs[751]
-	case "phpstan":
+	case "size":
 		return &programs[752]
-	case "psalm":
+	case "ldd":
 		return &programs[753]
-	case "phpcs":
+	case "c++filt":
 		return &programs[754]
-	case "phpcbf":
+	case "addr2line":
 		return &programs[755]
-	case "php-cs-fixer":
+	case "elfedit":
 		return &programs[756]
-	case "pint":
+	case "llvm-nm":
 		return &programs[757]
-	case "rector":
+	case "llvm-objdump":
 		return &programs[758]
-	case "phpmd":
+	case "llvm-readelf":
 		return &programs[759]
-	case "infection":
+	case "otool":
 		return &programs[760]
-	case "phan":
+	case "dwarfdump":
 		return &programs[761]
-	case "deptrac":
+	case "file-x":
 		return &programs[762]
-	case "larastan":
+	case "nmap":
 		return &programs[763]
-	case "behat":
+	case "node":
 		return &programs[764]
-	case "codecept":
+	case "nodejs":
 		return &programs[765]
-	case "paratest":
+	case "node.exe":
 		return &programs[766]
-	case "artisan":
+	case "nohup":
 		return &programs[767]
-	case "symfony":
+	case "npm":
 		return &programs[768]
-	case "drush":
+	case "cnpm":
 		return &programs[769]
-	case "wp":
+	case "tnpm":
 		return &programs[770]
-	case "ping":
+	case "npm-run-all":
 		return &programs[771]
-	case "ping6":
+	case "run-s":
 		return &programs[772]
-	case "arping":
+	case "run-p":
 		return &programs[773]
-	case "fping":
+	case "npm-run-all2":
 		return &programs[774]
-	case "pinky":
+	case "nproc":
 		return &programs[775]
-	case "finger":
+	case "npx":
 		return &programs[776]
-	case "pip":
+	case "nsenter":
 		return &programs[777]
-	case "pip3":
+	case "nu":
 		return &programs[778]
-	case "pip2":
+	case "elvish":
 		return &programs[779]
-	case "pip3.8":
+	case "xonsh":
 		return &programs[780]
-	case "pip3.9":
+	case "pwsh":
 		return &programs[781]
-	case "pip3.10":
+	case "powershell":
 		return &programs[782]
-	case "pip3.11":
+	case "cmd":
 		return &programs[783]
-	case "pip3.12":
+	case "cmd.exe":
 		return &programs[784]
-	case "pip3.13":
+	case "powershell.exe":
 		return &programs[785]
-	case "pip3.14":
+	case "wsl":
 		return &programs[786]
-	case "pip.exe":
+	case "wsl.exe":
 		return &programs[787]
-	case "pipx":
+	case "oil":
 		return &programs[788]
-	case "pkexec":
+	case "osh":
 		return &programs[789]
-	case "playwright":
+	case "ysh":
 		return &programs[790]
-	case "pnpm":
+	case "rc":
 		return &programs[791]
-	case "pnpx-x":
+	case "es":
 		return &programs[792]
-	case "pnpx":
+	case "numactl":
 		return &programs[793]
-	case "poetry":
+	case "numfmt":
 		return &programs[794]
-	case "pdm":
+	case "od":
 		return &programs[795]
-	case "hatch":
+	case "god":
 		return &programs[796]
-	case "rye":
+	case "openssl":
 		return &programs[797]
-	case "pipenv":
+	case "osascript":
 		return &programs[798]
-	case "pixi":
+	case "parallel":
 		return &programs[799]
-	case "flit":
+	case "paste":
 		return &programs[800]
-	case "popd":
+	case "patch":
 		return &programs[801]
-	case "pr":
+	case "pathchk":
 		return &programs[802]
-	case "pre-commit":
+	case "perf":
 		return &programs[803]
-	case "prek":
+	case "perl":
 		return &programs[804]
-	case "lefthook":
+	case "perl5":
 		return &programs[805]
-	case "overcommit":
+	case "perl5.36":
 		return &programs[806]
-	case "prettier":
+	case "perl5.38":
 		return &programs[807]
-	case "print":
+	case "perl5.40":
 		return &programs[808]
-	case "printenv":
+	case "php":
 		return &programs[809]
-	case "printf":
+	case "php7.4":
 		return &programs[810]
-	case "prlimit":
+	case "php8.0":
 		return &programs[811]
-	case "proot":
+	case "php8.1":
 		return &programs[812]
-	case "bwrap":
+	case "php8.2":
 		return &programs[813]
-	case "protoc":
+	case "php8.3":
 		return &programs[814]
-	case "proxychains4":
+	case "php8.4":
 		return &programs[815]
-	case "proxychains":
+	case "php-cgi":
 		return &programs[816]
-	case "ptx":
+	case "phpunit":
 		return &programs[817]
-	case "pushd":
+	case "pest":
 		return &programs[818]
-	case "pwd":
+	case "phpstan":
 		return &programs[819]
-	case "py_compile":
+	case "psalm":
 		return &programs[820]
-	case "compileall":
+	case "phpcs":
 		return &programs[821]
-	case "pytest":
+	case "phpcbf":
 		return &programs[822]
-	case "py.test":
+	case "php-cs-fixer":
 		return &programs[823]
-	case "python":
+	case "pint":
 		return &programs[824]
-	case "python2":
+	case "rector":
 		return &programs[825]
-	case "python2.7":
+	case "phpmd":
 		return &programs[826]
-	case "python3":
+	case "infection":
 		return &programs[827]
-	case "python3.7":
+	case "phan":
 		return &programs[828]
-	case "python3.8":
+	case "deptrac":
 		return &programs[829]
-	case "python3.9":
+	case "larastan":
 		return &programs[830]
-	case "python3.10":
+	case "behat":
 		return &programs[831]
-	case "python3.11":
+	case "codecept":
 		return &programs[832]
-	case "python3.12":
+	case "paratest":
 		return &programs[833]
-	case "python3.13":
+	case "artisan":
 		return &programs[834]
-	case "python3.14":
+	case "symfony":
 		return &programs[835]
-	case "pypy":
+	case "drush":
 		return &programs[836]
-	case "pypy3":
+	case "wp":
 		return &programs[837]
-	case "python.exe":
+	case "ping":
 		return &programs[838]
-	case "py":
+	case "ping6":
 		return &programs[839]
-	case "rails":
+	case "arping":
 		return &programs[840]
-	case "rclone":
+	case "fping":
 		return &programs[841]
-	case "read":
+	case "pinky":
 		return &programs[842]
-	case "readlink":
+	case "finger":
 		return &programs[843]
-	case "realpath":
+	case "pip":
 		return &programs[844]
-	case "grealpath":
+	case "pip3":
 		return &programs[845]
-	case "rev":
+	case "pip2":
 		return &programs[846]
-	case "rg":
+	case "pip3.8":
 		return &programs[847]
-	case "ripgrep":
+	case "pip3.9":
 		return &programs[848]
-	case "rimraf":
+	case "pip3.10":
 		return &programs[849]
-	case "del":
+	case "pip3.11":
 		return &programs[850]
-	case "trash":
+	case "pip3.12":
 		return &programs[851]
-	case "trash-put":
+	case "pip3.13":
 		return &programs[852]
-	case "del-cli":
+	case "pip3.14":
 		return &programs[853]
-	case "shx":
+	case "pip.exe":
 		return &programs[854]
-	case "cpx":
+	case "pipx":
 		return &programs[855]
-	case "cpy":
+	case "pkexec":
 		return &programs[856]
-	case "ncp":
+	case "playwright":
 		return &programs[857]
-	case "mkdirp":
+	case "pnpm":
 		return &programs[858]
-	case "copyfiles":
+	case "pnpx-x":
 		return &programs[859]
-	case "replace-in-file":
+	case "pnpx":
 		return &programs[860]
-	case "rlwrap":
+	case "poetry":
 		return &programs[861]
-	case "rm":
+	case "pdm":
 		return &programs[862]
-	case "grm":
+	case "hatch":
 		return &programs[863]
-	case "rmdir":
+	case "rye":
 		return &programs[864]
-	case "rspec":
+	case "pipenv":
 		return &programs[865]
-	case "rsync":
+	case "pixi":
 		return &programs[866]
-	case "openrsync":
+	case "flit":
 		return &programs[867]
-	case "rubocop":
+	case "popd":
 		return &programs[868]
-	case "standardrb":
+	case "pr":
 		return &programs[869]
-	case "reek":
+	case "pre-commit":
 		return &programs[870]
-	case "brakeman":
+	case "prek":
 		return &programs[871]
-	case "erblint":
+	case "lefthook":
 		return &programs[872]
-	case "haml-lint":
+	case "overcommit":
 		return &programs[873]
-	case "slim-lint":
+	case "prettier":
 		return &programs[874]
-	case "srb":
+	case "print":
 		return &programs[875]
-	case "steep":
+	case "printenv":
 		return &programs[876]
-	case "sorbet":
+	case "printf":
 		return &programs[877]
-	case "solargraph":
+	case "prlimit":
 		return &programs[878]
-	case "yard":
+	case "proot":
 		return &programs[879]
-	case "rails_best_practices":
+	case "bwrap":
 		return &programs[880]
-	case "fasterer":
+	case "protoc":
 		return &programs[881]
-	case "flog":
+	case "proxychains4":
 		return &programs[882]
-	case "flay":
+	case "proxychains":
 		return &programs[883]
-	case "ruby":
+	case "ptx":
 		return &programs[884]
-	case "ruby2.7":
+	case "pushd":
 		return &programs[885]
-	case "ruby3.0":
+	case "pwd":
 		return &programs[886]
-	case "ruby3.1":
+	case "py_compile":
 		return &programs[887]
-	case "ruby3.2":
+	case "compileall":
 		return &programs[888]
-	case "ruby3.3":
+	case "pytest":
 		return &programs[889]
-	case "jruby":
+	case "py.test":
 		return &programs[890]
-	case "irb":
+	case "python":
 		return &programs[891]
-	case "ruff":
+	case "python2":
 		return &programs[892]
-	case "run0":
+	case "python2.7":
 		return &programs[893]
-	case "runcon":
+	case "python3":
 		return &programs[894]
-	case "runuser":
+	case "python3.7":
 		return &programs[895]
-	case "rustc":
+	case "python3.8":
 		return &programs[896]
-	case "rustfmt":
+	case "python3.9":
 		return &programs[897]
-	case "rustup":
+	case "python3.10":
 		return &programs[898]
-	case "scons":
+	case "python3.11":
 		return &programs[899]
-	case "waf":
+	case "python3.12":
 		return &programs[900]
-	case "tup":
+	case "python3.13":
 		return &programs[901]
-	case "redo":
+	case "python3.14":
 		return &programs[902]
-	case "buck":
+	case "pypy":
 		return &programs[903]
-	case "buck2":
+	case "pypy3":
 		return &programs[904]
-	case "pants":
+	case "python.exe":
 		return &programs[905]
-	case "please":
+	case "py":
 		return &programs[906]
-	case "rake":
+	case "rails":
 		return &programs[907]
-	case "drake":
+	case "rclone":
 		return &programs[908]
-	case "thor":
+	case "read":
 		return &programs[909]
-	case "invoke":
+	case "readlink":
 		return &programs[910]
-	case "inv":
+	case "realpath":
 		return &programs[911]
-	case "fab":
+	case "grealpath":
 		return &programs[912]
-	case "doit":
+	case "rev":
 		return &programs[913]
-	case "nox":
+	case "rg":
 		return &programs[914]
-	case "ant":
+	case "ripgrep":
 		return &programs[915]
-	case "sbt":
+	case "rimraf":
 		return &programs[916]
-	case "lein":
+	case "del":
 		return &programs[917]
-	case "boot":
+	case "trash":
 		return &programs[918]
-	case "mill":
+	case "trash-put":
 		return &programs[919]
-	case "bleep":
+	case "del-cli":
 		return &programs[920]
-	case "grunt":
+	case "shx":
 		return &programs[921]
-	case "gulp":
+	case "cpx":
 		return &programs[922]
-	case "jake":
+	case "cpy":
 		return &programs[923]
-	case "cake":
+	case "ncp":
 		return &programs[924]
-	case "mage":
+	case "mkdirp":
 		return &programs[925]
-	case "xmake":
+	case "copyfiles":
 		return &programs[926]
-	case "premake5":
+	case "replace-in-file":
 		return &programs[927]
-	case "earthly":
+	case "rlwrap":
 		return &programs[928]
-	case "dagger":
+	case "rm":
 		return &programs[929]
-	case "tilt":
+	case "grm":
 		return &programs[930]
-	case "skaffold":
+	case "rmdir":
 		return &programs[931]
-	case "garden":
+	case "rspec":
 		return &programs[932]
-	case "bit":
+	case "rsync":
 		return &programs[933]
-	case "scp":
+	case "openrsync":
 		return &programs[934]
-	case "script":
+	case "rubocop":
 		return &programs[935]
-	case "scriptreplay":
+	case "standardrb":
 		return &programs[936]
-	case "sdiff":
+	case "reek":
 		return &programs[937]
-	case "sed":
+	case "brakeman":
 		return &programs[938]
-	case "gsed":
+	case "erblint":
 		return &programs[939]
-	case "seq":
+	case "haml-lint":
 		return &programs[940]
-	case "set":
+	case "slim-lint":
 		return &programs[941]
-	case "setarch":
+	case "srb":
 		return &programs[942]
-	case "setopt":
+	case "steep":
 		return &programs[943]
-	case "unsetopt":
+	case "sorbet":
 		return &programs[944]
-	case "setpriv":
+	case "solargraph":
 		return &programs[945]
-	case "setsid":
+	case "yard":
 		return &programs[946]
-	case "sftp":
+	case "rails_best_practices":
 		return &programs[947]
-	case "sg":
+	case "fasterer":
 		return &programs[948]
-	case "shopt":
+	case "flog":
 		return &programs[949]
-	case "shred":
+	case "flay":
 		return &programs[950]
-	case "shuf":
+	case "ruby":
 		return &programs[951]
-	case "socat":
+	case "ruby2.7":
 		return &programs[952]
-	case "softlimit":
+	case "ruby3.0":
 		return &programs[953]
-	case "sort":
+	case "ruby3.1":
 		return &programs[954]
-	case "gsort":
+	case "ruby3.2":
 		return &programs[955]
-	case "source":
+	case "ruby3.3":
 		return &programs[956]
-	case ".":
+	case "jruby":
 		return &programs[957]
-	case "split":
+	case "irb":
 		return &programs[958]
-	case "gsplit":
+	case "ruff":
 		return &programs[959]
-	case "ss":
+	case "run0":
 		return &programs[960]
-	case "netstat":
+	case "runcon":
 		return &programs[961]
-	case "ssh":
+	case "runuser":
 		return &programs[962]
-	case "ssh-add":
+	case "rustc":
 		return &programs[963]
-	case "ssh-agent":
+	case "rustfmt":
 		return &programs[964]
-	case "ssh-copy-id":
+	case "rustup":
 		return &programs[965]
-	case "ssh-keygen":
+	case "scons":
 		return &programs[966]
-	case "ssh-keyscan":
+	case "waf":
 		return &programs[967]
-	case "sshpass":
+	case "tup":
 		return &programs[968]
-	case "start-stop-daemon":
+	case "redo":
 		return &programs[969]
-	case "stat":
+	case "buck":
 		return &programs[970]
-	case "staticcheck":
+	case "buck2":
 		return &programs[971]
-	case "revive":
+	case "pants":
 		return &programs[972]
-	case "errcheck":
+	case "please":
 		return &programs[973]
-	case "ineffassign":
+	case "rake":
 		return &programs[974]
-	case "govulncheck":
+	case "drake":
 		return &programs[975]
-	case "gosec":
+	case "thor":
 		return &programs[976]
-	case "misspell":
+	case "invoke":
 		return &programs[977]
-	case "shadow":
+	case "inv":
 		return &programs[978]
-	case "deadcode":
+	case "fab":
 		return &programs[979]
-	case "nilaway":
+	case "doit":
 		return &programs[980]
-	case "gopls":
+	case "nox":
 		return &programs[981]
-	case "benchstat":
+	case "ant":
 		return &programs[982]
-	case "stringer":
+	case "sbt":
 		return &programs[983]
-	case "mockgen":
+	case "lein":
 		return &programs[984]
-	case "wire":
+	case "boot":
 		return &programs[985]
-	case "sqlc":
+	case "mill":
 		return &programs[986]
-	case "templ":
+	case "bleep":
 		return &programs[987]
-	case "swag":
+	case "grunt":
 		return &programs[988]
-	case "air":
+	case "gulp":
 		return &programs[989]
-	case "gotestsum":
+	case "jake":
 		return &programs[990]
-	case "ginkgo":
+	case "cake":
 		return &programs[991]
-	case "ko":
+	case "mage":
 		return &programs[992]
-	case "goreleaser":
+	case "xmake":
 		return &programs[993]
-	case "protoc-gen-go":
+	case "premake5":
 		return &programs[994]
-	case "gocyclo":
+	case "earthly":
 		return &programs[995]
-	case "stdbuf":
+	case "dagger":
 		return &programs[996]
-	case "strace":
+	case "tilt":
 		return &programs[997]
-	case "strings":
+	case "skaffold":
 		return &programs[998]
-	case "stty":
+	case "garden":
 		return &programs[999]
-	case "su":
+	case "bit":
 		return &programs[1000]
-	case "sudo":
+	case "scp":
 		return &programs[1001]
-	case "sudoedit":
+	case "script":
 		return &programs[1002]
-	case "swift":
+	case "scriptreplay":
 		return &programs[1003]
-	case "sync":
+	case "sdiff":
 		return &programs[1004]
-	case "systemd-inhibit":
+	case "sed":
 		return &programs[1005]
-	case "systemd-nspawn":
+	case "gsed":
 		return &programs[1006]
-	case "systemd-run":
+	case "seq":
 		return &programs[1007]
-	case "tac":
+	case "set":
 		return &programs[1008]
-	case "tail":
+	case "setarch":
 		return &programs[1009]
-	case "tar":
+	case "setopt":
 		return &programs[1010]
-	case "gtar":
+	case "unsetopt":
 		return &programs[1011]
-	case "bsdtar":
+	case "setpriv":
 		return &programs[1012]
-	case "task":
+	case "setsid":
 		return &programs[1013]
-	case "go-task":
+	case "sftp":
 		return &programs[1014]
-	case "taskset":
+	case "sg":
 		return &programs[1015]
-	case "tclsh":
+	case "shopt":
 		return &programs[1016]
-	case "wish":
+	case "shred":
 		return &programs[1017]
-	case "tclsh8.6":
+	case "shuf":
 		return &programs[1018]
-	case "expectk":
+	case "socat":
 		return &programs[1019]
-	case "tcpdump":
+	case "softlimit":
 		return &programs[1020]
-	case "tshark":
+	case "sort":
 		return &programs[1021]
-	case "tee":
+	case "gsort":
 		return &programs[1022]
-	case "sponge":
+	case "source":
 		return &programs[1023]
-	case "telnet":
+	case ".":
 		return &programs[1024]
-	case "test":
+	case "split":
 		return &programs[1025]
-	case "[":
+	case "gsplit":
 		return &programs[1026]
-	case "time":
+	case "ss":
 		return &programs[1027]
-	case "timeit":
+	case "netstat":
 		return &programs[1028]
-	case "timeout":
+	case "ssh":
 		return &programs[1029]
-	case "gtimeout":
+	case "ssh-add":
 		return &programs[1030]
-	case "touch":
+	case "ssh-agent":
 		return &programs[1031]
-	case "tox":
+	case "ssh-copy-id":
 		return &programs[1032]
-	case "nox-x":
+	case "ssh-keygen":
 		return &programs[1033]
-	case "tr":
+	case "ssh-keyscan":
 		return &programs[1034]
-	case "traceroute":
+	case "sshpass":
 		return &programs[1035]
-	case "tracepath":
+	case "start-stop-daemon":
 		return &programs[1036]
-	case "mtr":
+	case "stat":
 		return &programs[1037]
-	case "traceroute6":
+	case "staticcheck":
 		return &programs[1038]
-	case "trap":
+	case "revive":
 		return &programs[1039]
-	case "tree":
+	case "errcheck":
 		return &programs[1040]
-	case "truncate":
+	case "ineffassign":
 		return &programs[1041]
-	case "tsc":
+	case "govulncheck":
 		return &programs[1042]
-	case "vue-tsc":
+	case "gosec":
 		return &programs[1043]
-	case "tsgo":
+	case "misspell":
 		return &programs[1044]
-	case "tsort":
+	case "shadow":
 		return &programs[1045]
-	case "tty":
+	case "deadcode":
 		return &programs[1046]
-	case "type":
+	case "nilaway":
 		return &programs[1047]
-	case "whence":
+	case "gopls":
 		return &programs[1048]
-	case "where":
+	case "benchstat":
 		return &programs[1049]
-	case "ulimit":
+	case "stringer":
 		return &programs[1050]
-	case "umask":
+	case "mockgen":
 		return &programs[1051]
-	case "unalias":
+	case "wire":
 		return &programs[1052]
-	case "uname":
+	case "sqlc":
 		return &programs[1053]
-	case "uniq":
+	case "templ":
 		return &programs[1054]
-	case "guniq":
+	case "swag":
 		return &programs[1055]
-	case "unittest":
+	case "air":
 		return &programs[1056]
-	case "unlink":
+	case "gotestsum":
 		return &programs[1057]
-	case "unset":
+	case "ginkgo":
 		return &programs[1058]
-	case "unshare":
+	case "ko":
 		return &programs[1059]
-	case "unzip":
+	case "goreleaser":
 		return &programs[1060]
-	case "uptime":
+	case "protoc-gen-go":
 		return &programs[1061]
-	case "uv":
+	case "gocyclo":
 		return &programs[1062]
-	case "uvx":
+	case "stdbuf":
 		return &programs[1063]
-	case "valgrind":
+	case "strace":
 		return &programs[1064]
-	case "venv":
+	case "strings":
 		return &programs[1065]
-	case "virtualenv":
+	case "stty":
 		return &programs[1066]
-	case "pyvenv":
+	case "su":
 		return &programs[1067]
-	case "vitest":
+	case "sudo":
 		return &programs[1068]
-	case "w":
+	case "sudoedit":
 		return &programs[1069]
-	case "wait":
+	case "swift":
 		return &programs[1070]
-	case "watch":
+	case "sync":
 		return &programs[1071]
-	case "watchexec":
+	case "systemd-inhibit":
 		return &programs[1072]
-	case "wc":
+	case "systemd-nspawn":
 		return &programs[1073]
-	case "gwc":
+	case "systemd-run":
 		return &programs[1074]
-	case "wdiff":
+	case "tac":
 		return &programs[1075]
-	case "webpack":
+	case "tail":
 		return &programs[1076]
-	case "webpack-dev-server":
+	case "tar":
 		return &programs[1077]
-	case "vite":
+	case "gtar":
 		return &programs[1078]
-	case "rollup":
+	case "bsdtar":
 		return &programs[1079]
-	case "parcel":
+	case "task":
 		return &programs[1080]
-	case "esbuild":
+	case "go-task":
 		return &programs[1081]
-	case "swc":
+	case "taskset":
 		return &programs[1082]
-	case "babel":
+	case "tclsh":
 		return &programs[1083]
-	case "rspack":
+	case "wish":
 		return &programs[1084]
-	case "rsbuild":
+	case "tclsh8.6":
 		return &programs[1085]
-	case "tsup":
+	case "expectk":
 		return &programs[1086]
-	case "tsdown":
+	case "tcpdump":
 		return &programs[1087]
-	case "unbuild":
+	case "tshark":
 		return &programs[1088]
-	case "microbundle":
+	case "tee":
 		return &programs[1089]
-	case "ncc":
+	case "sponge":
 		return &programs[1090]
-	case "snowpack":
+	case "telnet":
 		return &programs[1091]
-	case "wmr":
+	case "test":
 		return &programs[1092]
-	case "browserify":
+	case "[":
 		return &programs[1093]
-	case "metro":
+	case "time":
 		return &programs[1094]
-	case "turbopack":
+	case "timeit":
 		return &programs[1095]
-	case "postcss":
+	case "timeout":
 		return &programs[1096]
-	case "tailwindcss":
+	case "gtimeout":
 		return &programs[1097]
-	case "sass":
+	case "touch":
 		return &programs[1098]
-	case "lessc":
+	case "tox":
 		return &programs[1099]
-	case "stylus":
+	case "nox-x":
 		return &programs[1100]
-	case "pug":
+	case "tr":
 		return &programs[1101]
-	case "uglifyjs":
+	case "traceroute":
 		return &programs[1102]
-	case "terser":
+	case "tracepath":
 		return &programs[1103]
-	case "cleancss":
+	case "mtr":
 		return &programs[1104]
-	case "html-minifier":
+	case "traceroute6":
 		return &programs[1105]
-	case "svelte-kit":
+	case "trap":
 		return &programs[1106]
-	case "svelte-check":
+	case "tree":
 		return &programs[1107]
-	case "next":
+	case "truncate":
 		return &programs[1108]
-	case "nuxt":
+	case "tsc":
 		return &programs[1109]
-	case "nuxi":
+	case "vue-tsc":
 		return &programs[1110]
-	case "astro":
+	case "tsgo":
 		return &programs[1111]
-	case "remix":
+	case "tsort":
 		return &programs[1112]
-	case "gatsby":
+	case "tty":
 		return &programs[1113]
-	case "vue-cli-service":
+	case "type":
 		return &programs[1114]
-	case "react-scripts":
+	case "whence":
 		return &programs[1115]
-	case "craco":
+	case "where":
 		return &programs[1116]
-	case "ng":
+	case "ulimit":
 		return &programs[1117]
-	case "nest":
+	case "umask":
 		return &programs[1118]
-	case "expo":
+	case "unalias":
 		return &programs[1119]
-	case "eas":
+	case "uname":
 		return &programs[1120]
-	case "react-native":
+	case "uniq":
 		return &programs[1121]
-	case "ionic":
+	case "guniq":
 		return &programs[1122]
-	case "capacitor":
+	case "unittest":
 		return &programs[1123]
-	case "cap":
+	case "unlink":
 		return &programs[1124]
-	case "quasar":
+	case "unset":
 		return &programs[1125]
-	case "ember":
+	case "unshare":
 		return &programs[1126]
-	case "docusaurus":
+	case "unzip":
 		return &programs[1127]
-	case "vuepress":
+	case "uptime":
 		return &programs[1128]
-	case "vitepress":
+	case "uv":
 		return &programs[1129]
-	case "eleventy":
+	case "uvx":
 		return &programs[1130]
-	case "strapi":
+	case "valgrind":
 		return &programs[1131]
-	case "medusa":
+	case "venv":
 		return &programs[1132]
-	case "payload":
+	case "virtualenv":
 		return &programs[1133]
-	case "wrangler":
+	case "pyvenv":
 		return &programs[1134]
-	case "vercel":
+	case "vitest":
 		return &programs[1135]
-	case "netlify":
+	case "w":
 		return &programs[1136]
-	case "firebase":
+	case "wait":
 		return &programs[1137]
-	case "amplify":
+	case "watch":
 		return &programs[1138]
-	case "serverless":
+	case "watchexec":
 		return &programs[1139]
-	case "sls":
+	case "wc":
 		return &programs[1140]
-	case "cdk":
+	case "gwc":
 		return &programs[1141]
-	case "cdktf":
+	case "wdiff":
 		return &programs[1142]
-	case "pulumi":
+	case "webpack":
 		return &programs[1143]
-	case "sst":
+	case "webpack-dev-server":
 		return &programs[1144]
-	case "supabase":
+	case "vite":
 		return &programs[1145]
-	case "prisma":
+	case "rollup":
 		return &programs[1146]
-	case "drizzle-kit":
+	case "parcel":
 		return &programs[1147]
-	case "typeorm":
+	case "esbuild":
 		return &programs[1148]
-	case "sequelize":
+	case "swc":
 		return &programs[1149]
-	case "sequelize-cli":
+	case "babel":
 		return &programs[1150]
-	case "knex":
+	case "rspack":
 		return &programs[1151]
-	case "mikro-orm":
+	case "rsbuild":
 		return &programs[1152]
-	case "graphql-codegen":
+	case "tsup":
 		return &programs[1153]
-	case "openapi-generator":
+	case "tsdown":
 		return &programs[1154]
-	case "openapi-generator-cli":
+	case "unbuild":
 		return &programs[1155]
-	case "openapi-typescript":
+	case "microbundle":
 		return &programs[1156]
-	case "orval":
+	case "ncc":
 		return &programs[1157]
-	case "swagger-cli":
+	case "snowpack":
 		return &programs[1158]
-	case "redocly":
+	case "wmr":
 		return &programs[1159]
-	case "spectral":
+	case "browserify":
 		return &programs[1160]
-	case "changeset":
+	case "metro":
 		return &programs[1161]
-	case "semantic-release":
+	case "turbopack":
 		return &programs[1162]
-	case "release-it":
+	case "postcss":
 		return &programs[1163]
-	case "np":
+	case "tailwindcss":
 		return &programs[1164]
-	case "lerna":
+	case "sass":
 		return &programs[1165]
-	case "nx":
+	case "lessc":
 		return &programs[1166]
-	case "turbo":
+	case "stylus":
 		return &programs[1167]
-	case "rush":
+	case "pug":
 		return &programs[1168]
-	case "rushx":
+	case "uglifyjs":
 		return &programs[1169]
-	case "wireit":
+	case "terser":
 		return &programs[1170]
-	case "moon":
+	case "cleancss":
 		return &programs[1171]
-	case "husky":
+	case "html-minifier":
 		return &programs[1172]
-	case "patch-package":
+	case "svelte-kit":
 		return &programs[1173]
-	case "serve":
+	case "svelte-check":
 		return &programs[1174]
-	case "http-server":
+	case "next":
 		return &programs[1175]
-	case "live-server":
+	case "nuxt":
 		return &programs[1176]
-	case "json-server":
+	case "nuxi":
 		return &programs[1177]
-	case "browser-sync":
+	case "astro":
 		return &programs[1178]
-	case "localtunnel":
+	case "remix":
 		return &programs[1179]
-	case "lt":
+	case "gatsby":
 		return &programs[1180]
-	case "ngrok":
+	case "vue-cli-service":
 		return &programs[1181]
-	case "nodemon":
+	case "react-scripts":
 		return &programs[1182]
-	case "pm2":
+	case "craco":
 		return &programs[1183]
-	case "forever":
+	case "ng":
 		return &programs[1184]
-	case "plop":
+	case "nest":
 		return &programs[1185]
-	case "hygen":
+	case "expo":
 		return &programs[1186]
-	case "yo":
+	case "eas":
 		return &programs[1187]
-	case "degit":
+	case "react-native":
 		return &programs[1188]
-	case "tiged":
+	case "ionic":
 		return &programs[1189]
-	case "create-react-app":
+	case "capacitor":
 		return &programs[1190]
-	case "create-next-app":
+	case "cap":
 		return &programs[1191]
-	case "create-vite":
+	case "quasar":
 		return &programs[1192]
-	case "shadcn":
+	case "ember":
 		return &programs[1193]
-	case "vsce":
+	case "docusaurus":
 		return &programs[1194]
-	case "ovsx":
+	case "vuepress":
 		return &programs[1195]
-	case "electron":
+	case "vitepress":
 		return &programs[1196]
-	case "electron-builder":
+	case "eleventy":
 		return &programs[1197]
-	case "electron-forge":
+	case "strapi":
 		return &programs[1198]
-	case "tauri":
+	case "medusa":
 		return &programs[1199]
-	case "esm":
+	case "payload":
 		return &programs[1200]
-	case "zx":
+	case "wrangler":
 		return &programs[1201]
-	case "wasp":
+	case "vercel":
 		return &programs[1202]
-	case "convex":
+	case "netlify":
 		return &programs[1203]
-	case "inngest":
+	case "firebase":
 		return &programs[1204]
-	case "trigger":
+	case "amplify":
 		return &programs[1205]
-	case "solid":
+	case "serverless":
 		return &programs[1206]
-	case "qwik":
+	case "sls":
 		return &programs[1207]
-	case "hardhat":
+	case "cdk":
 		return &programs[1208]
-	case "forge":
+	case "cdktf":
 		return &programs[1209]
-	case "cast":
+	case "pulumi":
 		return &programs[1210]
-	case "anvil":
+	case "sst":
 		return &programs[1211]
-	case "truffle":
+	case "supabase":
 		return &programs[1212]
-	case "anchor":
+	case "prisma":
 		return &programs[1213]
-	case "solana":
+	case "drizzle-kit":
 		return &programs[1214]
-	case "wget":
+	case "typeorm":
 		return &programs[1215]
-	case "which":
+	case "sequelize":
 		return &programs[1216]
-	case "whereis":
+	case "sequelize-cli":
 		return &programs[1217]
-	case "command-not-found":
+	case "knex":
 		return &programs[1218]
-	case "who":
+	case "mikro-orm":
 		return &programs[1219]
-	case "whois":
+	case "graphql-codegen":
 		return &programs[1220]
-	case "xargs":
+	case "openapi-generator":
 		return &programs[1221]
-	case "xcodebuild":
+	case "openapi-generator-cli":
 		return &programs[1222]
-	case "xcrun":
+	case "openapi-typescript":
 		return &programs[1223]
-	case "xmllint":
+	case "orval":
 		return &programs[1224]
-	case "xvfb-run":
+	case "swagger-cli":
 		return &programs[1225]
-	case "xxd":
+	case "redocly":
 		return &programs[1226]
-	case "yarn":
+	case "spectral":
 		return &programs[1227]
-	case "yarnpkg":
+	case "changeset":
 		return &programs[1228]
-	case "yq":
+	case "semantic-release":
 		return &programs[1229]
-	case "zcat":
+	case "release-it":
 		return &programs[1230]
-	case "bzcat":
+	case "np":
 		return &programs[1231]
-	case "xzcat":
+	case "lerna":
 		return &programs[1232]
-	case "zstdcat":
+	case "nx":
 		return &programs[1233]
-	case "lz4cat":
+	case "turbo":
 		return &programs[1234]
-	case "lzcat":
+	case "rush":
 		return &programs[1235]
-	case "gzcat":
+	case "rushx":
 		return &programs[1236]
-	case "zless":
+	case "wireit":
 		return &programs[1237]
-	case "zmore":
+	case "moon":
 		return &programs[1238]
-	case "bzless":
+	case "husky":
 		return &programs[1239]
-	case "bzmore":
+	case "patch-package":
 		return &programs[1240]
-	case "xzless":
+	case "serve":
 		return &programs[1241]
-	case "zcmp":
+	case "http-server":
 		return &programs[1242]
-	case "zdiff":
+	case "live-server":
 		return &programs[1243]
-	case "bzcmp":
+	case "json-server":
 		return &programs[1244]
-	case "bzdiff":
+	case "browser-sync":
 		return &programs[1245]
-	case "xzcmp":
+	case "localtunnel":
 		return &programs[1246]
-	case "xzdiff":
+	case "lt":
 		return &programs[1247]
-	case "zig":
+	case "ngrok":
 		return &programs[1248]
-	case "nim":
+	case "nodemon":
 		return &programs[1249]
-	case "dart":
+	case "pm2":
 		return &programs[1250]
-	case "crystal":
+	case "forever":
 		return &programs[1251]
-	case "v":
+	case "plop":
 		return &programs[1252]
-	case "gleam":
+	case "hygen":
 		return &programs[1253]
-	case "mix":
+	case "yo":
 		return &programs[1254]
-	case "rebar3":
+	case "degit":
 		return &programs[1255]
-	case "stack":
+	case "tiged":
 		return &programs[1256]
-	case "cabal":
+	case "create-react-app":
 		return &programs[1257]
-	case "dune":
+	case "create-next-app":
 		return &programs[1258]
-	case "opam":
+	case "create-vite":
 		return &programs[1259]
-	case "sbcl-make":
+	case "shadcn":
 		return &programs[1260]
-	case "flutter":
+	case "vsce":
 		return &programs[1261]
-	case "fvm":
+	case "ovsx":
 		return &programs[1262]
-	case "hugo":
+	case "electron":
 		return &programs[1263]
-	case "jekyll":
+	case "electron-builder":
 		return &programs[1264]
-	case "mkdocs":
+	case "electron-forge":
 		return &programs[1265]
-	case "sphinx-build":
+	case "tauri":
 		return &programs[1266]
-	case "bazel":
+	case "esm":
 		return &programs[1267]
-	case "bazelisk":
+	case "zx":
 		return &programs[1268]
-	case "gprbuild":
+	case "wasp":
 		return &programs[1269]
-	case "alire":
+	case "convex":
 		return &programs[1270]
-	case "zip":
+	case "inngest":
 		return &programs[1271]
-	case "zipinfo":
+	case "trigger":
 		return &programs[1272]
-	case "zipgrep":
+	case "solid":
 		return &programs[1273]
-	case "zipnote":
+	case "qwik":
 		return &programs[1274]
-	case "unrar":
+	case "hardhat":
 		return &programs[1275]
-	case "lsar":
+	case "forge":
 		return &programs[1276]
-	case "zmodload":
+	case "cast":
 		return &programs[1277]
+	case "anvil":
+		return &programs[1278]
+	case "truffle":
+		return &programs[1279]
+	case "anchor":
+		return &programs[1280]
+	case "solana":
+		return &programs[1281]
+	case "wget":
+		return &programs[1282]
+	case "which":
+		return &programs[1283]
+	case "whereis":
+		return &programs[1284]
+	case "command-not-found":
+		return &programs[1285]
+	case "who":
+		return &programs[1286]
+	case "whois":
+		return &programs[1287]
+	case "xargs":
+		return &programs[1288]
+	case "xcodebuild":
+		return &programs[1289]
+	case "xcrun":
+		return &programs[1290]
+	case "xmllint":
+		return &programs[1291]
+	case "xvfb-run":
+		return &programs[1292]
+	case "xxd":
+		return &programs[1293]
+	case "yarn":
+		return &programs[1294]
+	case "yarnpkg":
+		return &programs[1295]
+	case "yq":
+		return &programs[1296]
+	case "zcat":
+		return &programs[1297]
+	case "bzcat":
+		return &programs[1298]
+	case "xzcat":
+		return &programs[1299]
+	case "zstdcat":
+		return &programs[1300]
+	case "lz4cat":
+		return &programs[1301]
+	case "lzcat":
+		return &programs[1302]
+	case "gzcat":
+		return &programs[1303]
+	case "zless":
+		return &programs[1304]
+	case "zmore":
+		return &programs[1305]
+	case "bzless":
+		return &programs[1306]
+	case "bzmore":
+		return &programs[1307]
+	case "xzless":
+		return &programs[1308]
+	case "zcmp":
+		return &programs[1309]
+	case "zdiff":
+		return &programs[1310]
+	case "bzcmp":
+		return &programs[1311]
+	case "bzdiff":
+		return &programs[1312]
+	case "xzcmp":
+		return &programs[1313]
+	case "xzdiff":
+		return &programs[1314]
+	case "zig":
+		return &programs[1315]
+	case "nim":
+		return &programs[1316]
+	case "dart":
+		return &programs[1317]
+	case "crystal":
+		return &programs[1318]
+	case "v":
+		return &programs[1319]
+	case "gleam":
+		return &programs[1320]
+	case "mix":
+		return &programs[1321]
+	case "rebar3":
+		return &programs[1322]
+	case "stack":
+		return &programs[1323]
+	case "cabal":
+		return &programs[1324]
+	case "dune":
+		return &programs[1325]
+	case "opam":
+		return &programs[1326]
+	case "sbcl-make":
+		return &programs[1327]
+	case "flutter":
+		return &programs[1328]
+	case "fvm":
+		return &programs[1329]
+	case "hugo":
+		return &programs[1330]
+	case "jekyll":
+		return &programs[1331]
+	case "mkdocs":
+		return &programs[1332]
+	case "sphinx-build":
+		return &programs[1333]
+	case "bazel":
+		return &programs[1334]
+	case "bazelisk":
+		return &programs[1335]
+	case "gprbuild":
+		return &programs[1336]
+	case "alire":
+		return &programs[1337]
+	case "zip":
+		return &programs[1338]
+	case "zipinfo":
+		return &programs[1339]
+	case "zipgrep":
+		return &programs[1340]
+	case "zipnote":
+		return &programs[1341]
+	case "unrar":
+		return &programs[1342]
+	case "lsar":
+		return &programs[1343]
+	case "zmodload":
+		return &programs[1344]
 	}
 	return nil
 }
@@ -2866,679 +3000,746 @@ var programs = [...]Program{
 	{Name: "disown", Style: POSIX, Options: options122},
 	{Name: "dlv", Style: Exact, Operands: Unread, Options: options123, Stdin: true},
 	{Name: "doas", Style: POSIX, Operands: RunsArgs, Options: options124, Ends: true},
-	{Name: "dos2unix", Operands: Outputs, Options: options125},
-	{Name: "unix2dos", Operands: Outputs, Options: options125},
-	{Name: "mac2unix", Operands: Outputs, Options: options125},
-	{Name: "dotenv", Style: POSIX, Operands: RunsArgs, Options: options126, Ends: true},
-	{Name: "dotnet", Operands: Unread, Options: options127, Subs: subs131, Workdir: true},
-	{Name: "du", Operands: Names, Options: options132, Safe: true},
+	{Name: "docker", Style: Exact, Operands: Unread, Options: options125, Subs: subs236, Inherit: true},
+	{Name: "podman", Style: Exact, Operands: Unread, Options: options125, Subs: subs236, Inherit: true},
+	{Name: "nerdctl", Style: Exact, Operands: Unread, Options: options125, Subs: subs236, Inherit: true},
+	{Name: "finch", Style: Exact, Operands: Unread, Options: options125, Subs: subs236, Inherit: true},
+	{Name: "docker-compose", Style: Exact, Operands: Unread, Options: options237, Subs: subs238, Inherit: true, Workdir: true},
+	{Name: "podman-compose", Style: Exact, Operands: Unread, Options: options237, Subs: subs238, Inherit: true, Workdir: true},
+	{Name: "dos2unix", Operands: Outputs, Options: options239},
+	{Name: "unix2dos", Operands: Outputs, Options: options239},
+	{Name: "mac2unix", Operands: Outputs, Options: options239},
+	{Name: "dotenv", Style: POSIX, Operands: RunsArgs, Options: options240, Ends: true},
+	{Name: "dotnet", Operands: Unread, Options: options241, Subs: subs245, Workdir: true},
+	{Name: "du", Operands: Names, Options: options246, Safe: true},
 	{Name: "echo", Style: NoOpts, Safe: true},
-	{Name: "emulate", Style: POSIX, Operands: Unread, Options: options133},
-	{Name: "enable", Style: POSIX, Operands: Unread, Options: options134, Special: "enable"},
-	{Name: "entr", Style: POSIX, Operands: RunsArgs, Options: options135, Ends: true},
-	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options136, Ends: true, Assigns: true, Special: "env"},
-	{Name: "envsubst", Options: options137, Safe: true},
-	{Name: "eslint", Operands: Reads, Options: options138, Workdir: true},
-	{Name: "eslint_d", Operands: Reads, Options: options138, Workdir: true},
-	{Name: "xo", Operands: Reads, Options: options138, Workdir: true},
-	{Name: "standard", Operands: Reads, Options: options138, Workdir: true},
-	{Name: "semistandard", Operands: Reads, Options: options138, Workdir: true},
-	{Name: "ts-standard", Operands: Reads, Options: options138, Workdir: true},
+	{Name: "emulate", Style: POSIX, Operands: Unread, Options: options247},
+	{Name: "enable", Style: POSIX, Operands: Unread, Options: options248, Special: "enable"},
+	{Name: "entr", Style: POSIX, Operands: RunsArgs, Options: options249, Ends: true},
+	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options250, Ends: true, Assigns: true, Special: "env"},
+	{Name: "envsubst", Options: options251, Safe: true},
+	{Name: "eslint", Operands: Reads, Options: options252, Workdir: true},
+	{Name: "eslint_d", Operands: Reads, Options: options252, Workdir: true},
+	{Name: "xo", Operands: Reads, Options: options252, Workdir: true},
+	{Name: "standard", Operands: Reads, Options: options252, Workdir: true},
+	{Name: "semistandard", Operands: Reads, Options: options252, Workdir: true},
+	{Name: "ts-standard", Operands: Reads, Options: options252, Workdir: true},
 	{Name: "eval", Style: NoOpts, Operands: RunsText, Ends: true, Special: "eval"},
-	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options139, Ends: true, Special: "exec"},
+	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options253, Ends: true, Special: "exec"},
 	{Name: "exit", Style: NoOpts, Safe: true, Special: "exit"},
 	{Name: "return", Style: NoOpts, Safe: true, Special: "exit"},
 	{Name: "bye", Style: NoOpts, Safe: true, Special: "exit"},
-	{Name: "expand", Operands: Reads, Options: options140, Safe: true},
-	{Name: "unexpand", Operands: Reads, Options: options140, Safe: true},
-	{Name: "expect", Style: POSIX, Operands: Script, Options: options141, Ends: true, Stdin: true},
-	{Name: "export", Style: POSIX, Operands: Assigns, Options: options142, Special: "declare"},
+	{Name: "expand", Operands: Reads, Options: options254, Safe: true},
+	{Name: "unexpand", Operands: Reads, Options: options254, Safe: true},
+	{Name: "expect", Style: POSIX, Operands: Script, Options: options255, Ends: true, Stdin: true},
+	{Name: "export", Style: POSIX, Operands: Assigns, Options: options256, Special: "declare"},
 	{Name: "expr", Style: NoOpts, Safe: true},
-	{Name: "faketime", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options143, Ends: true},
-	{Name: "fc", Style: POSIX, Operands: RunsText, Options: options144, Ends: true, Special: "fc"},
-	{Name: "r", Style: POSIX, Operands: RunsText, Options: options144, Ends: true, Special: "fc"},
-	{Name: "fd", Style: Exact, Options: options145},
-	{Name: "fdfind", Style: Exact, Options: options145},
-	{Name: "find", Style: Dash, Operands: Names, Options: options146, Special: "find"},
-	{Name: "gfind", Style: Dash, Operands: Names, Options: options146, Special: "find"},
+	{Name: "faketime", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options257, Ends: true},
+	{Name: "fc", Style: POSIX, Operands: RunsText, Options: options258, Ends: true, Special: "fc"},
+	{Name: "r", Style: POSIX, Operands: RunsText, Options: options258, Ends: true, Special: "fc"},
+	{Name: "fd", Style: Exact, Options: options259},
+	{Name: "fdfind", Style: Exact, Options: options259},
+	{Name: "find", Style: Dash, Operands: Names, Options: options260, Special: "find"},
+	{Name: "gfind", Style: Dash, Operands: Names, Options: options260, Special: "find"},
 	{Name: "firejail", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "fish", Style: POSIX, Operands: Script, Options: options147, Ends: true, Stdin: true},
-	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options148},
-	{Name: "fmt", Operands: Reads, Options: options149, Safe: true},
-	{Name: "fnm", Operands: Unread, Subs: subs151},
-	{Name: "n", Operands: Unread, Subs: subs151},
-	{Name: "nodenv", Operands: Unread, Subs: subs151},
-	{Name: "volta", Operands: Unread, Subs: subs151},
-	{Name: "nvm", Operands: Unread, Subs: subs151},
-	{Name: "nvs", Operands: Unread, Subs: subs151},
-	{Name: "fold", Operands: Reads, Options: options152, Safe: true},
-	{Name: "ftp", Style: POSIX, Options: options153, Stdin: true},
-	{Name: "lftp", Style: POSIX, Options: options153, Stdin: true},
-	{Name: "tnftp", Style: POSIX, Options: options153, Stdin: true},
-	{Name: "ncftp", Style: POSIX, Options: options153, Stdin: true},
-	{Name: "fzf", Options: options154},
-	{Name: "gcc", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
-	{Name: "cc", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
-	{Name: "g++", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
-	{Name: "c++", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
-	{Name: "clang", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
-	{Name: "clang++", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
-	{Name: "gcc-10", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
-	{Name: "gcc-11", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
-	{Name: "gcc-12", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
-	{Name: "gcc-13", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
-	{Name: "gcc-14", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
-	{Name: "g++-10", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
-	{Name: "g++-11", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
-	{Name: "g++-12", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
-	{Name: "g++-13", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
-	{Name: "g++-14", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
-	{Name: "clang-14", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
-	{Name: "clang-15", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
-	{Name: "clang-16", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
-	{Name: "clang-17", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
-	{Name: "clang-18", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
-	{Name: "clang-19", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
-	{Name: "clang++-14", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
-	{Name: "clang++-15", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
-	{Name: "clang++-16", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
-	{Name: "clang++-17", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
-	{Name: "clang++-18", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
-	{Name: "cpp", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
-	{Name: "gfortran", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
-	{Name: "tcc", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
-	{Name: "icx", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
-	{Name: "icpx", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
-	{Name: "nvcc", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
-	{Name: "emcc", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
-	{Name: "em++", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
-	{Name: "x86_64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
-	{Name: "aarch64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
-	{Name: "musl-gcc", Style: Joined, Operands: Reads, Options: options155, Special: "gcc"},
-	{Name: "gem", Operands: Unread, Options: options156, Subs: subs158},
-	{Name: "getconf", Options: options159, Safe: true},
+	{Name: "fish", Style: POSIX, Operands: Script, Options: options261, Ends: true, Stdin: true},
+	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options262},
+	{Name: "fmt", Operands: Reads, Options: options263, Safe: true},
+	{Name: "fnm", Operands: Unread, Subs: subs265},
+	{Name: "n", Operands: Unread, Subs: subs265},
+	{Name: "nodenv", Operands: Unread, Subs: subs265},
+	{Name: "volta", Operands: Unread, Subs: subs265},
+	{Name: "nvm", Operands: Unread, Subs: subs265},
+	{Name: "nvs", Operands: Unread, Subs: subs265},
+	{Name: "fold", Operands: Reads, Options: options266, Safe: true},
+	{Name: "ftp", Style: POSIX, Options: options267, Stdin: true},
+	{Name: "lftp", Style: POSIX, Options: options267, Stdin: true},
+	{Name: "tnftp", Style: POSIX, Options: options267, Stdin: true},
+	{Name: "ncftp", Style: POSIX, Options: options267, Stdin: true},
+	{Name: "fzf", Options: options268},
+	{Name: "gcc", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
+	{Name: "cc", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
+	{Name: "g++", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
+	{Name: "c++", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
+	{Name: "clang", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
+	{Name: "clang++", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
+	{Name: "gcc-10", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
+	{Name: "gcc-11", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
+	{Name: "gcc-12", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
+	{Name: "gcc-13", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
+	{Name: "gcc-14", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
+	{Name: "g++-10", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
+	{Name: "g++-11", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
+	{Name: "g++-12", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
+	{Name: "g++-13", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
+	{Name: "g++-14", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
+	{Name: "clang-14", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
+	{Name: "clang-15", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
+	{Name: "clang-16", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
+	{Name: "clang-17", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
+	{Name: "clang-18", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
+	{Name: "clang-19", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
+	{Name: "clang++-14", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
+	{Name: "clang++-15", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
+	{Name: "clang++-16", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
+	{Name: "clang++-17", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
+	{Name: "clang++-18", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
+	{Name: "cpp", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
+	{Name: "gfortran", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
+	{Name: "tcc", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
+	{Name: "icx", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
+	{Name: "icpx", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
+	{Name: "nvcc", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
+	{Name: "emcc", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
+	{Name: "em++", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
+	{Name: "x86_64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
+	{Name: "aarch64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
+	{Name: "musl-gcc", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
+	{Name: "gem", Operands: Unread, Options: options270, Subs: subs272},
+	{Name: "getconf", Options: options273, Safe: true},
 	{Name: "getopts", Style: POSIX, Operands: Assigns, Special: "getopts"},
-	{Name: "git", Operands: Unread, Options: options160, Subs: subs274, Workdir: true, Special: "git"},
-	{Name: "go", Style: Dash, Operands: Unread, Options: options275, Subs: subs298, Workdir: true, Special: "go"},
-	{Name: "go1.21", Style: Dash, Operands: Unread, Options: options275, Subs: subs298, Workdir: true, Special: "go"},
-	{Name: "go1.22", Style: Dash, Operands: Unread, Options: options275, Subs: subs298, Workdir: true, Special: "go"},
-	{Name: "go1.23", Style: Dash, Operands: Unread, Options: options275, Subs: subs298, Workdir: true, Special: "go"},
-	{Name: "go1.24", Style: Dash, Operands: Unread, Options: options275, Subs: subs298, Workdir: true, Special: "go"},
-	{Name: "go1.25", Style: Dash, Operands: Unread, Options: options275, Subs: subs298, Workdir: true, Special: "go"},
-	{Name: "go1.26", Style: Dash, Operands: Unread, Options: options275, Subs: subs298, Workdir: true, Special: "go"},
-	{Name: "gotip", Style: Dash, Operands: Unread, Options: options275, Subs: subs298, Workdir: true, Special: "go"},
-	{Name: "gofmt", Style: Dash, Operands: Reads, Options: options299},
-	{Name: "goimports", Style: Dash, Operands: Reads, Options: options299},
-	{Name: "gofumpt", Style: Dash, Operands: Reads, Options: options299},
-	{Name: "gci", Style: Dash, Operands: Reads, Options: options299},
-	{Name: "golines", Style: Dash, Operands: Reads, Options: options299},
-	{Name: "golangci-lint", Style: Exact, Options: options300, Subs: subs304, Inherit: true, Workdir: true},
+	{Name: "git", Operands: Unread, Options: options274, Subs: subs387, Workdir: true, Special: "git"},
+	{Name: "go", Style: Dash, Operands: Unread, Options: options388, Subs: subs411, Workdir: true, Special: "go"},
+	{Name: "go1.21", Style: Dash, Operands: Unread, Options: options388, Subs: subs411, Workdir: true, Special: "go"},
+	{Name: "go1.22", Style: Dash, Operands: Unread, Options: options388, Subs: subs411, Workdir: true, Special: "go"},
+	{Name: "go1.23", Style: Dash, Operands: Unread, Options: options388, Subs: subs411, Workdir: true, Special: "go"},
+	{Name: "go1.24", Style: Dash, Operands: Unread, Options: options388, Subs: subs411, Workdir: true, Special: "go"},
+	{Name: "go1.25", Style: Dash, Operands: Unread, Options: options388, Subs: subs411, Workdir: true, Special: "go"},
+	{Name: "go1.26", Style: Dash, Operands: Unread, Options: options388, Subs: subs411, Workdir: true, Special: "go"},
+	{Name: "gotip", Style: Dash, Operands: Unread, Options: options388, Subs: subs411, Workdir: true, Special: "go"},
+	{Name: "gofmt", Style: Dash, Operands: Reads, Options: options412},
+	{Name: "goimports", Style: Dash, Operands: Reads, Options: options412},
+	{Name: "gofumpt", Style: Dash, Operands: Reads, Options: options412},
+	{Name: "gci", Style: Dash, Operands: Reads, Options: options412},
+	{Name: "golines", Style: Dash, Operands: Reads, Options: options412},
+	{Name: "golangci-lint", Style: Exact, Options: options413, Subs: subs417, Inherit: true, Workdir: true},
 	{Name: "gosu", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
 	{Name: "su-exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
 	{Name: "setuidgid", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
-	{Name: "gradle", Style: Exact, Options: options305, Workdir: true},
-	{Name: "gradlew", Style: Exact, Options: options305, Workdir: true},
-	{Name: "grep", Operands: PatternReads, Options: options306, Safe: true},
-	{Name: "egrep", Operands: PatternReads, Options: options306, Safe: true},
-	{Name: "fgrep", Operands: PatternReads, Options: options306, Safe: true},
-	{Name: "rgrep", Operands: PatternReads, Options: options306, Safe: true},
-	{Name: "ggrep", Operands: PatternReads, Options: options306, Safe: true},
-	{Name: "zgrep", Operands: PatternReads, Options: options306, Safe: true},
-	{Name: "zegrep", Operands: PatternReads, Options: options306, Safe: true},
-	{Name: "zfgrep", Operands: PatternReads, Options: options306, Safe: true},
-	{Name: "bzgrep", Operands: PatternReads, Options: options306, Safe: true},
-	{Name: "xzgrep", Operands: PatternReads, Options: options306, Safe: true},
-	{Name: "pcregrep", Operands: PatternReads, Options: options306, Safe: true},
-	{Name: "pcre2grep", Operands: PatternReads, Options: options306, Safe: true},
-	{Name: "groovy", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
-	{Name: "scala", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
-	{Name: "kotlin", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
-	{Name: "kscript", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
-	{Name: "jshell", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
-	{Name: "julia", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
-	{Name: "elixir", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
-	{Name: "iex", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
-	{Name: "erl", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
-	{Name: "escript", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ghci", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
-	{Name: "runghc", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
-	{Name: "runhaskell", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
-	{Name: "clojure", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
-	{Name: "clj", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bb", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
-	{Name: "racket", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
-	{Name: "guile", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
-	{Name: "sbcl", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
-	{Name: "emacs", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
-	{Name: "emacsclient", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
-	{Name: "swipl", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
-	{Name: "octave", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
-	{Name: "matlab", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
-	{Name: "janet", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
-	{Name: "gjs", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
-	{Name: "qjs", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
-	{Name: "d8", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bun.exe", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ts-node", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
-	{Name: "tsx", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
-	{Name: "esno", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
-	{Name: "babel-node", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
-	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
-	{Name: "coffee", Style: POSIX, Operands: Script, Options: options307, Ends: true, Workdir: true, Stdin: true},
-	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Options: options308, Ends: true, Plain: true},
-	{Name: "gunicorn", Operands: Unread, Options: options309, Workdir: true},
-	{Name: "uvicorn", Operands: Unread, Options: options309, Workdir: true},
-	{Name: "hypercorn", Operands: Unread, Options: options309, Workdir: true},
-	{Name: "daphne", Operands: Unread, Options: options309, Workdir: true},
-	{Name: "waitress-serve", Operands: Unread, Options: options309, Workdir: true},
-	{Name: "uwsgi", Operands: Unread, Options: options309, Workdir: true},
-	{Name: "flask", Operands: Unread, Options: options309, Workdir: true},
-	{Name: "fastapi", Operands: Unread, Options: options309, Workdir: true},
-	{Name: "granian", Operands: Unread, Options: options309, Workdir: true},
-	{Name: "celery", Operands: Unread, Options: options309, Workdir: true},
-	{Name: "django-admin", Operands: Unread, Options: options309, Workdir: true},
-	{Name: "alembic", Operands: Unread, Options: options309, Workdir: true},
-	{Name: "airflow", Operands: Unread, Options: options309, Workdir: true},
-	{Name: "dagster", Operands: Unread, Options: options309, Workdir: true},
-	{Name: "prefect", Operands: Unread, Options: options309, Workdir: true},
-	{Name: "dbt", Operands: Unread, Options: options309, Workdir: true},
-	{Name: "scrapy", Operands: Unread, Options: options309, Workdir: true},
-	{Name: "locust", Operands: Unread, Options: options309, Workdir: true},
-	{Name: "rq", Operands: Unread, Options: options309, Workdir: true},
-	{Name: "dramatiq", Operands: Unread, Options: options309, Workdir: true},
-	{Name: "huey", Operands: Unread, Options: options309, Workdir: true},
-	{Name: "invoke-x", Operands: Unread, Options: options309, Workdir: true},
-	{Name: "supervisord", Operands: Unread, Options: options309, Workdir: true},
-	{Name: "supervisorctl", Operands: Unread, Options: options309, Workdir: true},
-	{Name: "ansible", Operands: Unread, Options: options309, Workdir: true},
-	{Name: "ansible-playbook", Operands: Unread, Options: options309, Workdir: true},
-	{Name: "ansible-galaxy", Operands: Unread, Options: options309, Workdir: true},
-	{Name: "ansible-vault", Operands: Unread, Options: options309, Workdir: true},
-	{Name: "ansible-inventory", Operands: Unread, Options: options309, Workdir: true},
-	{Name: "ansible-doc", Operands: Unread, Options: options309, Workdir: true},
-	{Name: "salt", Operands: Unread, Options: options309, Workdir: true},
-	{Name: "salt-call", Operands: Unread, Options: options309, Workdir: true},
-	{Name: "puppet", Operands: Unread, Options: options309, Workdir: true},
-	{Name: "chef-client", Operands: Unread, Options: options309, Workdir: true},
-	{Name: "knife", Operands: Unread, Options: options309, Workdir: true},
-	{Name: "gzip", Operands: Outputs, Options: options310},
-	{Name: "gunzip", Operands: Outputs, Options: options310},
-	{Name: "pigz", Operands: Outputs, Options: options310},
-	{Name: "unpigz", Operands: Outputs, Options: options310},
-	{Name: "compress", Operands: Outputs, Options: options310},
-	{Name: "uncompress", Operands: Outputs, Options: options310},
-	{Name: "zopfli", Operands: Outputs, Options: options310},
-	{Name: "brotli", Operands: Outputs, Options: options310},
-	{Name: "hash", Style: POSIX, Operands: Names, Options: options311, Special: "hash"},
-	{Name: "head", Operands: Reads, Options: options312, Safe: true},
-	{Name: "help", Style: POSIX, Options: options313, Safe: true},
-	{Name: "hexdump", Operands: Reads, Options: options314, Safe: true},
-	{Name: "hd", Operands: Reads, Options: options314, Safe: true},
-	{Name: "history", Style: POSIX, Operands: Unread, Options: options315, Special: "history"},
-	{Name: "host", Options: options316},
-	{Name: "nslookup", Options: options316},
-	{Name: "drill", Options: options316},
-	{Name: "resolvectl", Options: options316},
-	{Name: "getent", Options: options316},
+	{Name: "gradle", Style: Exact, Options: options418, Workdir: true},
+	{Name: "gradlew", Style: Exact, Options: options418, Workdir: true},
+	{Name: "grep", Operands: PatternReads, Options: options419, Safe: true},
+	{Name: "egrep", Operands: PatternReads, Options: options419, Safe: true},
+	{Name: "fgrep", Operands: PatternReads, Options: options419, Safe: true},
+	{Name: "rgrep", Operands: PatternReads, Options: options419, Safe: true},
+	{Name: "ggrep", Operands: PatternReads, Options: options419, Safe: true},
+	{Name: "zgrep", Operands: PatternReads, Options: options419, Safe: true},
+	{Name: "zegrep", Operands: PatternReads, Options: options419, Safe: true},
+	{Name: "zfgrep", Operands: PatternReads, Options: options419, Safe: true},
+	{Name: "bzgrep", Operands: PatternReads, Options: options419, Safe: true},
+	{Name: "xzgrep", Operands: PatternReads, Options: options419, Safe: true},
+	{Name: "pcregrep", Operands: PatternReads, Options: options419, Safe: true},
+	{Name: "pcre2grep", Operands: PatternReads, Options: options419, Safe: true},
+	{Name: "groovy", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
+	{Name: "scala", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
+	{Name: "kotlin", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
+	{Name: "kscript", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
+	{Name: "jshell", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
+	{Name: "julia", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
+	{Name: "elixir", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
+	{Name: "iex", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
+	{Name: "erl", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
+	{Name: "escript", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ghci", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
+	{Name: "runghc", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
+	{Name: "runhaskell", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
+	{Name: "clojure", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
+	{Name: "clj", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bb", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
+	{Name: "racket", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
+	{Name: "guile", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
+	{Name: "sbcl", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
+	{Name: "emacs", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
+	{Name: "emacsclient", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
+	{Name: "swipl", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
+	{Name: "octave", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
+	{Name: "matlab", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
+	{Name: "janet", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
+	{Name: "gjs", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
+	{Name: "qjs", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
+	{Name: "d8", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bun.exe", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ts-node", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
+	{Name: "tsx", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
+	{Name: "esno", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
+	{Name: "babel-node", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
+	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
+	{Name: "coffee", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
+	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Options: options421, Ends: true, Plain: true},
+	{Name: "gunicorn", Operands: Unread, Options: options422, Workdir: true},
+	{Name: "uvicorn", Operands: Unread, Options: options422, Workdir: true},
+	{Name: "hypercorn", Operands: Unread, Options: options422, Workdir: true},
+	{Name: "daphne", Operands: Unread, Options: options422, Workdir: true},
+	{Name: "waitress-serve", Operands: Unread, Options: options422, Workdir: true},
+	{Name: "uwsgi", Operands: Unread, Options: options422, Workdir: true},
+	{Name: "flask", Operands: Unread, Options: options422, Workdir: true},
+	{Name: "fastapi", Operands: Unread, Options: options422, Workdir: true},
+	{Name: "granian", Operands: Unread, Options: options422, Workdir: true},
+	{Name: "celery", Operands: Unread, Options: options422, Workdir: true},
+	{Name: "django-admin", Operands: Unread, Options: options422, Workdir: true},
+	{Name: "alembic", Operands: Unread, Options: options422, Workdir: true},
+	{Name: "airflow", Operands: Unread, Options: options422, Workdir: true},
+	{Name: "dagster", Operands: Unread, Options: options422, Workdir: true},
+	{Name: "prefect", Operands: Unread, Options: options422, Workdir: true},
+	{Name: "dbt", Operands: Unread, Options: options422, Workdir: true},
+	{Name: "scrapy", Operands: Unread, Options: options422, Workdir: true},
+	{Name: "locust", Operands: Unread, Options: options422, Workdir: true},
+	{Name: "rq", Operands: Unread, Options: options422, Workdir: true},
+	{Name: "dramatiq", Operands: Unread, Options: options422, Workdir: true},
+	{Name: "huey", Operands: Unread, Options: options422, Workdir: true},
+	{Name: "invoke-x", Operands: Unread, Options: options422, Workdir: true},
+	{Name: "supervisord", Operands: Unread, Options: options422, Workdir: true},
+	{Name: "supervisorctl", Operands: Unread, Options: options422, Workdir: true},
+	{Name: "ansible", Operands: Unread, Options: options422, Workdir: true},
+	{Name: "ansible-playbook", Operands: Unread, Options: options422, Workdir: true},
+	{Name: "ansible-galaxy", Operands: Unread, Options: options422, Workdir: true},
+	{Name: "ansible-vault", Operands: Unread, Options: options422, Workdir: true},
+	{Name: "ansible-inventory", Operands: Unread, Options: options422, Workdir: true},
+	{Name: "ansible-doc", Operands: Unread, Options: options422, Workdir: true},
+	{Name: "salt", Operands: Unread, Options: options422, Workdir: true},
+	{Name: "salt-call", Operands: Unread, Options: options422, Workdir: true},
+	{Name: "puppet", Operands: Unread, Options: options422, Workdir: true},
+	{Name: "chef-client", Operands: Unread, Options: options422, Workdir: true},
+	{Name: "knife", Operands: Unread, Options: options422, Workdir: true},
+	{Name: "gzip", Operands: Outputs, Options: options423},
+	{Name: "gunzip", Operands: Outputs, Options: options423},
+	{Name: "pigz", Operands: Outputs, Options: options423},
+	{Name: "unpigz", Operands: Outputs, Options: options423},
+	{Name: "compress", Operands: Outputs, Options: options423},
+	{Name: "uncompress", Operands: Outputs, Options: options423},
+	{Name: "zopfli", Operands: Outputs, Options: options423},
+	{Name: "brotli", Operands: Outputs, Options: options423},
+	{Name: "hash", Style: POSIX, Operands: Names, Options: options424, Special: "hash"},
+	{Name: "head", Operands: Reads, Options: options425, Safe: true},
+	{Name: "helm", Style: Exact, Operands: Unread, Options: options426, Subs: subs432, Inherit: true},
+	{Name: "help", Style: POSIX, Options: options433, Safe: true},
+	{Name: "hexdump", Operands: Reads, Options: options434, Safe: true},
+	{Name: "hd", Operands: Reads, Options: options434, Safe: true},
+	{Name: "history", Style: POSIX, Operands: Unread, Options: options435, Special: "history"},
+	{Name: "host", Options: options436},
+	{Name: "nslookup", Options: options436},
+	{Name: "drill", Options: options436},
+	{Name: "resolvectl", Options: options436},
+	{Name: "getent", Options: options436},
 	{Name: "hostid", Options: options66, Safe: true},
-	{Name: "hostname", Operands: Unread, Options: options317},
-	{Name: "http", Options: options318},
-	{Name: "https", Options: options318},
-	{Name: "xh", Options: options318},
-	{Name: "xhs", Options: options318},
-	{Name: "httpie", Options: options318},
-	{Name: "http.server", Options: options319},
-	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options320},
-	{Name: "iconv", Operands: Reads, Options: options321},
-	{Name: "id", Options: options322, Safe: true},
+	{Name: "hostname", Operands: Unread, Options: options437},
+	{Name: "http", Options: options438},
+	{Name: "https", Options: options438},
+	{Name: "xh", Options: options438},
+	{Name: "xhs", Options: options438},
+	{Name: "httpie", Options: options438},
+	{Name: "http.server", Options: options439},
+	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options440},
+	{Name: "iconv", Operands: Reads, Options: options441},
+	{Name: "id", Options: options442, Safe: true},
 	{Name: "ifconfig", Operands: Unread},
 	{Name: "iwconfig", Operands: Unread},
 	{Name: "arp", Operands: Unread},
 	{Name: "route", Operands: Unread},
-	{Name: "install", Operands: Copy, Options: options323},
-	{Name: "ginstall", Operands: Copy, Options: options323},
-	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options324, Ends: true},
-	{Name: "ip", Style: POSIX, Operands: Unread, Options: options325, Subs: subs329},
-	{Name: "ipython", Operands: Unread, Options: options330},
-	{Name: "ipython3", Operands: Unread, Options: options330},
-	{Name: "jupyter", Operands: Unread, Options: options330},
-	{Name: "jupyter-lab", Operands: Unread, Options: options330},
-	{Name: "jupyter-notebook", Operands: Unread, Options: options330},
-	{Name: "jupyter-nbconvert", Operands: Unread, Options: options330},
-	{Name: "papermill", Operands: Unread, Options: options330},
-	{Name: "streamlit", Operands: Unread, Options: options330},
-	{Name: "gradio", Operands: Unread, Options: options330},
-	{Name: "chainlit", Operands: Unread, Options: options330},
-	{Name: "mlflow", Operands: Unread, Options: options330},
-	{Name: "tensorboard", Operands: Unread, Options: options330},
-	{Name: "java", Style: Joined, Operands: Script, Options: options331, Ends: true},
-	{Name: "javac", Style: Joined, Operands: Reads, Options: options332, Here: true},
-	{Name: "jest", Options: options333, Workdir: true},
-	{Name: "jobs", Style: POSIX, Options: options334, Special: "jobs"},
-	{Name: "join", Operands: Reads, Options: options335, Safe: true},
-	{Name: "jq", Operands: PatternReads, Options: options336, Special: "jq"},
-	{Name: "gojq", Operands: PatternReads, Options: options336, Special: "jq"},
-	{Name: "jaq", Operands: PatternReads, Options: options336, Special: "jq"},
-	{Name: "json.tool", Operands: InOut, Options: options337},
-	{Name: "just", Style: Exact, Options: options338, Workdir: true},
-	{Name: "kill", Style: Dash, Options: options339, Safe: true, Special: "kill"},
-	{Name: "ld", Style: Joined, Operands: Outputs, Options: options340},
-	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options340},
-	{Name: "lld", Style: Joined, Operands: Outputs, Options: options340},
-	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options340},
-	{Name: "mold", Style: Joined, Operands: Outputs, Options: options340},
-	{Name: "as", Style: Joined, Operands: Outputs, Options: options340},
-	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options340},
-	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options340},
-	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options340},
-	{Name: "strip", Style: Joined, Operands: Outputs, Options: options340},
-	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options340},
-	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options340},
-	{Name: "windres", Style: Joined, Operands: Outputs, Options: options340},
-	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options340},
-	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options340},
-	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options341, Ends: true},
-	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options341, Ends: true},
-	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options341, Ends: true},
-	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options341, Ends: true},
-	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options341, Ends: true},
-	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options341, Ends: true},
-	{Name: "less", Operands: Reads, Options: options342},
-	{Name: "lessecho", Operands: Reads, Options: options342},
+	{Name: "install", Operands: Copy, Options: options443},
+	{Name: "ginstall", Operands: Copy, Options: options443},
+	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options444, Ends: true},
+	{Name: "ip", Style: POSIX, Operands: Unread, Options: options445, Subs: subs449},
+	{Name: "ipython", Operands: Unread, Options: options450},
+	{Name: "ipython3", Operands: Unread, Options: options450},
+	{Name: "jupyter", Operands: Unread, Options: options450},
+	{Name: "jupyter-lab", Operands: Unread, Options: options450},
+	{Name: "jupyter-notebook", Operands: Unread, Options: options450},
+	{Name: "jupyter-nbconvert", Operands: Unread, Options: options450},
+	{Name: "papermill", Operands: Unread, Options: options450},
+	{Name: "streamlit", Operands: Unread, Options: options450},
+	{Name: "gradio", Operands: Unread, Options: options450},
+	{Name: "chainlit", Operands: Unread, Options: options450},
+	{Name: "mlflow", Operands: Unread, Options: options450},
+	{Name: "tensorboard", Operands: Unread, Options: options450},
+	{Name: "java", Style: Joined, Operands: Script, Options: options451, Ends: true},
+	{Name: "javac", Style: Joined, Operands: Reads, Options: options452, Here: true},
+	{Name: "jest", Options: options453, Workdir: true},
+	{Name: "jobs", Style: POSIX, Options: options454, Special: "jobs"},
+	{Name: "join", Operands: Reads, Options: options455, Safe: true},
+	{Name: "jq", Operands: PatternReads, Options: options456, Special: "jq"},
+	{Name: "gojq", Operands: PatternReads, Options: options456, Special: "jq"},
+	{Name: "jaq", Operands: PatternReads, Options: options456, Special: "jq"},
+	{Name: "json.tool", Operands: InOut, Options: options457},
+	{Name: "just", Style: Exact, Options: options458, Workdir: true},
+	{Name: "k9s", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "kubectx", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "kubens", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "stern", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "kubetail", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "istioctl", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "linkerd", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "argocd", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "flux", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "velero", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "cilium", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "eksctl", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "kops", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "kubeadm", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "tkn", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "kn", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "crossplane", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "werf", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "devspace", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "okteto", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "kubeseal", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "kubeconform", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "kubeval", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "conftest", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "opa", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "trivy", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "grype", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "syft", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "cosign", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "crane", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "dive", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "hadolint", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "buildah", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "lxc", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "incus", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "multipass", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "vagrant", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "packer", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "ctr", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "crictl", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "buildctl", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "umoci", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "oras", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "dockle", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "docker-machine", Style: Exact, Operands: Unread, Options: options459},
+	{Name: "kill", Style: Dash, Options: options460, Safe: true, Special: "kill"},
+	{Name: "kubectl", Style: Exact, Operands: Unread, Options: options461, Subs: subs539, Inherit: true},
+	{Name: "oc", Style: Exact, Operands: Unread, Options: options461, Subs: subs539, Inherit: true},
+	{Name: "k", Style: Exact, Operands: Unread, Options: options461, Subs: subs539, Inherit: true},
+	{Name: "kubecolor", Style: Exact, Operands: Unread, Options: options461, Subs: subs539, Inherit: true},
+	{Name: "kustomize", Style: Exact, Operands: Unread, Options: options540, Subs: subs542},
+	{Name: "ld", Style: Joined, Operands: Outputs, Options: options543},
+	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options543},
+	{Name: "lld", Style: Joined, Operands: Outputs, Options: options543},
+	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options543},
+	{Name: "mold", Style: Joined, Operands: Outputs, Options: options543},
+	{Name: "as", Style: Joined, Operands: Outputs, Options: options543},
+	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options543},
+	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options543},
+	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options543},
+	{Name: "strip", Style: Joined, Operands: Outputs, Options: options543},
+	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options543},
+	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options543},
+	{Name: "windres", Style: Joined, Operands: Outputs, Options: options543},
+	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options543},
+	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options543},
+	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options544, Ends: true},
+	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options544, Ends: true},
+	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options544, Ends: true},
+	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options544, Ends: true},
+	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options544, Ends: true},
+	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options544, Ends: true},
+	{Name: "less", Operands: Reads, Options: options545},
+	{Name: "lessecho", Operands: Reads, Options: options545},
 	{Name: "let", Style: NoOpts, Special: "let"},
 	{Name: "link", Operands: Copy, Options: options66},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Options: options343, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Options: options343, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Options: options343, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Options: options343, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Options: options343, Ends: true},
-	{Name: "ln", Operands: Copy, Options: options344},
-	{Name: "locate", Operands: Names, Options: options345, Safe: true},
-	{Name: "plocate", Operands: Names, Options: options345, Safe: true},
-	{Name: "mlocate", Operands: Names, Options: options345, Safe: true},
-	{Name: "look", Operands: PatternReads, Options: options346, Safe: true},
-	{Name: "ls", Operands: Names, Options: options347, Safe: true},
-	{Name: "gls", Operands: Names, Options: options347, Safe: true},
-	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options348, Ends: true},
-	{Name: "lua", Style: POSIX, Operands: Script, Options: options349, Ends: true, Stdin: true},
-	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options349, Ends: true, Stdin: true},
-	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options349, Ends: true, Stdin: true},
-	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options349, Ends: true, Stdin: true},
-	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options349, Ends: true, Stdin: true},
-	{Name: "luajit", Style: POSIX, Operands: Script, Options: options349, Ends: true, Stdin: true},
-	{Name: "texlua", Style: POSIX, Operands: Script, Options: options349, Ends: true, Stdin: true},
-	{Name: "make", Options: options350, Workdir: true, Special: "make"},
-	{Name: "gmake", Options: options350, Workdir: true, Special: "make"},
-	{Name: "remake", Options: options350, Workdir: true, Special: "make"},
-	{Name: "bmake", Options: options350, Workdir: true, Special: "make"},
-	{Name: "pmake", Options: options350, Workdir: true, Special: "make"},
-	{Name: "man", Options: options351},
-	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options352, Special: "mapfile"},
-	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options352, Special: "mapfile"},
-	{Name: "mdfind", Style: Dash, Options: options353, Safe: true},
-	{Name: "meson", Operands: Unread, Subs: subs358, Workdir: true},
-	{Name: "mise", Style: Exact, Options: options359, Subs: subs365, Inherit: true, Workdir: true},
-	{Name: "rtx", Style: Exact, Options: options359, Subs: subs365, Inherit: true, Workdir: true},
-	{Name: "mkdir", Operands: Writes, Options: options366},
-	{Name: "mkfifo", Operands: Outputs, Options: options367},
-	{Name: "mknod", Operands: Outputs, Options: options367},
-	{Name: "mktemp", Operands: Outputs, Options: options368},
-	{Name: "mocha", Options: options369, Workdir: true},
-	{Name: "more", Operands: Reads, Options: options370},
-	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options371, Ends: true},
-	{Name: "mv", Operands: Move, Options: options372},
-	{Name: "mvn", Options: options373, Workdir: true},
-	{Name: "mvnw", Options: options373, Workdir: true},
-	{Name: "mvnd", Options: options373, Workdir: true},
-	{Name: "mypy", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "pyright", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "basedpyright", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "pyre", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "pytype", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "flake8", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "pylint", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "pyflakes", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "pycodestyle", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "pydocstyle", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "bandit", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "vulture", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "radon", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "xenon", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "pyroma", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "interrogate", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "safety", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "pip-audit", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "semgrep", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "ty", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "zuban", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "dmypy", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "yamllint", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "ansible-lint", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "cfn-lint", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "sqlfluff", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "codespell", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "curlylint", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "refurb", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "fixit", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "slotscheck", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "import-linter", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "lint-imports", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "deptry", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "mutmut", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "proselint", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "vale", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "rstcheck", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "doc8", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "check-manifest", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "twine", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "towncrier", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "bumpversion", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "bump2version", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "bump-my-version", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "cz", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "commitizen", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "jupytext", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "stubtest", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "stubgen", Operands: Reads, Options: options374, Workdir: true},
-	{Name: "nc", Options: options375},
-	{Name: "netcat", Options: options375},
-	{Name: "ncat", Options: options375},
-	{Name: "nc.openbsd", Options: options375},
-	{Name: "nc.traditional", Options: options375},
-	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options376, Ends: true, Plain: true},
-	{Name: "ninja", Options: options377, Workdir: true},
-	{Name: "ninja-build", Options: options377, Workdir: true},
-	{Name: "samu", Options: options377, Workdir: true},
-	{Name: "nl", Operands: Reads, Options: options378, Safe: true},
-	{Name: "nm", Operands: Reads, Options: options379},
-	{Name: "objdump", Operands: Reads, Options: options379},
-	{Name: "readelf", Operands: Reads, Options: options379},
-	{Name: "size", Operands: Reads, Options: options379},
-	{Name: "ldd", Operands: Reads, Options: options379},
-	{Name: "c++filt", Operands: Reads, Options: options379},
-	{Name: "addr2line", Operands: Reads, Options: options379},
-	{Name: "elfedit", Operands: Reads, Options: options379},
-	{Name: "llvm-nm", Operands: Reads, Options: options379},
-	{Name: "llvm-objdump", Operands: Reads, Options: options379},
-	{Name: "llvm-readelf", Operands: Reads, Options: options379},
-	{Name: "otool", Operands: Reads, Options: options379},
-	{Name: "dwarfdump", Operands: Reads, Options: options379},
-	{Name: "file-x", Operands: Reads, Options: options379},
-	{Name: "nmap", Style: Joined, Options: options380},
-	{Name: "node", Style: Exact, Operands: Script, Options: options381, Ends: true, Workdir: true, Stdin: true},
-	{Name: "nodejs", Style: Exact, Operands: Script, Options: options381, Ends: true, Workdir: true, Stdin: true},
-	{Name: "node.exe", Style: Exact, Operands: Script, Options: options381, Ends: true, Workdir: true, Stdin: true},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Options: options546, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Options: options546, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Options: options546, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Options: options546, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Options: options546, Ends: true},
+	{Name: "ln", Operands: Copy, Options: options547},
+	{Name: "locate", Operands: Names, Options: options548, Safe: true},
+	{Name: "plocate", Operands: Names, Options: options548, Safe: true},
+	{Name: "mlocate", Operands: Names, Options: options548, Safe: true},
+	{Name: "look", Operands: PatternReads, Options: options549, Safe: true},
+	{Name: "ls", Operands: Names, Options: options550, Safe: true},
+	{Name: "gls", Operands: Names, Options: options550, Safe: true},
+	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options551, Ends: true},
+	{Name: "lua", Style: POSIX, Operands: Script, Options: options552, Ends: true, Stdin: true},
+	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options552, Ends: true, Stdin: true},
+	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options552, Ends: true, Stdin: true},
+	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options552, Ends: true, Stdin: true},
+	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options552, Ends: true, Stdin: true},
+	{Name: "luajit", Style: POSIX, Operands: Script, Options: options552, Ends: true, Stdin: true},
+	{Name: "texlua", Style: POSIX, Operands: Script, Options: options552, Ends: true, Stdin: true},
+	{Name: "make", Options: options553, Workdir: true, Special: "make"},
+	{Name: "gmake", Options: options553, Workdir: true, Special: "make"},
+	{Name: "remake", Options: options553, Workdir: true, Special: "make"},
+	{Name: "bmake", Options: options553, Workdir: true, Special: "make"},
+	{Name: "pmake", Options: options553, Workdir: true, Special: "make"},
+	{Name: "man", Options: options554},
+	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options555, Special: "mapfile"},
+	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options555, Special: "mapfile"},
+	{Name: "mdfind", Style: Dash, Options: options556, Safe: true},
+	{Name: "meson", Operands: Unread, Subs: subs561, Workdir: true},
+	{Name: "minikube", Style: Exact, Operands: Unread, Options: options562, Subs: subs565, Inherit: true},
+	{Name: "kind", Style: Exact, Operands: Unread, Options: options562, Subs: subs565, Inherit: true},
+	{Name: "k3d", Style: Exact, Operands: Unread, Options: options562, Subs: subs565, Inherit: true},
+	{Name: "k3s", Style: Exact, Operands: Unread, Options: options562, Subs: subs565, Inherit: true},
+	{Name: "microk8s", Style: Exact, Operands: Unread, Options: options562, Subs: subs565, Inherit: true},
+	{Name: "colima", Style: Exact, Operands: Unread, Options: options562, Subs: subs565, Inherit: true},
+	{Name: "rancher-desktop", Style: Exact, Operands: Unread, Options: options562, Subs: subs565, Inherit: true},
+	{Name: "lima", Style: Exact, Operands: Unread, Options: options562, Subs: subs565, Inherit: true},
+	{Name: "limactl", Style: Exact, Operands: Unread, Options: options562, Subs: subs565, Inherit: true},
+	{Name: "mise", Style: Exact, Options: options566, Subs: subs572, Inherit: true, Workdir: true},
+	{Name: "rtx", Style: Exact, Options: options566, Subs: subs572, Inherit: true, Workdir: true},
+	{Name: "mkdir", Operands: Writes, Options: options573},
+	{Name: "mkfifo", Operands: Outputs, Options: options574},
+	{Name: "mknod", Operands: Outputs, Options: options574},
+	{Name: "mktemp", Operands: Outputs, Options: options575},
+	{Name: "mocha", Options: options576, Workdir: true},
+	{Name: "more", Operands: Reads, Options: options577},
+	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options578, Ends: true},
+	{Name: "mv", Operands: Move, Options: options579},
+	{Name: "mvn", Options: options580, Workdir: true},
+	{Name: "mvnw", Options: options580, Workdir: true},
+	{Name: "mvnd", Options: options580, Workdir: true},
+	{Name: "mypy", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "pyright", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "basedpyright", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "pyre", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "pytype", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "flake8", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "pylint", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "pyflakes", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "pycodestyle", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "pydocstyle", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "bandit", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "vulture", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "radon", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "xenon", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "pyroma", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "interrogate", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "safety", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "pip-audit", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "semgrep", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "ty", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "zuban", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "dmypy", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "yamllint", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "ansible-lint", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "cfn-lint", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "sqlfluff", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "codespell", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "curlylint", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "refurb", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "fixit", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "slotscheck", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "import-linter", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "lint-imports", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "deptry", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "mutmut", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "proselint", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "vale", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "rstcheck", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "doc8", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "check-manifest", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "twine", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "towncrier", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "bumpversion", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "bump2version", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "bump-my-version", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "cz", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "commitizen", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "jupytext", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "stubtest", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "stubgen", Operands: Reads, Options: options581, Workdir: true},
+	{Name: "nc", Options: options582},
+	{Name: "netcat", Options: options582},
+	{Name: "ncat", Options: options582},
+	{Name: "nc.openbsd", Options: options582},
+	{Name: "nc.traditional", Options: options582},
+	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options583, Ends: true, Plain: true},
+	{Name: "ninja", Options: options584, Workdir: true},
+	{Name: "ninja-build", Options: options584, Workdir: true},
+	{Name: "samu", Options: options584, Workdir: true},
+	{Name: "nl", Operands: Reads, Options: options585, Safe: true},
+	{Name: "nm", Operands: Reads, Options: options586},
+	{Name: "objdump", Operands: Reads, Options: options586},
+	{Name: "readelf", Operands: Reads, Options: options586},
+	{Name: "size", Operands: Reads, Options: options586},
+	{Name: "ldd", Operands: Reads, Options: options586},
+	{Name: "c++filt", Operands: Reads, Options: options586},
+	{Name: "addr2line", Operands: Reads, Options: options586},
+	{Name: "elfedit", Operands: Reads, Options: options586},
+	{Name: "llvm-nm", Operands: Reads, Options: options586},
+	{Name: "llvm-objdump", Operands: Reads, Options: options586},
+	{Name: "llvm-readelf", Operands: Reads, Options: options586},
+	{Name: "otool", Operands: Reads, Options: options586},
+	{Name: "dwarfdump", Operands: Reads, Options: options586},
+	{Name: "file-x", Operands: Reads, Options: options586},
+	{Name: "nmap", Style: Joined, Options: options587},
+	{Name: "node", Style: Exact, Operands: Script, Options: options588, Ends: true, Workdir: true, Stdin: true},
+	{Name: "nodejs", Style: Exact, Operands: Script, Options: options588, Ends: true, Workdir: true, Stdin: true},
+	{Name: "node.exe", Style: Exact, Operands: Script, Options: options588, Ends: true, Workdir: true, Stdin: true},
 	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options66, Ends: true, Plain: true},
-	{Name: "npm", Operands: Unread, Options: options382, Subs: subs384, Inherit: true, Workdir: true},
-	{Name: "cnpm", Operands: Unread, Options: options382, Subs: subs384, Inherit: true, Workdir: true},
-	{Name: "tnpm", Operands: Unread, Options: options382, Subs: subs384, Inherit: true, Workdir: true},
-	{Name: "npm-run-all", Options: options385, Workdir: true},
-	{Name: "run-s", Options: options385, Workdir: true},
-	{Name: "run-p", Options: options385, Workdir: true},
-	{Name: "npm-run-all2", Options: options385, Workdir: true},
-	{Name: "nproc", Options: options386, Safe: true},
-	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options387, Ends: true, Workdir: true},
-	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options388, Ends: true, Stdin: true},
-	{Name: "nu", Style: POSIX, Operands: Unread, Options: options389, Stdin: true},
-	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options389, Stdin: true},
-	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options389, Stdin: true},
-	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options389, Stdin: true},
-	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options389, Stdin: true},
-	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options389, Stdin: true},
-	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options389, Stdin: true},
-	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options389, Stdin: true},
-	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options389, Stdin: true},
-	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options389, Stdin: true},
-	{Name: "oil", Style: POSIX, Operands: Unread, Options: options389, Stdin: true},
-	{Name: "osh", Style: POSIX, Operands: Unread, Options: options389, Stdin: true},
-	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options389, Stdin: true},
-	{Name: "rc", Style: POSIX, Operands: Unread, Options: options389, Stdin: true},
-	{Name: "es", Style: POSIX, Operands: Unread, Options: options389, Stdin: true},
-	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options390, Ends: true},
-	{Name: "numfmt", Options: options391, Safe: true},
-	{Name: "od", Operands: Reads, Options: options392, Safe: true},
-	{Name: "god", Operands: Reads, Options: options392, Safe: true},
-	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs397},
-	{Name: "osascript", Style: POSIX, Operands: Script, Options: options398, Ends: true, Stdin: true},
-	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options399, Ends: true, Stdin: true},
-	{Name: "paste", Operands: Reads, Options: options400, Safe: true},
-	{Name: "patch", Operands: InOut, Options: options401, Here: true},
-	{Name: "pathchk", Operands: Names, Options: options402, Safe: true},
-	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs408},
-	{Name: "perl", Style: POSIX, Operands: Script, Options: options409, Ends: true, Stdin: true},
-	{Name: "perl5", Style: POSIX, Operands: Script, Options: options409, Ends: true, Stdin: true},
-	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options409, Ends: true, Stdin: true},
-	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options409, Ends: true, Stdin: true},
-	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options409, Ends: true, Stdin: true},
-	{Name: "php", Style: POSIX, Operands: Script, Options: options410, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options410, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options410, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options410, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options410, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options410, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options410, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options410, Ends: true, Workdir: true, Stdin: true},
-	{Name: "phpunit", Operands: Unread, Options: options411, Workdir: true},
-	{Name: "pest", Operands: Unread, Options: options411, Workdir: true},
-	{Name: "phpstan", Operands: Unread, Options: options411, Workdir: true},
-	{Name: "psalm", Operands: Unread, Options: options411, Workdir: true},
-	{Name: "phpcs", Operands: Unread, Options: options411, Workdir: true},
-	{Name: "phpcbf", Operands: Unread, Options: options411, Workdir: true},
-	{Name: "php-cs-fixer", Operands: Unread, Options: options411, Workdir: true},
-	{Name: "pint", Operands: Unread, Options: options411, Workdir: true},
-	{Name: "rector", Operands: Unread, Options: options411, Workdir: true},
-	{Name: "phpmd", Operands: Unread, Options: options411, Workdir: true},
-	{Name: "infection", Operands: Unread, Options: options411, Workdir: true},
-	{Name: "phan", Operands: Unread, Options: options411, Workdir: true},
-	{Name: "deptrac", Operands: Unread, Options: options411, Workdir: true},
-	{Name: "larastan", Operands: Unread, Options: options411, Workdir: true},
-	{Name: "behat", Operands: Unread, Options: options411, Workdir: true},
-	{Name: "codecept", Operands: Unread, Options: options411, Workdir: true},
-	{Name: "paratest", Operands: Unread, Options: options411, Workdir: true},
-	{Name: "artisan", Operands: Unread, Options: options411, Workdir: true},
-	{Name: "symfony", Operands: Unread, Options: options411, Workdir: true},
-	{Name: "drush", Operands: Unread, Options: options411, Workdir: true},
-	{Name: "wp", Operands: Unread, Options: options411, Workdir: true},
-	{Name: "ping", Options: options412},
-	{Name: "ping6", Options: options412},
-	{Name: "arping", Options: options412},
-	{Name: "fping", Options: options412},
-	{Name: "pinky", Options: options413, Safe: true},
-	{Name: "finger", Options: options413, Safe: true},
-	{Name: "pip", Operands: Unread, Options: options414, Subs: subs419, Inherit: true},
-	{Name: "pip3", Operands: Unread, Options: options414, Subs: subs419, Inherit: true},
-	{Name: "pip2", Operands: Unread, Options: options414, Subs: subs419, Inherit: true},
-	{Name: "pip3.8", Operands: Unread, Options: options414, Subs: subs419, Inherit: true},
-	{Name: "pip3.9", Operands: Unread, Options: options414, Subs: subs419, Inherit: true},
-	{Name: "pip3.10", Operands: Unread, Options: options414, Subs: subs419, Inherit: true},
-	{Name: "pip3.11", Operands: Unread, Options: options414, Subs: subs419, Inherit: true},
-	{Name: "pip3.12", Operands: Unread, Options: options414, Subs: subs419, Inherit: true},
-	{Name: "pip3.13", Operands: Unread, Options: options414, Subs: subs419, Inherit: true},
-	{Name: "pip3.14", Operands: Unread, Options: options414, Subs: subs419, Inherit: true},
-	{Name: "pip.exe", Operands: Unread, Options: options414, Subs: subs419, Inherit: true},
-	{Name: "pipx", Operands: Unread, Options: options420, Subs: subs424},
-	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options425, Ends: true},
-	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs428, Workdir: true},
-	{Name: "pnpm", Style: Exact, Options: options429, Subs: subs433, Inherit: true, Workdir: true},
-	{Name: "pnpx-x", Style: Exact, Options: options429, Subs: subs433, Inherit: true, Workdir: true},
-	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options434, Ends: true, Workdir: true},
-	{Name: "poetry", Style: Exact, Operands: Unread, Options: options435, Subs: subs439, Inherit: true, Workdir: true},
-	{Name: "pdm", Style: Exact, Operands: Unread, Options: options435, Subs: subs439, Inherit: true, Workdir: true},
-	{Name: "hatch", Style: Exact, Operands: Unread, Options: options435, Subs: subs439, Inherit: true, Workdir: true},
-	{Name: "rye", Style: Exact, Operands: Unread, Options: options435, Subs: subs439, Inherit: true, Workdir: true},
-	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options435, Subs: subs439, Inherit: true, Workdir: true},
-	{Name: "pixi", Style: Exact, Operands: Unread, Options: options435, Subs: subs439, Inherit: true, Workdir: true},
-	{Name: "flit", Style: Exact, Operands: Unread, Options: options435, Subs: subs439, Inherit: true, Workdir: true},
-	{Name: "popd", Style: POSIX, Operands: Names, Options: options440, Safe: true, Special: "popd"},
-	{Name: "pr", Operands: Reads, Options: options441, Safe: true},
-	{Name: "pre-commit", Operands: Unread, Options: options442, Subs: subs444, Inherit: true, Workdir: true},
-	{Name: "prek", Operands: Unread, Options: options442, Subs: subs444, Inherit: true, Workdir: true},
-	{Name: "lefthook", Operands: Unread, Options: options442, Subs: subs444, Inherit: true, Workdir: true},
-	{Name: "overcommit", Operands: Unread, Options: options442, Subs: subs444, Inherit: true, Workdir: true},
-	{Name: "prettier", Operands: Reads, Options: options445, Workdir: true},
-	{Name: "print", Style: POSIX, Options: options446},
-	{Name: "printenv", Options: options447, Safe: true},
-	{Name: "printf", Style: POSIX, Options: options448, Special: "printf"},
-	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options449, Ends: true},
+	{Name: "npm", Operands: Unread, Options: options589, Subs: subs591, Inherit: true, Workdir: true},
+	{Name: "cnpm", Operands: Unread, Options: options589, Subs: subs591, Inherit: true, Workdir: true},
+	{Name: "tnpm", Operands: Unread, Options: options589, Subs: subs591, Inherit: true, Workdir: true},
+	{Name: "npm-run-all", Options: options592, Workdir: true},
+	{Name: "run-s", Options: options592, Workdir: true},
+	{Name: "run-p", Options: options592, Workdir: true},
+	{Name: "npm-run-all2", Options: options592, Workdir: true},
+	{Name: "nproc", Options: options593, Safe: true},
+	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options594, Ends: true, Workdir: true},
+	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options595, Ends: true, Stdin: true},
+	{Name: "nu", Style: POSIX, Operands: Unread, Options: options596, Stdin: true},
+	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options596, Stdin: true},
+	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options596, Stdin: true},
+	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options596, Stdin: true},
+	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options596, Stdin: true},
+	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options596, Stdin: true},
+	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options596, Stdin: true},
+	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options596, Stdin: true},
+	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options596, Stdin: true},
+	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options596, Stdin: true},
+	{Name: "oil", Style: POSIX, Operands: Unread, Options: options596, Stdin: true},
+	{Name: "osh", Style: POSIX, Operands: Unread, Options: options596, Stdin: true},
+	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options596, Stdin: true},
+	{Name: "rc", Style: POSIX, Operands: Unread, Options: options596, Stdin: true},
+	{Name: "es", Style: POSIX, Operands: Unread, Options: options596, Stdin: true},
+	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options597, Ends: true},
+	{Name: "numfmt", Options: options598, Safe: true},
+	{Name: "od", Operands: Reads, Options: options599, Safe: true},
+	{Name: "god", Operands: Reads, Options: options599, Safe: true},
+	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs604},
+	{Name: "osascript", Style: POSIX, Operands: Script, Options: options605, Ends: true, Stdin: true},
+	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options606, Ends: true, Stdin: true},
+	{Name: "paste", Operands: Reads, Options: options607, Safe: true},
+	{Name: "patch", Operands: InOut, Options: options608, Here: true},
+	{Name: "pathchk", Operands: Names, Options: options609, Safe: true},
+	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs615},
+	{Name: "perl", Style: POSIX, Operands: Script, Options: options616, Ends: true, Stdin: true},
+	{Name: "perl5", Style: POSIX, Operands: Script, Options: options616, Ends: true, Stdin: true},
+	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options616, Ends: true, Stdin: true},
+	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options616, Ends: true, Stdin: true},
+	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options616, Ends: true, Stdin: true},
+	{Name: "php", Style: POSIX, Operands: Script, Options: options617, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options617, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options617, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options617, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options617, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options617, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options617, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options617, Ends: true, Workdir: true, Stdin: true},
+	{Name: "phpunit", Operands: Unread, Options: options618, Workdir: true},
+	{Name: "pest", Operands: Unread, Options: options618, Workdir: true},
+	{Name: "phpstan", Operands: Unread, Options: options618, Workdir: true},
+	{Name: "psalm", Operands: Unread, Options: options618, Workdir: true},
+	{Name: "phpcs", Operands: Unread, Options: options618, Workdir: true},
+	{Name: "phpcbf", Operands: Unread, Options: options618, Workdir: true},
+	{Name: "php-cs-fixer", Operands: Unread, Options: options618, Workdir: true},
+	{Name: "pint", Operands: Unread, Options: options618, Workdir: true},
+	{Name: "rector", Operands: Unread, Options: options618, Workdir: true},
+	{Name: "phpmd", Operands: Unread, Options: options618, Workdir: true},
+	{Name: "infection", Operands: Unread, Options: options618, Workdir: true},
+	{Name: "phan", Operands: Unread, Options: options618, Workdir: true},
+	{Name: "deptrac", Operands: Unread, Options: options618, Workdir: true},
+	{Name: "larastan", Operands: Unread, Options: options618, Workdir: true},
+	{Name: "behat", Operands: Unread, Options: options618, Workdir: true},
+	{Name: "codecept", Operands: Unread, Options: options618, Workdir: true},
+	{Name: "paratest", Operands: Unread, Options: options618, Workdir: true},
+	{Name: "artisan", Operands: Unread, Options: options618, Workdir: true},
+	{Name: "symfony", Operands: Unread, Options: options618, Workdir: true},
+	{Name: "drush", Operands: Unread, Options: options618, Workdir: true},
+	{Name: "wp", Operands: Unread, Options: options618, Workdir: true},
+	{Name: "ping", Options: options619},
+	{Name: "ping6", Options: options619},
+	{Name: "arping", Options: options619},
+	{Name: "fping", Options: options619},
+	{Name: "pinky", Options: options620, Safe: true},
+	{Name: "finger", Options: options620, Safe: true},
+	{Name: "pip", Operands: Unread, Options: options621, Subs: subs626, Inherit: true},
+	{Name: "pip3", Operands: Unread, Options: options621, Subs: subs626, Inherit: true},
+	{Name: "pip2", Operands: Unread, Options: options621, Subs: subs626, Inherit: true},
+	{Name: "pip3.8", Operands: Unread, Options: options621, Subs: subs626, Inherit: true},
+	{Name: "pip3.9", Operands: Unread, Options: options621, Subs: subs626, Inherit: true},
+	{Name: "pip3.10", Operands: Unread, Options: options621, Subs: subs626, Inherit: true},
+	{Name: "pip3.11", Operands: Unread, Options: options621, Subs: subs626, Inherit: true},
+	{Name: "pip3.12", Operands: Unread, Options: options621, Subs: subs626, Inherit: true},
+	{Name: "pip3.13", Operands: Unread, Options: options621, Subs: subs626, Inherit: true},
+	{Name: "pip3.14", Operands: Unread, Options: options621, Subs: subs626, Inherit: true},
+	{Name: "pip.exe", Operands: Unread, Options: options621, Subs: subs626, Inherit: true},
+	{Name: "pipx", Operands: Unread, Options: options627, Subs: subs631},
+	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options632, Ends: true},
+	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs635, Workdir: true},
+	{Name: "pnpm", Style: Exact, Options: options636, Subs: subs640, Inherit: true, Workdir: true},
+	{Name: "pnpx-x", Style: Exact, Options: options636, Subs: subs640, Inherit: true, Workdir: true},
+	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options641, Ends: true, Workdir: true},
+	{Name: "poetry", Style: Exact, Operands: Unread, Options: options642, Subs: subs646, Inherit: true, Workdir: true},
+	{Name: "pdm", Style: Exact, Operands: Unread, Options: options642, Subs: subs646, Inherit: true, Workdir: true},
+	{Name: "hatch", Style: Exact, Operands: Unread, Options: options642, Subs: subs646, Inherit: true, Workdir: true},
+	{Name: "rye", Style: Exact, Operands: Unread, Options: options642, Subs: subs646, Inherit: true, Workdir: true},
+	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options642, Subs: subs646, Inherit: true, Workdir: true},
+	{Name: "pixi", Style: Exact, Operands: Unread, Options: options642, Subs: subs646, Inherit: true, Workdir: true},
+	{Name: "flit", Style: Exact, Operands: Unread, Options: options642, Subs: subs646, Inherit: true, Workdir: true},
+	{Name: "popd", Style: POSIX, Operands: Names, Options: options647, Safe: true, Special: "popd"},
+	{Name: "pr", Operands: Reads, Options: options648, Safe: true},
+	{Name: "pre-commit", Operands: Unread, Options: options649, Subs: subs651, Inherit: true, Workdir: true},
+	{Name: "prek", Operands: Unread, Options: options649, Subs: subs651, Inherit: true, Workdir: true},
+	{Name: "lefthook", Operands: Unread, Options: options649, Subs: subs651, Inherit: true, Workdir: true},
+	{Name: "overcommit", Operands: Unread, Options: options649, Subs: subs651, Inherit: true, Workdir: true},
+	{Name: "prettier", Operands: Reads, Options: options652, Workdir: true},
+	{Name: "print", Style: POSIX, Options: options653},
+	{Name: "printenv", Options: options654, Safe: true},
+	{Name: "printf", Style: POSIX, Options: options655, Special: "printf"},
+	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options656, Ends: true},
 	{Name: "proot", Style: POSIX, Operands: Unread},
 	{Name: "bwrap", Style: POSIX, Operands: Unread},
-	{Name: "protoc", Operands: Reads, Options: options450},
-	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options451, Ends: true},
-	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options451, Ends: true},
-	{Name: "ptx", Operands: InOut, Options: options452},
-	{Name: "pushd", Style: POSIX, Operands: Names, Options: options440, Safe: true, Special: "pushd"},
-	{Name: "pwd", Style: POSIX, Options: options453, Safe: true},
-	{Name: "py_compile", Operands: Outputs, Options: options454},
-	{Name: "compileall", Operands: Outputs, Options: options454},
-	{Name: "pytest", Options: options455, Workdir: true},
-	{Name: "py.test", Options: options455, Workdir: true},
-	{Name: "python", Style: POSIX, Operands: Script, Options: options456, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python2", Style: POSIX, Operands: Script, Options: options456, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options456, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3", Style: POSIX, Operands: Script, Options: options456, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options456, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options456, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options456, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options456, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options456, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options456, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options456, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options456, Ends: true, Workdir: true, Stdin: true},
-	{Name: "pypy", Style: POSIX, Operands: Script, Options: options456, Ends: true, Workdir: true, Stdin: true},
-	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options456, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options456, Ends: true, Workdir: true, Stdin: true},
-	{Name: "py", Style: POSIX, Operands: Script, Options: options456, Ends: true, Workdir: true, Stdin: true},
-	{Name: "rails", Options: options457, Subs: subs460, Workdir: true},
-	{Name: "rclone", Style: Exact, Operands: Unread, Options: options461},
-	{Name: "read", Style: POSIX, Operands: Assigns, Options: options462, Special: "read"},
-	{Name: "readlink", Operands: Names, Options: options463, Safe: true},
-	{Name: "realpath", Operands: Names, Options: options464, Safe: true},
-	{Name: "grealpath", Operands: Names, Options: options464, Safe: true},
-	{Name: "rev", Operands: Reads, Options: options465, Safe: true},
-	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options466},
-	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options466},
-	{Name: "rimraf", Operands: Outputs, Options: options467},
-	{Name: "del", Operands: Outputs, Options: options467},
-	{Name: "trash", Operands: Outputs, Options: options467},
-	{Name: "trash-put", Operands: Outputs, Options: options467},
-	{Name: "del-cli", Operands: Outputs, Options: options467},
-	{Name: "shx", Operands: Outputs, Options: options467},
-	{Name: "cpx", Operands: Outputs, Options: options467},
-	{Name: "cpy", Operands: Outputs, Options: options467},
-	{Name: "ncp", Operands: Outputs, Options: options467},
-	{Name: "mkdirp", Operands: Outputs, Options: options467},
-	{Name: "copyfiles", Operands: Outputs, Options: options467},
-	{Name: "replace-in-file", Operands: Outputs, Options: options467},
-	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options468, Ends: true},
-	{Name: "rm", Operands: Writes, Options: options469},
-	{Name: "grm", Operands: Writes, Options: options469},
-	{Name: "rmdir", Operands: Writes, Options: options470},
-	{Name: "rspec", Options: options471, Workdir: true},
-	{Name: "rsync", Operands: Transfer, Options: options472},
-	{Name: "openrsync", Operands: Transfer, Options: options472},
-	{Name: "rubocop", Operands: Reads, Options: options473, Workdir: true},
-	{Name: "standardrb", Operands: Reads, Options: options473, Workdir: true},
-	{Name: "reek", Operands: Reads, Options: options473, Workdir: true},
-	{Name: "brakeman", Operands: Reads, Options: options473, Workdir: true},
-	{Name: "erblint", Operands: Reads, Options: options473, Workdir: true},
-	{Name: "haml-lint", Operands: Reads, Options: options473, Workdir: true},
-	{Name: "slim-lint", Operands: Reads, Options: options473, Workdir: true},
-	{Name: "srb", Operands: Reads, Options: options473, Workdir: true},
-	{Name: "steep", Operands: Reads, Options: options473, Workdir: true},
-	{Name: "sorbet", Operands: Reads, Options: options473, Workdir: true},
-	{Name: "solargraph", Operands: Reads, Options: options473, Workdir: true},
-	{Name: "yard", Operands: Reads, Options: options473, Workdir: true},
-	{Name: "rails_best_practices", Operands: Reads, Options: options473, Workdir: true},
-	{Name: "fasterer", Operands: Reads, Options: options473, Workdir: true},
-	{Name: "flog", Operands: Reads, Options: options473, Workdir: true},
-	{Name: "flay", Operands: Reads, Options: options473, Workdir: true},
-	{Name: "ruby", Style: POSIX, Operands: Script, Options: options474, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options474, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options474, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options474, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options474, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options474, Ends: true, Workdir: true, Stdin: true},
-	{Name: "jruby", Style: POSIX, Operands: Script, Options: options474, Ends: true, Workdir: true, Stdin: true},
-	{Name: "irb", Style: POSIX, Operands: Script, Options: options474, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruff", Style: Exact, Operands: Unread, Options: options475, Subs: subs479, Inherit: true, Workdir: true},
-	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options480, Ends: true, Stdin: true},
-	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options481, Ends: true},
-	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options482, Stdin: true},
-	{Name: "rustc", Style: Exact, Operands: Reads, Options: options483},
-	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options484},
-	{Name: "rustup", Style: Exact, Operands: Unread, Options: options485, Subs: subs489},
-	{Name: "scons", Options: options490, Workdir: true},
-	{Name: "waf", Options: options490, Workdir: true},
-	{Name: "tup", Options: options490, Workdir: true},
-	{Name: "redo", Options: options490, Workdir: true},
-	{Name: "buck", Options: options490, Workdir: true},
-	{Name: "buck2", Options: options490, Workdir: true},
-	{Name: "pants", Options: options490, Workdir: true},
-	{Name: "please", Options: options490, Workdir: true},
-	{Name: "rake", Options: options490, Workdir: true},
-	{Name: "drake", Options: options490, Workdir: true},
-	{Name: "thor", Options: options490, Workdir: true},
-	{Name: "invoke", Options: options490, Workdir: true},
-	{Name: "inv", Options: options490, Workdir: true},
-	{Name: "fab", Options: options490, Workdir: true},
-	{Name: "doit", Options: options490, Workdir: true},
-	{Name: "nox", Options: options490, Workdir: true},
-	{Name: "ant", Options: options490, Workdir: true},
-	{Name: "sbt", Options: options490, Workdir: true},
-	{Name: "lein", Options: options490, Workdir: true},
-	{Name: "boot", Options: options490, Workdir: true},
-	{Name: "mill", Options: options490, Workdir: true},
-	{Name: "bleep", Options: options490, Workdir: true},
-	{Name: "grunt", Options: options490, Workdir: true},
-	{Name: "gulp", Options: options490, Workdir: true},
-	{Name: "jake", Options: options490, Workdir: true},
-	{Name: "cake", Options: options490, Workdir: true},
-	{Name: "mage", Options: options490, Workdir: true},
-	{Name: "xmake", Options: options490, Workdir: true},
-	{Name: "premake5", Options: options490, Workdir: true},
-	{Name: "earthly", Options: options490, Workdir: true},
-	{Name: "dagger", Options: options490, Workdir: true},
-	{Name: "tilt", Options: options490, Workdir: true},
-	{Name: "skaffold", Options: options490, Workdir: true},
-	{Name: "garden", Options: options490, Workdir: true},
-	{Name: "bit", Options: options490, Workdir: true},
-	{Name: "scp", Operands: Transfer, Options: options491, Special: "ssh-option"},
-	{Name: "script", Operands: Outputs, Options: options492, Here: true},
-	{Name: "scriptreplay", Operands: Reads, Options: options493},
-	{Name: "sdiff", Operands: Reads, Options: options494},
-	{Name: "sed", Operands: PatternReads, Options: options495, Special: "sed"},
-	{Name: "gsed", Operands: PatternReads, Options: options495, Special: "sed"},
-	{Name: "seq", Options: options496, Safe: true},
-	{Name: "set", Style: POSIX, Options: options497, Special: "set"},
-	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Options: options343, Subs: subs498, Ends: true},
-	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options499},
-	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options499},
-	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options500, Ends: true},
-	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options501, Ends: true},
-	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options502, Stdin: true, Special: "ssh-option"},
-	{Name: "sg", Operands: RunsText, Skip: 1, Options: options503, Ends: true},
-	{Name: "shopt", Style: POSIX, Options: options504, Special: "shopt"},
-	{Name: "shred", Operands: Outputs, Options: options505},
-	{Name: "shuf", Operands: Reads, Options: options506},
-	{Name: "socat", Style: Dash, Operands: Code, Options: options507},
-	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options508, Ends: true},
-	{Name: "sort", Operands: Reads, Options: options509},
-	{Name: "gsort", Operands: Reads, Options: options509},
+	{Name: "protoc", Operands: Reads, Options: options657},
+	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options658, Ends: true},
+	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options658, Ends: true},
+	{Name: "ptx", Operands: InOut, Options: options659},
+	{Name: "pushd", Style: POSIX, Operands: Names, Options: options647, Safe: true, Special: "pushd"},
+	{Name: "pwd", Style: POSIX, Options: options660, Safe: true},
+	{Name: "py_compile", Operands: Outputs, Options: options661},
+	{Name: "compileall", Operands: Outputs, Options: options661},
+	{Name: "pytest", Options: options662, Workdir: true},
+	{Name: "py.test", Options: options662, Workdir: true},
+	{Name: "python", Style: POSIX, Operands: Script, Options: options663, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python2", Style: POSIX, Operands: Script, Options: options663, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options663, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3", Style: POSIX, Operands: Script, Options: options663, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options663, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options663, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options663, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options663, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options663, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options663, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options663, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options663, Ends: true, Workdir: true, Stdin: true},
+	{Name: "pypy", Style: POSIX, Operands: Script, Options: options663, Ends: true, Workdir: true, Stdin: true},
+	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options663, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options663, Ends: true, Workdir: true, Stdin: true},
+	{Name: "py", Style: POSIX, Operands: Script, Options: options663, Ends: true, Workdir: true, Stdin: true},
+	{Name: "rails", Options: options664, Subs: subs667, Workdir: true},
+	{Name: "rclone", Style: Exact, Operands: Unread, Options: options668},
+	{Name: "read", Style: POSIX, Operands: Assigns, Options: options669, Special: "read"},
+	{Name: "readlink", Operands: Names, Options: options670, Safe: true},
+	{Name: "realpath", Operands: Names, Options: options671, Safe: true},
+	{Name: "grealpath", Operands: Names, Options: options671, Safe: true},
+	{Name: "rev", Operands: Reads, Options: options672, Safe: true},
+	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options673},
+	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options673},
+	{Name: "rimraf", Operands: Outputs, Options: options674},
+	{Name: "del", Operands: Outputs, Options: options674},
+	{Name: "trash", Operands: Outputs, Options: options674},
+	{Name: "trash-put", Operands: Outputs, Options: options674},
+	{Name: "del-cli", Operands: Outputs, Options: options674},
+	{Name: "shx", Operands: Outputs, Options: options674},
+	{Name: "cpx", Operands: Outputs, Options: options674},
+	{Name: "cpy", Operands: Outputs, Options: options674},
+	{Name: "ncp", Operands: Outputs, Options: options674},
+	{Name: "mkdirp", Operands: Outputs, Options: options674},
+	{Name: "copyfiles", Operands: Outputs, Options: options674},
+	{Name: "replace-in-file", Operands: Outputs, Options: options674},
+	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options675, Ends: true},
+	{Name: "rm", Operands: Writes, Options: options676},
+	{Name: "grm", Operands: Writes, Options: options676},
+	{Name: "rmdir", Operands: Writes, Options: options677},
+	{Name: "rspec", Options: options678, Workdir: true},
+	{Name: "rsync", Operands: Transfer, Options: options679},
+	{Name: "openrsync", Operands: Transfer, Options: options679},
+	{Name: "rubocop", Operands: Reads, Options: options680, Workdir: true},
+	{Name: "standardrb", Operands: Reads, Options: options680, Workdir: true},
+	{Name: "reek", Operands: Reads, Options: options680, Workdir: true},
+	{Name: "brakeman", Operands: Reads, Options: options680, Workdir: true},
+	{Name: "erblint", Operands: Reads, Options: options680, Workdir: true},
+	{Name: "haml-lint", Operands: Reads, Options: options680, Workdir: true},
+	{Name: "slim-lint", Operands: Reads, Options: options680, Workdir: true},
+	{Name: "srb", Operands: Reads, Options: options680, Workdir: true},
+	{Name: "steep", Operands: Reads, Options: options680, Workdir: true},
+	{Name: "sorbet", Operands: Reads, Options: options680, Workdir: true},
+	{Name: "solargraph", Operands: Reads, Options: options680, Workdir: true},
+	{Name: "yard", Operands: Reads, Options: options680, Workdir: true},
+	{Name: "rails_best_practices", Operands: Reads, Options: options680, Workdir: true},
+	{Name: "fasterer", Operands: Reads, Options: options680, Workdir: true},
+	{Name: "flog", Operands: Reads, Options: options680, Workdir: true},
+	{Name: "flay", Operands: Reads, Options: options680, Workdir: true},
+	{Name: "ruby", Style: POSIX, Operands: Script, Options: options681, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options681, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options681, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options681, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options681, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options681, Ends: true, Workdir: true, Stdin: true},
+	{Name: "jruby", Style: POSIX, Operands: Script, Options: options681, Ends: true, Workdir: true, Stdin: true},
+	{Name: "irb", Style: POSIX, Operands: Script, Options: options681, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruff", Style: Exact, Operands: Unread, Options: options682, Subs: subs686, Inherit: true, Workdir: true},
+	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options687, Ends: true, Stdin: true},
+	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options688, Ends: true},
+	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options689, Stdin: true},
+	{Name: "rustc", Style: Exact, Operands: Reads, Options: options690},
+	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options691},
+	{Name: "rustup", Style: Exact, Operands: Unread, Options: options692, Subs: subs696},
+	{Name: "scons", Options: options697, Workdir: true},
+	{Name: "waf", Options: options697, Workdir: true},
+	{Name: "tup", Options: options697, Workdir: true},
+	{Name: "redo", Options: options697, Workdir: true},
+	{Name: "buck", Options: options697, Workdir: true},
+	{Name: "buck2", Options: options697, Workdir: true},
+	{Name: "pants", Options: options697, Workdir: true},
+	{Name: "please", Options: options697, Workdir: true},
+	{Name: "rake", Options: options697, Workdir: true},
+	{Name: "drake", Options: options697, Workdir: true},
+	{Name: "thor", Options: options697, Workdir: true},
+	{Name: "invoke", Options: options697, Workdir: true},
+	{Name: "inv", Options: options697, Workdir: true},
+	{Name: "fab", Options: options697, Workdir: true},
+	{Name: "doit", Options: options697, Workdir: true},
+	{Name: "nox", Options: options697, Workdir: true},
+	{Name: "ant", Options: options697, Workdir: true},
+	{Name: "sbt", Options: options697, Workdir: true},
+	{Name: "lein", Options: options697, Workdir: true},
+	{Name: "boot", Options: options697, Workdir: true},
+	{Name: "mill", Options: options697, Workdir: true},
+	{Name: "bleep", Options: options697, Workdir: true},
+	{Name: "grunt", Options: options697, Workdir: true},
+	{Name: "gulp", Options: options697, Workdir: true},
+	{Name: "jake", Options: options697, Workdir: true},
+	{Name: "cake", Options: options697, Workdir: true},
+	{Name: "mage", Options: options697, Workdir: true},
+	{Name: "xmake", Options: options697, Workdir: true},
+	{Name: "premake5", Options: options697, Workdir: true},
+	{Name: "earthly", Options: options697, Workdir: true},
+	{Name: "dagger", Options: options697, Workdir: true},
+	{Name: "tilt", Options: options697, Workdir: true},
+	{Name: "skaffold", Options: options697, Workdir: true},
+	{Name: "garden", Options: options697, Workdir: true},
+	{Name: "bit", Options: options697, Workdir: true},
+	{Name: "scp", Operands: Transfer, Options: options698, Special: "ssh-option"},
+	{Name: "script", Operands: Outputs, Options: options699, Here: true},
+	{Name: "scriptreplay", Operands: Reads, Options: options700},
+	{Name: "sdiff", Operands: Reads, Options: options701},
+	{Name: "sed", Operands: PatternReads, Options: options702, Special: "sed"},
+	{Name: "gsed", Operands: PatternReads, Options: options702, Special: "sed"},
+	{Name: "seq", Options: options703, Safe: true},
+	{Name: "set", Style: POSIX, Options: options704, Special: "set"},
+	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Options: options546, Subs: subs705, Ends: true},
+	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options706},
+	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options706},
+	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options707, Ends: true},
+	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options708, Ends: true},
+	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options709, Stdin: true, Special: "ssh-option"},
+	{Name: "sg", Operands: RunsText, Skip: 1, Options: options710, Ends: true},
+	{Name: "shopt", Style: POSIX, Options: options711, Special: "shopt"},
+	{Name: "shred", Operands: Outputs, Options: options712},
+	{Name: "shuf", Operands: Reads, Options: options713},
+	{Name: "socat", Style: Dash, Operands: Code, Options: options714},
+	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options715, Ends: true},
+	{Name: "sort", Operands: Reads, Options: options716},
+	{Name: "gsort", Operands: Reads, Options: options716},
 	{Name: "source", Style: POSIX, Operands: Script, Ends: true, Special: "source"},
 	{Name: ".", Style: POSIX, Operands: Script, Ends: true, Special: "source"},
-	{Name: "split", Operands: InOut, Options: options510, Here: true},
-	{Name: "gsplit", Operands: InOut, Options: options510, Here: true},
-	{Name: "ss", Options: options511},
-	{Name: "netstat", Options: options511},
-	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options512, Ends: true, Special: "ssh"},
-	{Name: "ssh-add", Operands: Reads, Options: options513},
-	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options514, Ends: true},
-	{Name: "ssh-copy-id", Options: options515, Special: "ssh-option"},
-	{Name: "ssh-keygen", Style: POSIX, Options: options516},
-	{Name: "ssh-keyscan", Options: options517},
-	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options518, Ends: true},
-	{Name: "start-stop-daemon", Operands: Unread, Options: options519},
-	{Name: "stat", Operands: Names, Options: options520, Safe: true},
+	{Name: "split", Operands: InOut, Options: options717, Here: true},
+	{Name: "gsplit", Operands: InOut, Options: options717, Here: true},
+	{Name: "ss", Options: options718},
+	{Name: "netstat", Options: options718},
+	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options719, Ends: true, Special: "ssh"},
+	{Name: "ssh-add", Operands: Reads, Options: options720},
+	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options721, Ends: true},
+	{Name: "ssh-copy-id", Options: options722, Special: "ssh-option"},
+	{Name: "ssh-keygen", Style: POSIX, Options: options723},
+	{Name: "ssh-keyscan", Options: options724},
+	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options725, Ends: true},
+	{Name: "start-stop-daemon", Operands: Unread, Options: options726},
+	{Name: "stat", Operands: Names, Options: options727, Safe: true},
 	{Name: "staticcheck", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "revive", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "errcheck", Style: Dash, Operands: Unread, Workdir: true},
@@ -3564,288 +3765,288 @@ var programs = [...]Program{
 	{Name: "goreleaser", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "protoc-gen-go", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "gocyclo", Style: Dash, Operands: Unread, Workdir: true},
-	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options521, Ends: true, Plain: true},
-	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options522, Ends: true},
-	{Name: "strings", Operands: Reads, Options: options523, Safe: true},
-	{Name: "stty", Options: options524},
-	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options525, Stdin: true},
-	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options526, Ends: true, Assigns: true},
-	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options527},
-	{Name: "swift", Style: Exact, Operands: Script, Options: options528, Subs: subs530, Ends: true, Workdir: true, Stdin: true},
-	{Name: "sync", Operands: Names, Options: options531, Safe: true},
-	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options532, Ends: true},
+	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options728, Ends: true, Plain: true},
+	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options729, Ends: true},
+	{Name: "strings", Operands: Reads, Options: options730, Safe: true},
+	{Name: "stty", Options: options731},
+	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options732, Stdin: true},
+	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options733, Ends: true, Assigns: true},
+	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options734},
+	{Name: "swift", Style: Exact, Operands: Script, Options: options735, Subs: subs737, Ends: true, Workdir: true, Stdin: true},
+	{Name: "sync", Operands: Names, Options: options738, Safe: true},
+	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options739, Ends: true},
 	{Name: "systemd-nspawn", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options533, Ends: true},
-	{Name: "tac", Operands: Reads, Options: options534, Safe: true},
-	{Name: "tail", Operands: Reads, Options: options535, Safe: true},
-	{Name: "tar", Style: Bundle, Operands: Unread, Options: options536, Special: "tar"},
-	{Name: "gtar", Style: Bundle, Operands: Unread, Options: options536, Special: "tar"},
-	{Name: "bsdtar", Style: Bundle, Operands: Unread, Options: options536, Special: "tar"},
-	{Name: "task", Style: Exact, Options: options537, Workdir: true},
-	{Name: "go-task", Style: Exact, Options: options537, Workdir: true},
-	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options538, Ends: true},
+	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options740, Ends: true},
+	{Name: "tac", Operands: Reads, Options: options741, Safe: true},
+	{Name: "tail", Operands: Reads, Options: options742, Safe: true},
+	{Name: "tar", Style: Bundle, Operands: Unread, Options: options743, Special: "tar"},
+	{Name: "gtar", Style: Bundle, Operands: Unread, Options: options743, Special: "tar"},
+	{Name: "bsdtar", Style: Bundle, Operands: Unread, Options: options743, Special: "tar"},
+	{Name: "task", Style: Exact, Options: options744, Workdir: true},
+	{Name: "go-task", Style: Exact, Options: options744, Workdir: true},
+	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options745, Ends: true},
 	{Name: "tclsh", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "wish", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "tclsh8.6", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "expectk", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
-	{Name: "tcpdump", Options: options539},
-	{Name: "tshark", Options: options539},
-	{Name: "tee", Operands: Outputs, Options: options540},
-	{Name: "sponge", Operands: Outputs, Options: options540},
-	{Name: "telnet", Style: POSIX, Options: options541},
+	{Name: "tcpdump", Options: options746},
+	{Name: "tshark", Options: options746},
+	{Name: "tee", Operands: Outputs, Options: options747},
+	{Name: "sponge", Operands: Outputs, Options: options747},
+	{Name: "telnet", Style: POSIX, Options: options748},
 	{Name: "test", Style: NoOpts, Operands: Names, Special: "test"},
 	{Name: "[", Style: NoOpts, Operands: Names, Special: "test"},
-	{Name: "time", Style: POSIX, Operands: RunsArgs, Options: options308, Ends: true, Plain: true},
-	{Name: "timeit", Operands: Code, Options: options542},
-	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options543, Ends: true, Plain: true},
-	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options543, Ends: true, Plain: true},
-	{Name: "touch", Operands: Writes, Options: options544},
-	{Name: "tox", Options: options545, Workdir: true},
-	{Name: "nox-x", Options: options545, Workdir: true},
-	{Name: "tr", Options: options546, Safe: true},
-	{Name: "traceroute", Options: options547},
-	{Name: "tracepath", Options: options547},
-	{Name: "mtr", Options: options547},
-	{Name: "traceroute6", Options: options547},
-	{Name: "trap", Style: POSIX, Operands: Unread, Options: options548, Special: "trap"},
-	{Name: "tree", Style: Exact, Operands: Names, Options: options549},
-	{Name: "truncate", Operands: Outputs, Options: options550},
-	{Name: "tsc", Style: Dash, Options: options551, Workdir: true},
-	{Name: "vue-tsc", Style: Dash, Options: options551, Workdir: true},
-	{Name: "tsgo", Style: Dash, Options: options551, Workdir: true},
+	{Name: "time", Style: POSIX, Operands: RunsArgs, Options: options421, Ends: true, Plain: true},
+	{Name: "timeit", Operands: Code, Options: options749},
+	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options750, Ends: true, Plain: true},
+	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options750, Ends: true, Plain: true},
+	{Name: "touch", Operands: Writes, Options: options751},
+	{Name: "tox", Options: options752, Workdir: true},
+	{Name: "nox-x", Options: options752, Workdir: true},
+	{Name: "tr", Options: options753, Safe: true},
+	{Name: "traceroute", Options: options754},
+	{Name: "tracepath", Options: options754},
+	{Name: "mtr", Options: options754},
+	{Name: "traceroute6", Options: options754},
+	{Name: "trap", Style: POSIX, Operands: Unread, Options: options755, Special: "trap"},
+	{Name: "tree", Style: Exact, Operands: Names, Options: options756},
+	{Name: "truncate", Operands: Outputs, Options: options757},
+	{Name: "tsc", Style: Dash, Options: options758, Workdir: true},
+	{Name: "vue-tsc", Style: Dash, Options: options758, Workdir: true},
+	{Name: "tsgo", Style: Dash, Options: options758, Workdir: true},
 	{Name: "tsort", Operands: Reads, Options: options66, Safe: true},
-	{Name: "tty", Options: options552, Safe: true},
-	{Name: "type", Style: POSIX, Operands: Names, Options: options553, Safe: true},
-	{Name: "whence", Style: POSIX, Operands: Names, Options: options553, Safe: true},
-	{Name: "where", Style: POSIX, Operands: Names, Options: options553, Safe: true},
-	{Name: "ulimit", Style: POSIX, Options: options554},
-	{Name: "umask", Style: POSIX, Options: options555},
-	{Name: "unalias", Style: POSIX, Options: options556},
-	{Name: "uname", Options: options557, Safe: true},
-	{Name: "uniq", Operands: InOut, Options: options558},
-	{Name: "guniq", Operands: InOut, Options: options558},
-	{Name: "unittest", Options: options559},
+	{Name: "tty", Options: options759, Safe: true},
+	{Name: "type", Style: POSIX, Operands: Names, Options: options760, Safe: true},
+	{Name: "whence", Style: POSIX, Operands: Names, Options: options760, Safe: true},
+	{Name: "where", Style: POSIX, Operands: Names, Options: options760, Safe: true},
+	{Name: "ulimit", Style: POSIX, Options: options761},
+	{Name: "umask", Style: POSIX, Options: options762},
+	{Name: "unalias", Style: POSIX, Options: options763},
+	{Name: "uname", Options: options764, Safe: true},
+	{Name: "uniq", Operands: InOut, Options: options765},
+	{Name: "guniq", Operands: InOut, Options: options765},
+	{Name: "unittest", Options: options766},
 	{Name: "unlink", Operands: Writes, Options: options66},
-	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options560, Special: "unset"},
-	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options561, Ends: true, Stdin: true},
-	{Name: "unzip", Operands: Unread, Options: options562, Here: true},
-	{Name: "uptime", Options: options563, Safe: true},
-	{Name: "uv", Style: Exact, Operands: Unread, Options: options564, Subs: subs579, Inherit: true, Workdir: true},
-	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options580, Ends: true},
-	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options581, Ends: true},
-	{Name: "venv", Operands: Outputs, Options: options582},
-	{Name: "virtualenv", Operands: Outputs, Options: options583},
-	{Name: "pyvenv", Operands: Outputs, Options: options583},
-	{Name: "vitest", Style: Exact, Options: options584, Subs: subs585, Inherit: true, Workdir: true},
-	{Name: "w", Options: options586, Safe: true},
-	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options587, Special: "wait"},
-	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options588, Ends: true},
-	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options589, Ends: true},
-	{Name: "wc", Operands: Reads, Options: options590, Safe: true},
-	{Name: "gwc", Operands: Reads, Options: options590, Safe: true},
-	{Name: "wdiff", Operands: Reads, Options: options591, Safe: true},
-	{Name: "webpack", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "vite", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "rollup", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "parcel", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "esbuild", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "swc", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "babel", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "rspack", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "tsup", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "ncc", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "wmr", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "browserify", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "metro", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "turbopack", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "postcss", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "tailwindcss", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "sass", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "lessc", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "stylus", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "pug", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "uglifyjs", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "terser", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "cleancss", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "html-minifier", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "svelte-kit", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "svelte-check", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "next", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "nuxt", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "nuxi", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "astro", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "remix", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "gatsby", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "vue-cli-service", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "react-scripts", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "craco", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "ng", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "nest", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "expo", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "eas", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "react-native", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "ionic", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "capacitor", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "cap", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "quasar", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "ember", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "docusaurus", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "vuepress", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "vitepress", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "eleventy", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "strapi", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "medusa", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "payload", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "wrangler", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "vercel", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "netlify", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "firebase", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "amplify", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "serverless", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "sls", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "cdk", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "cdktf", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "sst", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "supabase", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "prisma", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "drizzle-kit", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "typeorm", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "sequelize", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "sequelize-cli", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "knex", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "mikro-orm", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "graphql-codegen", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "openapi-generator", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "openapi-generator-cli", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "openapi-typescript", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "orval", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "swagger-cli", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "redocly", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "spectral", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "changeset", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "semantic-release", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "release-it", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "np", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "lerna", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "nx", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "turbo", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "rush", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "rushx", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "wireit", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "moon", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "husky", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "patch-package", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "serve", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "http-server", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "live-server", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "json-server", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "browser-sync", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "localtunnel", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "lt", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "nodemon", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "pm2", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "forever", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "plop", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "hygen", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "yo", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "degit", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "tiged", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "create-react-app", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "create-next-app", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "create-vite", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "shadcn", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "vsce", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "ovsx", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "electron", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "electron-builder", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "electron-forge", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "tauri", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "esm", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "zx", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "wasp", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "convex", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "inngest", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "trigger", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "solid", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "qwik", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "hardhat", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "forge", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "cast", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "anvil", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "truffle", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "anchor", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "solana", Style: Exact, Operands: Unread, Options: options592, Workdir: true},
-	{Name: "wget", Operands: URLs, Options: options593, Here: true},
-	{Name: "which", Operands: Names, Options: options594, Safe: true},
-	{Name: "whereis", Operands: Names, Options: options594, Safe: true},
-	{Name: "command-not-found", Operands: Names, Options: options594, Safe: true},
-	{Name: "who", Operands: Reads, Options: options595, Safe: true},
-	{Name: "whois", Options: options596},
-	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options597, Ends: true, Special: "xargs"},
-	{Name: "xcodebuild", Style: Dash, Options: options598, Workdir: true},
-	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options599, Ends: true},
-	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options600},
-	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options601, Ends: true},
-	{Name: "xxd", Style: Dash, Operands: InOut, Options: options602},
-	{Name: "yarn", Style: Exact, Options: options603, Subs: subs608, Inherit: true, Workdir: true},
-	{Name: "yarnpkg", Style: Exact, Options: options603, Subs: subs608, Inherit: true, Workdir: true},
-	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options609, Special: "jq"},
-	{Name: "zcat", Operands: Reads, Options: options610},
-	{Name: "bzcat", Operands: Reads, Options: options610},
-	{Name: "xzcat", Operands: Reads, Options: options610},
-	{Name: "zstdcat", Operands: Reads, Options: options610},
-	{Name: "lz4cat", Operands: Reads, Options: options610},
-	{Name: "lzcat", Operands: Reads, Options: options610},
-	{Name: "gzcat", Operands: Reads, Options: options610},
-	{Name: "zless", Operands: Reads, Options: options610},
-	{Name: "zmore", Operands: Reads, Options: options610},
-	{Name: "bzless", Operands: Reads, Options: options610},
-	{Name: "bzmore", Operands: Reads, Options: options610},
-	{Name: "xzless", Operands: Reads, Options: options610},
-	{Name: "zcmp", Operands: Reads, Options: options610},
-	{Name: "zdiff", Operands: Reads, Options: options610},
-	{Name: "bzcmp", Operands: Reads, Options: options610},
-	{Name: "bzdiff", Operands: Reads, Options: options610},
-	{Name: "xzcmp", Operands: Reads, Options: options610},
-	{Name: "xzdiff", Operands: Reads, Options: options610},
-	{Name: "zig", Style: Exact, Options: options611, Workdir: true},
-	{Name: "nim", Style: Exact, Options: options611, Workdir: true},
-	{Name: "dart", Style: Exact, Options: options611, Workdir: true},
-	{Name: "crystal", Style: Exact, Options: options611, Workdir: true},
-	{Name: "v", Style: Exact, Options: options611, Workdir: true},
-	{Name: "gleam", Style: Exact, Options: options611, Workdir: true},
-	{Name: "mix", Style: Exact, Options: options611, Workdir: true},
-	{Name: "rebar3", Style: Exact, Options: options611, Workdir: true},
-	{Name: "stack", Style: Exact, Options: options611, Workdir: true},
-	{Name: "cabal", Style: Exact, Options: options611, Workdir: true},
-	{Name: "dune", Style: Exact, Options: options611, Workdir: true},
-	{Name: "opam", Style: Exact, Options: options611, Workdir: true},
-	{Name: "sbcl-make", Style: Exact, Options: options611, Workdir: true},
-	{Name: "flutter", Style: Exact, Options: options611, Workdir: true},
-	{Name: "fvm", Style: Exact, Options: options611, Workdir: true},
-	{Name: "hugo", Style: Exact, Options: options611, Workdir: true},
-	{Name: "jekyll", Style: Exact, Options: options611, Workdir: true},
-	{Name: "mkdocs", Style: Exact, Options: options611, Workdir: true},
-	{Name: "sphinx-build", Style: Exact, Options: options611, Workdir: true},
-	{Name: "bazel", Style: Exact, Options: options611, Workdir: true},
-	{Name: "bazelisk", Style: Exact, Options: options611, Workdir: true},
-	{Name: "gprbuild", Style: Exact, Options: options611, Workdir: true},
-	{Name: "alire", Style: Exact, Options: options611, Workdir: true},
-	{Name: "zip", Operands: Outputs, Options: options612},
+	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options767, Special: "unset"},
+	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options768, Ends: true, Stdin: true},
+	{Name: "unzip", Operands: Unread, Options: options769, Here: true},
+	{Name: "uptime", Options: options770, Safe: true},
+	{Name: "uv", Style: Exact, Operands: Unread, Options: options771, Subs: subs786, Inherit: true, Workdir: true},
+	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options787, Ends: true},
+	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options788, Ends: true},
+	{Name: "venv", Operands: Outputs, Options: options789},
+	{Name: "virtualenv", Operands: Outputs, Options: options790},
+	{Name: "pyvenv", Operands: Outputs, Options: options790},
+	{Name: "vitest", Style: Exact, Options: options791, Subs: subs792, Inherit: true, Workdir: true},
+	{Name: "w", Options: options793, Safe: true},
+	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options794, Special: "wait"},
+	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options795, Ends: true},
+	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options796, Ends: true},
+	{Name: "wc", Operands: Reads, Options: options797, Safe: true},
+	{Name: "gwc", Operands: Reads, Options: options797, Safe: true},
+	{Name: "wdiff", Operands: Reads, Options: options798, Safe: true},
+	{Name: "webpack", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "vite", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "rollup", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "parcel", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "esbuild", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "swc", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "babel", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "rspack", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "tsup", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "ncc", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "wmr", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "browserify", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "metro", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "turbopack", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "postcss", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "tailwindcss", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "sass", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "lessc", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "stylus", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "pug", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "uglifyjs", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "terser", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "cleancss", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "html-minifier", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "svelte-kit", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "svelte-check", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "next", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "nuxt", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "nuxi", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "astro", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "remix", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "gatsby", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "vue-cli-service", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "react-scripts", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "craco", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "ng", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "nest", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "expo", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "eas", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "react-native", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "ionic", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "capacitor", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "cap", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "quasar", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "ember", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "docusaurus", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "vuepress", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "vitepress", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "eleventy", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "strapi", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "medusa", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "payload", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "wrangler", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "vercel", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "netlify", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "firebase", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "amplify", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "serverless", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "sls", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "cdk", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "cdktf", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "sst", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "supabase", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "prisma", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "drizzle-kit", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "typeorm", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "sequelize", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "sequelize-cli", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "knex", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "mikro-orm", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "graphql-codegen", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "openapi-generator", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "openapi-generator-cli", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "openapi-typescript", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "orval", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "swagger-cli", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "redocly", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "spectral", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "changeset", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "semantic-release", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "release-it", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "np", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "lerna", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "nx", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "turbo", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "rush", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "rushx", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "wireit", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "moon", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "husky", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "patch-package", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "serve", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "http-server", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "live-server", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "json-server", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "browser-sync", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "localtunnel", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "lt", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "nodemon", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "pm2", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "forever", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "plop", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "hygen", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "yo", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "degit", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "tiged", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "create-react-app", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "create-next-app", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "create-vite", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "shadcn", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "vsce", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "ovsx", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "electron", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "electron-builder", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "electron-forge", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "tauri", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "esm", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "zx", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "wasp", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "convex", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "inngest", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "trigger", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "solid", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "qwik", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "hardhat", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "forge", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "cast", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "anvil", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "truffle", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "anchor", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "solana", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
+	{Name: "wget", Operands: URLs, Options: options800, Here: true},
+	{Name: "which", Operands: Names, Options: options801, Safe: true},
+	{Name: "whereis", Operands: Names, Options: options801, Safe: true},
+	{Name: "command-not-found", Operands: Names, Options: options801, Safe: true},
+	{Name: "who", Operands: Reads, Options: options802, Safe: true},
+	{Name: "whois", Options: options803},
+	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options804, Ends: true, Special: "xargs"},
+	{Name: "xcodebuild", Style: Dash, Options: options805, Workdir: true},
+	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options806, Ends: true},
+	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options807},
+	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options808, Ends: true},
+	{Name: "xxd", Style: Dash, Operands: InOut, Options: options809},
+	{Name: "yarn", Style: Exact, Options: options810, Subs: subs815, Inherit: true, Workdir: true},
+	{Name: "yarnpkg", Style: Exact, Options: options810, Subs: subs815, Inherit: true, Workdir: true},
+	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options816, Special: "jq"},
+	{Name: "zcat", Operands: Reads, Options: options817},
+	{Name: "bzcat", Operands: Reads, Options: options817},
+	{Name: "xzcat", Operands: Reads, Options: options817},
+	{Name: "zstdcat", Operands: Reads, Options: options817},
+	{Name: "lz4cat", Operands: Reads, Options: options817},
+	{Name: "lzcat", Operands: Reads, Options: options817},
+	{Name: "gzcat", Operands: Reads, Options: options817},
+	{Name: "zless", Operands: Reads, Options: options817},
+	{Name: "zmore", Operands: Reads, Options: options817},
+	{Name: "bzless", Operands: Reads, Options: options817},
+	{Name: "bzmore", Operands: Reads, Options: options817},
+	{Name: "xzless", Operands: Reads, Options: options817},
+	{Name: "zcmp", Operands: Reads, Options: options817},
+	{Name: "zdiff", Operands: Reads, Options: options817},
+	{Name: "bzcmp", Operands: Reads, Options: options817},
+	{Name: "bzdiff", Operands: Reads, Options: options817},
+	{Name: "xzcmp", Operands: Reads, Options: options817},
+	{Name: "xzdiff", Operands: Reads, Options: options817},
+	{Name: "zig", Style: Exact, Options: options818, Workdir: true},
+	{Name: "nim", Style: Exact, Options: options818, Workdir: true},
+	{Name: "dart", Style: Exact, Options: options818, Workdir: true},
+	{Name: "crystal", Style: Exact, Options: options818, Workdir: true},
+	{Name: "v", Style: Exact, Options: options818, Workdir: true},
+	{Name: "gleam", Style: Exact, Options: options818, Workdir: true},
+	{Name: "mix", Style: Exact, Options: options818, Workdir: true},
+	{Name: "rebar3", Style: Exact, Options: options818, Workdir: true},
+	{Name: "stack", Style: Exact, Options: options818, Workdir: true},
+	{Name: "cabal", Style: Exact, Options: options818, Workdir: true},
+	{Name: "dune", Style: Exact, Options: options818, Workdir: true},
+	{Name: "opam", Style: Exact, Options: options818, Workdir: true},
+	{Name: "sbcl-make", Style: Exact, Options: options818, Workdir: true},
+	{Name: "flutter", Style: Exact, Options: options818, Workdir: true},
+	{Name: "fvm", Style: Exact, Options: options818, Workdir: true},
+	{Name: "hugo", Style: Exact, Options: options818, Workdir: true},
+	{Name: "jekyll", Style: Exact, Options: options818, Workdir: true},
+	{Name: "mkdocs", Style: Exact, Options: options818, Workdir: true},
+	{Name: "sphinx-build", Style: Exact, Options: options818, Workdir: true},
+	{Name: "bazel", Style: Exact, Options: options818, Workdir: true},
+	{Name: "bazelisk", Style: Exact, Options: options818, Workdir: true},
+	{Name: "gprbuild", Style: Exact, Options: options818, Workdir: true},
+	{Name: "alire", Style: Exact, Options: options818, Workdir: true},
+	{Name: "zip", Operands: Outputs, Options: options819},
 	{Name: "zipinfo", Operands: Reads},
 	{Name: "zipgrep", Operands: Reads},
 	{Name: "zipnote", Operands: Reads},
 	{Name: "unrar", Operands: Reads},
 	{Name: "lsar", Operands: Reads},
-	{Name: "zmodload", Operands: Unread, Options: options613},
+	{Name: "zmodload", Operands: Unread, Options: options820},
 }
 
 var options0 = []Option{
@@ -7748,6 +7949,1525 @@ var options124 = []Option{
 }
 
 var options125 = []Option{
+	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-c", "--context"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-D", "--debug"}},
+	{Names: names{"-H", "--host"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-l", "--log-level"}, Value: Required},
+	{Names: names{"--tls"}},
+	{Names: names{"--tlscacert"}, Value: Required, Effect: EffInput},
+	{Names: names{"--tlscert"}, Value: Required, Effect: EffInput},
+	{Names: names{"--tlskey"}, Value: Required, Effect: EffInput},
+	{Names: names{"--tlsverify"}},
+	{Names: names{"-v", "--version"}},
+	{Names: names{"--help"}},
+}
+
+var options126 = []Option{
+	{Names: names{"--detach-keys"}, Value: Required},
+	{Names: names{"--no-stdin"}},
+	{Names: names{"--sig-proxy"}},
+}
+
+var options127 = []Option{
+	{Names: names{"--add-host"}, Value: Required},
+	{Names: names{"--build-arg"}, Value: Required},
+	{Names: names{"--cache-from"}, Value: Required},
+	{Names: names{"--cgroup-parent"}, Value: Required},
+	{Names: names{"--compress"}},
+	{Names: names{"--cpu-period"}, Value: Required},
+	{Names: names{"--cpu-quota"}, Value: Required},
+	{Names: names{"-c", "--cpu-shares"}, Value: Required},
+	{Names: names{"--cpuset-cpus"}, Value: Required},
+	{Names: names{"--cpuset-mems"}, Value: Required},
+	{Names: names{"--disable-content-trust"}},
+	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--force-rm"}},
+	{Names: names{"--iidfile"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--isolation"}, Value: Required},
+	{Names: names{"--label"}, Value: Required},
+	{Names: names{"-m", "--memory"}, Value: Required},
+	{Names: names{"--memory-swap"}, Value: Required},
+	{Names: names{"--network"}, Value: Required},
+	{Names: names{"--no-cache"}},
+	{Names: names{"--platform"}, Value: Required},
+	{Names: names{"--pull"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--rm"}},
+	{Names: names{"--security-opt"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--shm-size"}, Value: Required},
+	{Names: names{"--squash"}},
+	{Names: names{"-t", "--tag"}, Value: Required},
+	{Names: names{"--target"}, Value: Required},
+	{Names: names{"--ulimit"}, Value: Required},
+	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--secret"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--ssh"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--allow"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--cache-to"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--metadata-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--push"}},
+	{Names: names{"--load"}},
+	{Names: names{"--progress"}, Value: Required},
+	{Names: names{"--build-context"}, Value: Required},
+	{Names: names{"--builder"}, Value: Required},
+	{Names: names{"--no-cache-filter"}, Value: Required},
+	{Names: names{"--provenance"}, Value: Required},
+	{Names: names{"--sbom"}, Value: Required},
+	{Names: names{"--attest"}, Value: Required},
+	{Names: names{"--annotation"}, Value: Required},
+	{Names: names{"--call"}, Value: Required},
+	{Names: names{"--check"}},
+	{Names: names{"-D", "--debug"}},
+}
+
+var options128 = []Option{
+	{Names: names{"-a", "--all"}},
+	{Names: names{"--filter"}, Value: Required},
+	{Names: names{"-f", "--force"}},
+	{Names: names{"--keep-storage"}, Value: Required},
+}
+
+var subs129 = []Program{
+	{Name: "build", Style: Exact, Path: names{"builder", "build"}, Options: options127},
+	{Name: "prune", Style: Exact, Path: names{"builder", "prune"}, Options: options128},
+}
+
+var options130 = []Option{
+	{Names: names{"--builder"}, Value: Required},
+	{Names: names{"-D", "--debug"}},
+}
+
+var options131 = []Option{
+	{Names: names{"--add-host"}, Value: Required},
+	{Names: names{"--allow"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--annotation"}, Value: Required},
+	{Names: names{"--attest"}, Value: Required},
+	{Names: names{"--build-arg"}, Value: Required},
+	{Names: names{"--build-context"}, Value: Required},
+	{Names: names{"--builder"}, Value: Required},
+	{Names: names{"--cache-from"}, Value: Required},
+	{Names: names{"--cache-to"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--call"}, Value: Required},
+	{Names: names{"--check"}},
+	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--iidfile"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--label"}, Value: Required},
+	{Names: names{"--load"}},
+	{Names: names{"--metadata-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--network"}, Value: Required},
+	{Names: names{"--no-cache"}},
+	{Names: names{"--no-cache-filter"}, Value: Required},
+	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--platform"}, Value: Required},
+	{Names: names{"--progress"}, Value: Required},
+	{Names: names{"--provenance"}, Value: Required},
+	{Names: names{"--pull"}},
+	{Names: names{"--push"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--sbom"}, Value: Required},
+	{Names: names{"--secret"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--shm-size"}, Value: Required},
+	{Names: names{"--ssh"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-t", "--tag"}, Value: Required},
+	{Names: names{"--target"}, Value: Required},
+	{Names: names{"--ulimit"}, Value: Required},
+	{Names: names{"-D", "--debug"}},
+}
+
+var options132 = []Option{
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"--no-trunc"}},
+	{Names: names{"--builder"}, Value: Required},
+	{Names: names{"--all"}},
+	{Names: names{"-f", "--filter"}, Value: Required},
+	{Names: names{"--force"}},
+	{Names: names{"--verbose"}},
+	{Names: names{"--bootstrap"}},
+}
+
+var subs133 = []Program{
+	{Name: "b", Style: Exact, Path: names{"buildx", "build"}, Options: options131},
+	{Name: "bake", Style: Exact, Path: names{"buildx", "ls"}, Options: options132},
+	{Name: "build", Style: Exact, Path: names{"buildx", "build"}, Options: options131},
+	{Name: "create", Style: Exact, Path: names{"buildx", "ls"}, Options: options132},
+	{Name: "dial-stdio", Style: Exact, Path: names{"buildx", "ls"}, Options: options132},
+	{Name: "du", Style: Exact, Path: names{"buildx", "ls"}, Options: options132},
+	{Name: "history", Style: Exact, Path: names{"buildx", "ls"}, Options: options132},
+	{Name: "imagetools", Style: Exact, Path: names{"buildx", "ls"}, Options: options132},
+	{Name: "inspect", Style: Exact, Path: names{"buildx", "ls"}, Options: options132},
+	{Name: "install", Style: Exact, Path: names{"buildx", "ls"}, Options: options132},
+	{Name: "ls", Style: Exact, Path: names{"buildx", "ls"}, Options: options132},
+	{Name: "prune", Style: Exact, Path: names{"buildx", "ls"}, Options: options132},
+	{Name: "rm", Style: Exact, Path: names{"buildx", "ls"}, Options: options132},
+	{Name: "stop", Style: Exact, Path: names{"buildx", "ls"}, Options: options132},
+	{Name: "uninstall", Style: Exact, Path: names{"buildx", "ls"}, Options: options132},
+	{Name: "use", Style: Exact, Path: names{"buildx", "ls"}, Options: options132},
+	{Name: "version", Style: Exact, Path: names{"buildx", "ls"}, Options: options132},
+}
+
+var options134 = []Option{
+	{Names: names{"--checkpoint-dir"}, Value: Required},
+	{Names: names{"--leave-running"}},
+}
+
+var options135 = []Option{
+	{Names: names{"--checkpoint-dir"}, Value: Required},
+}
+
+var subs136 = []Program{
+	{Name: "create", Style: Exact, Path: names{"checkpoint", "create"}, Options: options134},
+	{Name: "ls", Style: Exact, Path: names{"checkpoint", "ls"}, Options: options135},
+	{Name: "rm", Style: Exact, Path: names{"checkpoint", "rm"}, Options: options135},
+}
+
+var options137 = []Option{
+	{Names: names{"-a", "--author"}, Value: Required},
+	{Names: names{"-c", "--change"}, Value: Required},
+	{Names: names{"-m", "--message"}, Value: Required},
+	{Names: names{"-p", "--pause"}},
+}
+
+var options138 = []Option{
+	{Names: names{"--ansi"}, Value: Required},
+	{Names: names{"--compatibility"}},
+	{Names: names{"--dry-run"}},
+	{Names: names{"--env-file"}, Value: Required, Effect: EffDir},
+	{Names: names{"-f", "--file"}, Value: Required, Effect: EffDir},
+	{Names: names{"--parallel"}, Value: Required},
+	{Names: names{"--profile"}, Value: Required},
+	{Names: names{"--progress"}, Value: Required},
+	{Names: names{"--project-directory"}, Value: Required, Effect: EffDir},
+	{Names: names{"-p", "--project-name"}, Value: Required},
+	{Names: names{"--all-resources"}},
+	{Names: names{"-v", "--version"}},
+	{Names: names{"--verbose"}},
+	{Names: names{"--workdir"}, Value: Required, Effect: EffDir},
+}
+
+var options139 = []Option{
+	{Names: names{"--build-arg"}, Value: Required},
+	{Names: names{"--builder"}, Value: Required},
+	{Names: names{"--check"}},
+	{Names: names{"-m", "--memory"}, Value: Required},
+	{Names: names{"--no-cache"}},
+	{Names: names{"--print"}},
+	{Names: names{"--provenance"}, Value: Required},
+	{Names: names{"--pull"}},
+	{Names: names{"--push"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--sbom"}, Value: Required},
+	{Names: names{"--ssh"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--with-dependencies"}},
+}
+
+var options140 = []Option{
+	{Names: names{"-a", "--archive"}},
+	{Names: names{"-L", "--follow-link"}},
+	{Names: names{"--index"}, Value: Required},
+	{Names: names{"--all"}},
+}
+
+var options141 = []Option{
+	{Names: names{"--remove-orphans"}},
+	{Names: names{"--rmi"}, Value: Required},
+	{Names: names{"-t", "--timeout"}, Value: Required},
+	{Names: names{"-v", "--volumes"}},
+}
+
+var options142 = []Option{
+	{Names: names{"-d", "--detach"}},
+	{Names: names{"-e", "--env"}, Value: Required},
+	{Names: names{"--index"}, Value: Required},
+	{Names: names{"-T", "--no-TTY", "--no-tty"}},
+	{Names: names{"--privileged"}},
+	{Names: names{"-u", "--user"}, Value: Required},
+	{Names: names{"-w", "--workdir"}, Value: Required},
+	{Names: names{"-i", "--interactive"}},
+	{Names: names{"-t", "--tty"}},
+}
+
+var options143 = []Option{
+	{Names: names{"-f", "--follow"}},
+	{Names: names{"--index"}, Value: Required},
+	{Names: names{"--no-color"}},
+	{Names: names{"--no-log-prefix"}},
+	{Names: names{"--since"}, Value: Required},
+	{Names: names{"-n", "--tail"}, Value: Required},
+	{Names: names{"-t", "--timestamps"}},
+	{Names: names{"--until"}, Value: Required},
+}
+
+var options144 = []Option{
+	{Names: names{"-a", "--all"}},
+	{Names: names{"--filter"}, Value: Required},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"--no-trunc"}},
+	{Names: names{"--orphans"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--services"}},
+	{Names: names{"--status"}, Value: Required},
+}
+
+var options145 = []Option{
+	{Names: names{"--build"}},
+	{Names: names{"--cap-add"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--cap-drop"}, Value: Required},
+	{Names: names{"-d", "--detach"}},
+	{Names: names{"--entrypoint"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-e", "--env"}, Value: Required},
+	{Names: names{"--env-from-file"}, Value: Required, Effect: EffRead},
+	{Names: names{"-i", "--interactive"}},
+	{Names: names{"-l", "--label"}, Value: Required},
+	{Names: names{"--name"}, Value: Required},
+	{Names: names{"-T", "--no-TTY"}},
+	{Names: names{"--no-deps"}},
+	{Names: names{"-p", "--publish"}, Value: Required},
+	{Names: names{"--pull"}, Value: Required},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--quiet-build"}},
+	{Names: names{"--quiet-pull"}},
+	{Names: names{"--remove-orphans"}},
+	{Names: names{"--rm"}},
+	{Names: names{"-P", "--service-ports"}},
+	{Names: names{"--use-aliases"}},
+	{Names: names{"-u", "--user"}, Value: Required},
+	{Names: names{"-v", "--volume"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-w", "--workdir"}, Value: Required},
+}
+
+var options146 = []Option{
+	{Names: names{"--abort-on-container-exit"}},
+	{Names: names{"--abort-on-container-failure"}},
+	{Names: names{"--always-recreate-deps"}},
+	{Names: names{"--attach"}, Value: Required},
+	{Names: names{"--attach-dependencies"}},
+	{Names: names{"--build"}},
+	{Names: names{"-d", "--detach"}},
+	{Names: names{"--exit-code-from"}, Value: Required},
+	{Names: names{"--force-recreate"}},
+	{Names: names{"--menu"}},
+	{Names: names{"--no-attach"}, Value: Required},
+	{Names: names{"--no-build"}},
+	{Names: names{"--no-color"}},
+	{Names: names{"--no-deps"}},
+	{Names: names{"--no-log-prefix"}},
+	{Names: names{"--no-recreate"}},
+	{Names: names{"--no-start"}},
+	{Names: names{"--pull"}, Value: Required},
+	{Names: names{"--quiet-build"}},
+	{Names: names{"--quiet-pull"}},
+	{Names: names{"--remove-orphans"}},
+	{Names: names{"-V", "--renew-anon-volumes"}},
+	{Names: names{"--scale"}, Value: Required},
+	{Names: names{"-t", "--timeout"}, Value: Required},
+	{Names: names{"--timestamps"}},
+	{Names: names{"--wait"}},
+	{Names: names{"--wait-timeout"}, Value: Required},
+	{Names: names{"-w", "--watch"}},
+	{Names: names{"-y", "--yes"}},
+}
+
+var subs147 = []Program{
+	{Name: "alpha", Style: Exact, Path: names{"compose", "ps"}, Options: options144, Workdir: true},
+	{Name: "attach", Style: Exact, Path: names{"compose", "build"}, Options: options139, Workdir: true},
+	{Name: "bridge", Style: Exact, Path: names{"compose", "build"}, Options: options139, Workdir: true},
+	{Name: "build", Style: Exact, Path: names{"compose", "build"}, Options: options139, Workdir: true},
+	{Name: "commit", Style: Exact, Path: names{"compose", "build"}, Options: options139, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"compose", "ps"}, Options: options144, Workdir: true},
+	{Name: "convert", Style: Exact, Path: names{"compose", "ps"}, Options: options144, Workdir: true},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"compose", "cp"}, Options: options140, Workdir: true},
+	{Name: "create", Style: Exact, Path: names{"compose", "up"}, Options: options146, Workdir: true},
+	{Name: "down", Style: Exact, Path: names{"compose", "down"}, Options: options141, Workdir: true},
+	{Name: "events", Style: Exact, Path: names{"compose", "ps"}, Options: options144, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"compose", "exec"}, Options: options142, Ends: true, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"compose", "build"}, Options: options139, Workdir: true},
+	{Name: "images", Style: Exact, Path: names{"compose", "ps"}, Options: options144, Workdir: true},
+	{Name: "kill", Style: Exact, Path: names{"compose", "build"}, Options: options139, Workdir: true},
+	{Name: "logs", Style: Exact, Path: names{"compose", "logs"}, Options: options143, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"compose", "ps"}, Options: options144, Workdir: true},
+	{Name: "pause", Style: Exact, Path: names{"compose", "build"}, Options: options139, Workdir: true},
+	{Name: "port", Style: Exact, Path: names{"compose", "ps"}, Options: options144, Workdir: true},
+	{Name: "ps", Style: Exact, Path: names{"compose", "ps"}, Options: options144, Workdir: true},
+	{Name: "publish", Style: Exact, Path: names{"compose", "build"}, Options: options139, Workdir: true},
+	{Name: "pull", Style: Exact, Path: names{"compose", "build"}, Options: options139, Workdir: true},
+	{Name: "push", Style: Exact, Path: names{"compose", "build"}, Options: options139, Workdir: true},
+	{Name: "restart", Style: Exact, Path: names{"compose", "build"}, Options: options139, Workdir: true},
+	{Name: "rm", Style: Exact, Path: names{"compose", "build"}, Options: options139, Workdir: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"compose", "run"}, Options: options145, Ends: true, Workdir: true},
+	{Name: "scale", Style: Exact, Path: names{"compose", "build"}, Options: options139, Workdir: true},
+	{Name: "start", Style: Exact, Path: names{"compose", "build"}, Options: options139, Workdir: true},
+	{Name: "stats", Style: Exact, Path: names{"compose", "ps"}, Options: options144, Workdir: true},
+	{Name: "stop", Style: Exact, Path: names{"compose", "build"}, Options: options139, Workdir: true},
+	{Name: "top", Style: Exact, Path: names{"compose", "ps"}, Options: options144, Workdir: true},
+	{Name: "unpause", Style: Exact, Path: names{"compose", "build"}, Options: options139, Workdir: true},
+	{Name: "up", Style: Exact, Path: names{"compose", "up"}, Options: options146, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"compose", "ps"}, Options: options144, Workdir: true},
+	{Name: "volumes", Style: Exact, Path: names{"compose", "ps"}, Options: options144, Workdir: true},
+	{Name: "wait", Style: Exact, Path: names{"compose", "build"}, Options: options139, Workdir: true},
+	{Name: "watch", Style: Exact, Path: names{"compose", "build"}, Options: options139, Workdir: true},
+}
+
+var options148 = []Option{
+	{Names: names{"-l", "--label"}, Value: Required},
+	{Names: names{"--template-driver"}, Value: Required},
+}
+
+var options149 = []Option{
+	{Names: names{"-f", "--format"}, Value: Required},
+	{Names: names{"--pretty"}},
+}
+
+var options150 = []Option{
+	{Names: names{"-f", "--filter"}, Value: Required},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"-q", "--quiet"}},
+}
+
+var subs151 = []Program{
+	{Name: "create", Style: Exact, Path: names{"config", "create"}, Options: options148},
+	{Name: "inspect", Style: Exact, Path: names{"config", "inspect"}, Options: options149},
+	{Name: "ls", Style: Exact, Path: names{"config", "ls"}, Options: options150},
+	{Name: "rm", Style: Exact, Path: names{"config", "rm"}},
+}
+
+var options152 = []Option{
+	{Names: names{"-a", "--archive"}},
+	{Names: names{"-L", "--follow-link"}},
+	{Names: names{"-q", "--quiet"}},
+}
+
+var options153 = []Option{
+	{Names: names{"--add-host"}, Value: Required},
+	{Names: names{"--annotation"}, Value: Required},
+	{Names: names{"-a", "--attach"}, Value: Required},
+	{Names: names{"--blkio-weight"}, Value: Required},
+	{Names: names{"--blkio-weight-device"}, Value: Required},
+	{Names: names{"--cap-add"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--cap-drop"}, Value: Required},
+	{Names: names{"--cgroup-parent"}, Value: Required},
+	{Names: names{"--cgroupns"}, Value: Required},
+	{Names: names{"--cidfile"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--cpu-count"}, Value: Required},
+	{Names: names{"--cpu-percent"}, Value: Required},
+	{Names: names{"--cpu-period"}, Value: Required},
+	{Names: names{"--cpu-quota"}, Value: Required},
+	{Names: names{"--cpu-rt-period"}, Value: Required},
+	{Names: names{"--cpu-rt-runtime"}, Value: Required},
+	{Names: names{"-c", "--cpu-shares"}, Value: Required},
+	{Names: names{"--cpus"}, Value: Required},
+	{Names: names{"--cpuset-cpus"}, Value: Required},
+	{Names: names{"--cpuset-mems"}, Value: Required},
+	{Names: names{"--device"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--device-cgroup-rule"}, Value: Required},
+	{Names: names{"--device-read-bps"}, Value: Required},
+	{Names: names{"--device-read-iops"}, Value: Required},
+	{Names: names{"--device-write-bps"}, Value: Required},
+	{Names: names{"--device-write-iops"}, Value: Required},
+	{Names: names{"--disable-content-trust"}},
+	{Names: names{"--dns"}, Value: Required},
+	{Names: names{"--dns-option"}, Value: Required},
+	{Names: names{"--dns-search"}, Value: Required},
+	{Names: names{"--domainname"}, Value: Required},
+	{Names: names{"--entrypoint"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-e", "--env"}, Value: Required},
+	{Names: names{"--env-file"}, Value: Required, Effect: EffRead},
+	{Names: names{"--expose"}, Value: Required},
+	{Names: names{"--gpus"}, Value: Required},
+	{Names: names{"--group-add"}, Value: Required},
+	{Names: names{"--health-cmd"}, Value: Required},
+	{Names: names{"--health-interval"}, Value: Required},
+	{Names: names{"--health-retries"}, Value: Required},
+	{Names: names{"--health-start-interval"}, Value: Required},
+	{Names: names{"--health-start-period"}, Value: Required},
+	{Names: names{"--health-timeout"}, Value: Required},
+	{Names: names{"--help"}},
+	{Names: names{"-h", "--hostname"}, Value: Required},
+	{Names: names{"--init"}},
+	{Names: names{"-i", "--interactive"}},
+	{Names: names{"--io-maxbandwidth"}, Value: Required},
+	{Names: names{"--io-maxiops"}, Value: Required},
+	{Names: names{"--ip"}, Value: Required},
+	{Names: names{"--ip6"}, Value: Required},
+	{Names: names{"--ipc"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--isolation"}, Value: Required},
+	{Names: names{"--kernel-memory"}, Value: Required},
+	{Names: names{"-l", "--label"}, Value: Required},
+	{Names: names{"--label-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--link"}, Value: Required},
+	{Names: names{"--link-local-ip"}, Value: Required},
+	{Names: names{"--log-driver"}, Value: Required},
+	{Names: names{"--log-opt"}, Value: Required},
+	{Names: names{"--mac-address"}, Value: Required},
+	{Names: names{"-m", "--memory"}, Value: Required},
+	{Names: names{"--memory-reservation"}, Value: Required},
+	{Names: names{"--memory-swap"}, Value: Required},
+	{Names: names{"--memory-swappiness"}, Value: Required},
+	{Names: names{"--mount"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--name"}, Value: Required},
+	{Names: names{"--network"}, Value: Required},
+	{Names: names{"--network-alias"}, Value: Required},
+	{Names: names{"--no-healthcheck"}},
+	{Names: names{"--oom-kill-disable"}},
+	{Names: names{"--oom-score-adj"}, Value: Required},
+	{Names: names{"--pid"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--pids-limit"}, Value: Required},
+	{Names: names{"--platform"}, Value: Required},
+	{Names: names{"--privileged"}, Effect: EffUnproven},
+	{Names: names{"-p", "--publish"}, Value: Required},
+	{Names: names{"-P", "--publish-all"}},
+	{Names: names{"--pull"}, Value: Required},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--read-only"}},
+	{Names: names{"--restart"}, Value: Required},
+	{Names: names{"--rm"}},
+	{Names: names{"--runtime"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--security-opt"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--shm-size"}, Value: Required},
+	{Names: names{"--stop-signal"}, Value: Required},
+	{Names: names{"--stop-timeout"}, Value: Required},
+	{Names: names{"--storage-opt"}, Value: Required},
+	{Names: names{"--sysctl"}, Value: Required},
+	{Names: names{"--tmpfs"}, Value: Required},
+	{Names: names{"-t", "--tty"}},
+	{Names: names{"--ulimit"}, Value: Required},
+	{Names: names{"--use-api-socket"}, Effect: EffUnproven},
+	{Names: names{"-u", "--user"}, Value: Required},
+	{Names: names{"--userns"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--uts"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-v", "--volume"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--volume-driver"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--volumes-from"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-w", "--workdir"}, Value: Required},
+}
+
+var options154 = []Option{
+	{Names: names{"-d", "--detach"}},
+	{Names: names{"--detach-keys"}, Value: Required},
+	{Names: names{"-e", "--env"}, Value: Required},
+	{Names: names{"--env-file"}, Value: Required, Effect: EffRead},
+	{Names: names{"-i", "--interactive"}},
+	{Names: names{"--privileged"}, Effect: EffUnproven},
+	{Names: names{"-t", "--tty"}},
+	{Names: names{"-u", "--user"}, Value: Required},
+	{Names: names{"-w", "--workdir"}, Value: Required},
+}
+
+var options155 = []Option{
+	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
+}
+
+var options156 = []Option{
+	{Names: names{"-f", "--format"}, Value: Required},
+	{Names: names{"-s", "--size"}},
+}
+
+var options157 = []Option{
+	{Names: names{"-s", "--signal"}, Value: Required},
+}
+
+var options158 = []Option{
+	{Names: names{"--details"}},
+	{Names: names{"-f", "--follow"}},
+	{Names: names{"--since"}, Value: Required},
+	{Names: names{"-n", "--tail"}, Value: Required},
+	{Names: names{"-t", "--timestamps"}},
+	{Names: names{"--until"}, Value: Required},
+}
+
+var options159 = []Option{
+	{Names: names{"-a", "--all"}},
+	{Names: names{"-f", "--filter"}, Value: Required},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"-n", "--last"}, Value: Required},
+	{Names: names{"-l", "--latest"}},
+	{Names: names{"--no-trunc"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-s", "--size"}},
+}
+
+var options160 = []Option{
+	{Names: names{"--filter"}, Value: Required},
+	{Names: names{"-f", "--force"}},
+}
+
+var options161 = []Option{
+	{Names: names{"-s", "--signal"}, Value: Required},
+	{Names: names{"-t", "--timeout"}, Value: Required},
+}
+
+var options162 = []Option{
+	{Names: names{"-f", "--force"}},
+	{Names: names{"-l", "--link"}},
+	{Names: names{"-v", "--volumes"}, Effect: EffUnproven},
+}
+
+var options163 = []Option{
+	{Names: names{"--add-host"}, Value: Required},
+	{Names: names{"--annotation"}, Value: Required},
+	{Names: names{"-a", "--attach"}, Value: Required},
+	{Names: names{"--blkio-weight"}, Value: Required},
+	{Names: names{"--blkio-weight-device"}, Value: Required},
+	{Names: names{"--cap-add"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--cap-drop"}, Value: Required},
+	{Names: names{"--cgroup-parent"}, Value: Required},
+	{Names: names{"--cgroupns"}, Value: Required},
+	{Names: names{"--cidfile"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--cpu-count"}, Value: Required},
+	{Names: names{"--cpu-percent"}, Value: Required},
+	{Names: names{"--cpu-period"}, Value: Required},
+	{Names: names{"--cpu-quota"}, Value: Required},
+	{Names: names{"--cpu-rt-period"}, Value: Required},
+	{Names: names{"--cpu-rt-runtime"}, Value: Required},
+	{Names: names{"-c", "--cpu-shares"}, Value: Required},
+	{Names: names{"--cpus"}, Value: Required},
+	{Names: names{"--cpuset-cpus"}, Value: Required},
+	{Names: names{"--cpuset-mems"}, Value: Required},
+	{Names: names{"-d", "--detach"}},
+	{Names: names{"--detach-keys"}, Value: Required},
+	{Names: names{"--device"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--device-cgroup-rule"}, Value: Required},
+	{Names: names{"--device-read-bps"}, Value: Required},
+	{Names: names{"--device-read-iops"}, Value: Required},
+	{Names: names{"--device-write-bps"}, Value: Required},
+	{Names: names{"--device-write-iops"}, Value: Required},
+	{Names: names{"--disable-content-trust"}},
+	{Names: names{"--dns"}, Value: Required},
+	{Names: names{"--dns-option"}, Value: Required},
+	{Names: names{"--dns-search"}, Value: Required},
+	{Names: names{"--domainname"}, Value: Required},
+	{Names: names{"--entrypoint"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-e", "--env"}, Value: Required},
+	{Names: names{"--env-file"}, Value: Required, Effect: EffRead},
+	{Names: names{"--expose"}, Value: Required},
+	{Names: names{"--gpus"}, Value: Required},
+	{Names: names{"--group-add"}, Value: Required},
+	{Names: names{"--health-cmd"}, Value: Required},
+	{Names: names{"--health-interval"}, Value: Required},
+	{Names: names{"--health-retries"}, Value: Required},
+	{Names: names{"--health-start-interval"}, Value: Required},
+	{Names: names{"--health-start-period"}, Value: Required},
+	{Names: names{"--health-timeout"}, Value: Required},
+	{Names: names{"--help"}},
+	{Names: names{"-h", "--hostname"}, Value: Required},
+	{Names: names{"--init"}},
+	{Names: names{"-i", "--interactive"}},
+	{Names: names{"--io-maxbandwidth"}, Value: Required},
+	{Names: names{"--io-maxiops"}, Value: Required},
+	{Names: names{"--ip"}, Value: Required},
+	{Names: names{"--ip6"}, Value: Required},
+	{Names: names{"--ipc"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--isolation"}, Value: Required},
+	{Names: names{"--kernel-memory"}, Value: Required},
+	{Names: names{"-l", "--label"}, Value: Required},
+	{Names: names{"--label-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--link"}, Value: Required},
+	{Names: names{"--link-local-ip"}, Value: Required},
+	{Names: names{"--log-driver"}, Value: Required},
+	{Names: names{"--log-opt"}, Value: Required},
+	{Names: names{"--mac-address"}, Value: Required},
+	{Names: names{"-m", "--memory"}, Value: Required},
+	{Names: names{"--memory-reservation"}, Value: Required},
+	{Names: names{"--memory-swap"}, Value: Required},
+	{Names: names{"--memory-swappiness"}, Value: Required},
+	{Names: names{"--mount"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--name"}, Value: Required},
+	{Names: names{"--network"}, Value: Required},
+	{Names: names{"--network-alias"}, Value: Required},
+	{Names: names{"--no-healthcheck"}},
+	{Names: names{"--oom-kill-disable"}},
+	{Names: names{"--oom-score-adj"}, Value: Required},
+	{Names: names{"--pid"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--pids-limit"}, Value: Required},
+	{Names: names{"--platform"}, Value: Required},
+	{Names: names{"--privileged"}, Effect: EffUnproven},
+	{Names: names{"-p", "--publish"}, Value: Required},
+	{Names: names{"-P", "--publish-all"}},
+	{Names: names{"--pull"}, Value: Required},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--read-only"}},
+	{Names: names{"--restart"}, Value: Required},
+	{Names: names{"--rm"}},
+	{Names: names{"--runtime"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--security-opt"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--shm-size"}, Value: Required},
+	{Names: names{"--sig-proxy"}},
+	{Names: names{"--stop-signal"}, Value: Required},
+	{Names: names{"--stop-timeout"}, Value: Required},
+	{Names: names{"--storage-opt"}, Value: Required},
+	{Names: names{"--sysctl"}, Value: Required},
+	{Names: names{"--tmpfs"}, Value: Required},
+	{Names: names{"-t", "--tty"}},
+	{Names: names{"--ulimit"}, Value: Required},
+	{Names: names{"--use-api-socket"}, Effect: EffUnproven},
+	{Names: names{"-u", "--user"}, Value: Required},
+	{Names: names{"--userns"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--uts"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-v", "--volume"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--volume-driver"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--volumes-from"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-w", "--workdir"}, Value: Required},
+}
+
+var options164 = []Option{
+	{Names: names{"-a", "--attach"}},
+	{Names: names{"--checkpoint"}, Value: Required},
+	{Names: names{"--checkpoint-dir"}, Value: Required},
+	{Names: names{"--detach-keys"}, Value: Required},
+	{Names: names{"-i", "--interactive"}},
+}
+
+var options165 = []Option{
+	{Names: names{"-a", "--all"}},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"--no-stream"}},
+	{Names: names{"--no-trunc"}},
+}
+
+var options166 = []Option{
+	{Names: names{"--blkio-weight"}, Value: Required},
+	{Names: names{"--cpu-period"}, Value: Required},
+	{Names: names{"--cpu-quota"}, Value: Required},
+	{Names: names{"--cpu-rt-period"}, Value: Required},
+	{Names: names{"--cpu-rt-runtime"}, Value: Required},
+	{Names: names{"-c", "--cpu-shares"}, Value: Required},
+	{Names: names{"--cpus"}, Value: Required},
+	{Names: names{"--cpuset-cpus"}, Value: Required},
+	{Names: names{"--cpuset-mems"}, Value: Required},
+	{Names: names{"-m", "--memory"}, Value: Required},
+	{Names: names{"--memory-reservation"}, Value: Required},
+	{Names: names{"--memory-swap"}, Value: Required},
+	{Names: names{"--pids-limit"}, Value: Required},
+	{Names: names{"--restart"}, Value: Required},
+}
+
+var subs167 = []Program{
+	{Name: "attach", Style: Exact, Path: names{"container", "attach"}, Options: options126},
+	{Name: "commit", Style: Exact, Path: names{"container", "commit"}, Options: options137},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"container", "cp"}, Options: options152},
+	{Name: "create", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "create"}, Options: options153, Ends: true},
+	{Name: "diff", Style: Exact, Path: names{"container", "diff"}},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "exec"}, Options: options154, Ends: true},
+	{Name: "export", Style: Exact, Path: names{"container", "export"}, Options: options155},
+	{Name: "inspect", Style: Exact, Path: names{"container", "inspect"}, Options: options156},
+	{Name: "kill", Style: Exact, Path: names{"container", "kill"}, Options: options157},
+	{Name: "list", Style: Exact, Path: names{"container", "ls"}, Options: options159},
+	{Name: "logs", Style: Exact, Path: names{"container", "logs"}, Options: options158},
+	{Name: "ls", Style: Exact, Path: names{"container", "ls"}, Options: options159},
+	{Name: "pause", Style: Exact, Path: names{"container", "pause"}},
+	{Name: "port", Style: Exact, Path: names{"container", "port"}},
+	{Name: "prune", Style: Exact, Path: names{"container", "prune"}, Options: options160},
+	{Name: "ps", Style: Exact, Path: names{"container", "ls"}, Options: options159},
+	{Name: "remove", Style: Exact, Path: names{"container", "rm"}, Options: options162},
+	{Name: "rename", Style: Exact, Path: names{"container", "rename"}},
+	{Name: "restart", Style: Exact, Path: names{"container", "restart"}, Options: options161},
+	{Name: "rm", Style: Exact, Path: names{"container", "rm"}, Options: options162},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "run"}, Options: options163, Ends: true},
+	{Name: "start", Style: Exact, Path: names{"container", "start"}, Options: options164},
+	{Name: "stats", Style: Exact, Path: names{"container", "stats"}, Options: options165},
+	{Name: "stop", Style: Exact, Path: names{"container", "stop"}, Options: options161},
+	{Name: "top", Style: Exact, Path: names{"container", "top"}},
+	{Name: "unpause", Style: Exact, Path: names{"container", "unpause"}},
+	{Name: "update", Style: Exact, Path: names{"container", "update"}, Options: options166},
+	{Name: "wait", Style: Exact, Path: names{"container", "wait"}},
+}
+
+var options168 = []Option{
+	{Names: names{"--description"}, Value: Required},
+	{Names: names{"--docker"}, Value: Required},
+	{Names: names{"--from"}, Value: Required},
+}
+
+var options169 = []Option{
+	{Names: names{"-f", "--format"}, Value: Required},
+}
+
+var options170 = []Option{
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"-q", "--quiet"}},
+}
+
+var options171 = []Option{
+	{Names: names{"-f", "--force"}},
+}
+
+var options172 = []Option{
+	{Names: names{"--description"}, Value: Required},
+	{Names: names{"--docker"}, Value: Required},
+}
+
+var subs173 = []Program{
+	{Name: "create", Style: Exact, Path: names{"context", "create"}, Options: options168},
+	{Name: "export", Style: Exact, Path: names{"context", "export"}},
+	{Name: "import", Style: Exact, Path: names{"context", "import"}},
+	{Name: "inspect", Style: Exact, Path: names{"context", "inspect"}, Options: options169},
+	{Name: "list", Style: Exact, Path: names{"context", "ls"}, Options: options170},
+	{Name: "ls", Style: Exact, Path: names{"context", "ls"}, Options: options170},
+	{Name: "remove", Style: Exact, Path: names{"context", "rm"}, Options: options171},
+	{Name: "rm", Style: Exact, Path: names{"context", "rm"}, Options: options171},
+	{Name: "show", Style: Exact, Path: names{"context", "show"}},
+	{Name: "update", Style: Exact, Path: names{"context", "update"}, Options: options172},
+	{Name: "use", Style: Exact, Path: names{"context", "use"}},
+}
+
+var options174 = []Option{
+	{Names: names{"-f", "--filter"}, Value: Required},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"--since"}, Value: Required},
+	{Names: names{"--until"}, Value: Required},
+}
+
+var options175 = []Option{
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"-H", "--human"}},
+	{Names: names{"--no-trunc"}},
+	{Names: names{"--platform"}, Value: Required},
+	{Names: names{"-q", "--quiet"}},
+}
+
+var options176 = []Option{
+	{Names: names{"-c", "--change"}, Value: Required},
+	{Names: names{"-m", "--message"}, Value: Required},
+	{Names: names{"--platform"}, Value: Required},
+}
+
+var options177 = []Option{
+	{Names: names{"-f", "--format"}, Value: Required},
+	{Names: names{"--platform"}, Value: Required},
+}
+
+var options178 = []Option{
+	{Names: names{"-i", "--input"}, Value: Required, Effect: EffInput},
+	{Names: names{"--platform"}, Value: Required},
+	{Names: names{"-q", "--quiet"}},
+}
+
+var options179 = []Option{
+	{Names: names{"-a", "--all"}},
+	{Names: names{"--digests"}},
+	{Names: names{"-f", "--filter"}, Value: Required},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"--no-trunc"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--tree"}},
+}
+
+var options180 = []Option{
+	{Names: names{"-a", "--all"}},
+	{Names: names{"--filter"}, Value: Required},
+	{Names: names{"-f", "--force"}},
+}
+
+var options181 = []Option{
+	{Names: names{"-a", "--all-tags"}},
+	{Names: names{"--disable-content-trust"}},
+	{Names: names{"--platform"}, Value: Required},
+	{Names: names{"-q", "--quiet"}},
+}
+
+var options182 = []Option{
+	{Names: names{"-f", "--force"}},
+	{Names: names{"--no-prune"}},
+	{Names: names{"--platform"}, Value: Required},
+}
+
+var options183 = []Option{
+	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--platform"}, Value: Required},
+}
+
+var subs184 = []Program{
+	{Name: "build", Style: Exact, Path: names{"image", "build"}, Options: options127},
+	{Name: "history", Style: Exact, Path: names{"image", "history"}, Options: options175},
+	{Name: "import", Style: Exact, Path: names{"image", "import"}, Options: options176},
+	{Name: "inspect", Style: Exact, Path: names{"image", "inspect"}, Options: options177},
+	{Name: "list", Style: Exact, Path: names{"image", "ls"}, Options: options179},
+	{Name: "load", Style: Exact, Path: names{"image", "load"}, Options: options178},
+	{Name: "ls", Style: Exact, Path: names{"image", "ls"}, Options: options179},
+	{Name: "prune", Style: Exact, Path: names{"image", "prune"}, Options: options180},
+	{Name: "pull", Style: Exact, Path: names{"image", "pull"}, Options: options181},
+	{Name: "push", Style: Exact, Path: names{"image", "push"}, Options: options181},
+	{Name: "remove", Style: Exact, Path: names{"image", "rm"}, Options: options182},
+	{Name: "rm", Style: Exact, Path: names{"image", "rm"}, Options: options182},
+	{Name: "save", Style: Exact, Path: names{"image", "save"}, Options: options183},
+	{Name: "tag", Style: Exact, Path: names{"image", "tag"}},
+}
+
+var options185 = []Option{
+	{Names: names{"-f", "--format"}, Value: Required},
+	{Names: names{"-s", "--size"}},
+	{Names: names{"--type"}, Value: Required},
+}
+
+var options186 = []Option{
+	{Names: names{"-p", "--password"}, Value: Required},
+	{Names: names{"--password-stdin"}},
+	{Names: names{"-u", "--username"}, Value: Required},
+}
+
+var options187 = []Option{
+	{Names: names{"--arch"}, Value: Required},
+	{Names: names{"--os"}, Value: Required},
+	{Names: names{"--os-features"}, Value: Required},
+	{Names: names{"--os-version"}, Value: Required},
+	{Names: names{"--variant"}, Value: Required},
+}
+
+var options188 = []Option{
+	{Names: names{"-a", "--amend"}},
+	{Names: names{"--insecure"}},
+}
+
+var options189 = []Option{
+	{Names: names{"--insecure"}},
+	{Names: names{"-v", "--verbose"}, Effect: EffUnproven},
+}
+
+var options190 = []Option{
+	{Names: names{"--insecure"}},
+	{Names: names{"-p", "--purge"}},
+}
+
+var subs191 = []Program{
+	{Name: "annotate", Style: Exact, Path: names{"manifest", "annotate"}, Options: options187},
+	{Name: "create", Style: Exact, Path: names{"manifest", "create"}, Options: options188},
+	{Name: "inspect", Style: Exact, Path: names{"manifest", "inspect"}, Options: options189},
+	{Name: "push", Style: Exact, Path: names{"manifest", "push"}, Options: options190},
+	{Name: "rm", Style: Exact, Path: names{"manifest", "rm"}},
+}
+
+var options192 = []Option{
+	{Names: names{"--alias"}, Value: Required},
+	{Names: names{"--driver-opt"}, Value: Required},
+	{Names: names{"--gw-priority"}, Value: Required},
+	{Names: names{"--ip"}, Value: Required},
+	{Names: names{"--ip6"}, Value: Required},
+	{Names: names{"--link"}, Value: Required},
+	{Names: names{"--link-local-ip"}, Value: Required},
+}
+
+var options193 = []Option{
+	{Names: names{"--attachable"}},
+	{Names: names{"--aux-address"}, Value: Required},
+	{Names: names{"--config-from"}, Value: Required},
+	{Names: names{"--config-only"}},
+	{Names: names{"-d", "--driver"}, Value: Required},
+	{Names: names{"--gateway"}, Value: Required},
+	{Names: names{"--ingress"}},
+	{Names: names{"--internal"}},
+	{Names: names{"--ip-range"}, Value: Required},
+	{Names: names{"--ipam-driver"}, Value: Required},
+	{Names: names{"--ipam-opt"}, Value: Required},
+	{Names: names{"--ipv4"}},
+	{Names: names{"--ipv6"}},
+	{Names: names{"--label"}, Value: Required},
+	{Names: names{"-o", "--opt"}, Value: Required},
+	{Names: names{"--scope"}, Value: Required},
+	{Names: names{"--subnet"}, Value: Required},
+}
+
+var options194 = []Option{
+	{Names: names{"-f", "--format"}, Value: Required},
+	{Names: names{"-v", "--verbose"}, Effect: EffUnproven},
+}
+
+var options195 = []Option{
+	{Names: names{"-f", "--filter"}, Value: Required},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"--no-trunc"}},
+	{Names: names{"-q", "--quiet"}},
+}
+
+var subs196 = []Program{
+	{Name: "connect", Style: Exact, Path: names{"network", "connect"}, Options: options192},
+	{Name: "create", Style: Exact, Path: names{"network", "create"}, Options: options193},
+	{Name: "disconnect", Style: Exact, Path: names{"network", "disconnect"}, Options: options171},
+	{Name: "inspect", Style: Exact, Path: names{"network", "inspect"}, Options: options194},
+	{Name: "list", Style: Exact, Path: names{"network", "ls"}, Options: options195},
+	{Name: "ls", Style: Exact, Path: names{"network", "ls"}, Options: options195},
+	{Name: "prune", Style: Exact, Path: names{"network", "prune"}, Options: options160},
+	{Name: "remove", Style: Exact, Path: names{"network", "rm"}, Options: options171},
+	{Name: "rm", Style: Exact, Path: names{"network", "rm"}, Options: options171},
+}
+
+var options197 = []Option{
+	{Names: names{"-f", "--filter"}, Value: Required},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"--no-resolve"}},
+	{Names: names{"--no-trunc"}},
+	{Names: names{"-q", "--quiet"}},
+}
+
+var options198 = []Option{
+	{Names: names{"--availability"}, Value: Required},
+	{Names: names{"--label-add"}, Value: Required},
+	{Names: names{"--label-rm"}, Value: Required},
+	{Names: names{"--role"}, Value: Required},
+}
+
+var subs199 = []Program{
+	{Name: "demote", Style: Exact, Path: names{"node", "demote"}},
+	{Name: "inspect", Style: Exact, Path: names{"node", "inspect"}, Options: options149},
+	{Name: "ls", Style: Exact, Path: names{"node", "ls"}, Options: options150},
+	{Name: "promote", Style: Exact, Path: names{"node", "promote"}},
+	{Name: "ps", Style: Exact, Path: names{"node", "ps"}, Options: options197},
+	{Name: "rm", Style: Exact, Path: names{"node", "rm"}, Options: options171},
+	{Name: "update", Style: Exact, Path: names{"node", "update"}, Options: options198},
+}
+
+var options200 = []Option{
+	{Names: names{"--compress"}},
+}
+
+var options201 = []Option{
+	{Names: names{"--timeout"}, Value: Required},
+}
+
+var options202 = []Option{
+	{Names: names{"--alias"}, Value: Required},
+	{Names: names{"--disable"}},
+	{Names: names{"--disable-content-trust"}},
+	{Names: names{"--grant-all-permissions"}},
+}
+
+var options203 = []Option{
+	{Names: names{"--disable-content-trust"}},
+}
+
+var options204 = []Option{
+	{Names: names{"--disable-content-trust"}},
+	{Names: names{"--grant-all-permissions"}},
+	{Names: names{"--skip-remote-check"}},
+}
+
+var subs205 = []Program{
+	{Name: "create", Style: Exact, Path: names{"plugin", "create"}, Options: options200},
+	{Name: "disable", Style: Exact, Path: names{"plugin", "disable"}, Options: options171},
+	{Name: "enable", Style: Exact, Path: names{"plugin", "enable"}, Options: options201},
+	{Name: "inspect", Style: Exact, Path: names{"plugin", "inspect"}, Options: options169},
+	{Name: "install", Style: Exact, Path: names{"plugin", "install"}, Options: options202},
+	{Name: "ls", Style: Exact, Path: names{"plugin", "ls"}, Options: options195},
+	{Name: "push", Style: Exact, Path: names{"plugin", "push"}, Options: options203},
+	{Name: "rm", Style: Exact, Path: names{"plugin", "rm"}, Options: options171},
+	{Name: "set", Style: Exact, Path: names{"plugin", "set"}},
+	{Name: "upgrade", Style: Exact, Path: names{"plugin", "upgrade"}, Options: options204},
+}
+
+var options206 = []Option{
+	{Names: names{"-f", "--filter"}, Value: Required},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"--limit"}, Value: Required},
+	{Names: names{"--no-trunc"}},
+}
+
+var options207 = []Option{
+	{Names: names{"-d", "--driver"}, Value: Required},
+	{Names: names{"-l", "--label"}, Value: Required},
+	{Names: names{"--template-driver"}, Value: Required},
+}
+
+var subs208 = []Program{
+	{Name: "create", Style: Exact, Path: names{"secret", "create"}, Options: options207},
+	{Name: "inspect", Style: Exact, Path: names{"secret", "inspect"}, Options: options149},
+	{Name: "ls", Style: Exact, Path: names{"secret", "ls"}, Options: options150},
+	{Name: "rm", Style: Exact, Path: names{"secret", "rm"}},
+}
+
+var options209 = []Option{
+	{Names: names{"--cap-add"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--cap-drop"}, Value: Required},
+	{Names: names{"--config"}, Value: Required},
+	{Names: names{"--constraint"}, Value: Required},
+	{Names: names{"--container-label"}, Value: Required},
+	{Names: names{"--credential-spec"}, Value: Required},
+	{Names: names{"-d", "--detach"}},
+	{Names: names{"--dns"}, Value: Required},
+	{Names: names{"--dns-option"}, Value: Required},
+	{Names: names{"--dns-search"}, Value: Required},
+	{Names: names{"--endpoint-mode"}, Value: Required},
+	{Names: names{"--entrypoint"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-e", "--env"}, Value: Required},
+	{Names: names{"--env-file"}, Value: Required, Effect: EffRead},
+	{Names: names{"--generic-resource"}, Value: Required},
+	{Names: names{"--group"}, Value: Required},
+	{Names: names{"--health-cmd"}, Value: Required},
+	{Names: names{"--health-interval"}, Value: Required},
+	{Names: names{"--health-retries"}, Value: Required},
+	{Names: names{"--health-start-interval"}, Value: Required},
+	{Names: names{"--health-start-period"}, Value: Required},
+	{Names: names{"--health-timeout"}, Value: Required},
+	{Names: names{"--host"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--hostname"}, Value: Required},
+	{Names: names{"--init"}},
+	{Names: names{"--isolation"}, Value: Required},
+	{Names: names{"-l", "--label"}, Value: Required},
+	{Names: names{"--limit-cpu"}, Value: Required},
+	{Names: names{"--limit-memory"}, Value: Required},
+	{Names: names{"--limit-pids"}, Value: Required},
+	{Names: names{"--log-driver"}, Value: Required},
+	{Names: names{"--log-opt"}, Value: Required},
+	{Names: names{"--max-concurrent"}, Value: Required},
+	{Names: names{"--mode"}, Value: Required},
+	{Names: names{"--mount"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--name"}, Value: Required},
+	{Names: names{"--network"}, Value: Required},
+	{Names: names{"--no-healthcheck"}},
+	{Names: names{"--no-resolve-image"}},
+	{Names: names{"--oom-score-adj"}, Value: Required},
+	{Names: names{"--placement-pref"}, Value: Required},
+	{Names: names{"-p", "--publish"}, Value: Required},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--read-only"}},
+	{Names: names{"--replicas"}, Value: Required},
+	{Names: names{"--replicas-max-per-node"}, Value: Required},
+	{Names: names{"--reserve-cpu"}, Value: Required},
+	{Names: names{"--reserve-memory"}, Value: Required},
+	{Names: names{"--restart-condition"}, Value: Required},
+	{Names: names{"--restart-delay"}, Value: Required},
+	{Names: names{"--restart-max-attempts"}, Value: Required},
+	{Names: names{"--restart-window"}, Value: Required},
+	{Names: names{"--rollback-delay"}, Value: Required},
+	{Names: names{"--rollback-failure-action"}, Value: Required},
+	{Names: names{"--rollback-max-failure-ratio"}, Value: Required},
+	{Names: names{"--rollback-monitor"}, Value: Required},
+	{Names: names{"--rollback-order"}, Value: Required},
+	{Names: names{"--rollback-parallelism"}, Value: Required},
+	{Names: names{"--secret"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--stop-grace-period"}, Value: Required},
+	{Names: names{"--stop-signal"}, Value: Required},
+	{Names: names{"--sysctl"}, Value: Required},
+	{Names: names{"-t", "--tty"}},
+	{Names: names{"--ulimit"}, Value: Required},
+	{Names: names{"--update-delay"}, Value: Required},
+	{Names: names{"--update-failure-action"}, Value: Required},
+	{Names: names{"--update-max-failure-ratio"}, Value: Required},
+	{Names: names{"--update-monitor"}, Value: Required},
+	{Names: names{"--update-order"}, Value: Required},
+	{Names: names{"--update-parallelism"}, Value: Required},
+	{Names: names{"-u", "--user"}, Value: Required},
+	{Names: names{"--with-registry-auth"}},
+	{Names: names{"-w", "--workdir"}, Value: Required},
+}
+
+var options210 = []Option{
+	{Names: names{"--details"}},
+	{Names: names{"-f", "--follow"}},
+	{Names: names{"--no-resolve"}},
+	{Names: names{"--no-task-ids"}},
+	{Names: names{"--no-trunc"}},
+	{Names: names{"--raw"}},
+	{Names: names{"--since"}, Value: Required},
+	{Names: names{"-n", "--tail"}, Value: Required},
+	{Names: names{"-t", "--timestamps"}},
+}
+
+var options211 = []Option{
+	{Names: names{"-d", "--detach"}},
+	{Names: names{"-q", "--quiet"}},
+}
+
+var options212 = []Option{
+	{Names: names{"-d", "--detach"}},
+}
+
+var options213 = []Option{
+	{Names: names{"--args"}, Value: Required},
+	{Names: names{"--cap-add"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--cap-drop"}, Value: Required},
+	{Names: names{"--config-add"}, Value: Required},
+	{Names: names{"--config-rm"}, Value: Required},
+	{Names: names{"--constraint-add"}, Value: Required},
+	{Names: names{"--constraint-rm"}, Value: Required},
+	{Names: names{"--container-label-add"}, Value: Required},
+	{Names: names{"--container-label-rm"}, Value: Required},
+	{Names: names{"--credential-spec"}, Value: Required},
+	{Names: names{"-d", "--detach"}},
+	{Names: names{"--dns-add"}, Value: Required},
+	{Names: names{"--dns-option-add"}, Value: Required},
+	{Names: names{"--dns-option-rm"}, Value: Required},
+	{Names: names{"--dns-rm"}, Value: Required},
+	{Names: names{"--dns-search-add"}, Value: Required},
+	{Names: names{"--dns-search-rm"}, Value: Required},
+	{Names: names{"--endpoint-mode"}, Value: Required},
+	{Names: names{"--entrypoint"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--env-add"}, Value: Required},
+	{Names: names{"--env-rm"}, Value: Required},
+	{Names: names{"--force"}},
+	{Names: names{"--generic-resource-add"}, Value: Required},
+	{Names: names{"--generic-resource-rm"}, Value: Required},
+	{Names: names{"--group-add"}, Value: Required},
+	{Names: names{"--group-rm"}, Value: Required},
+	{Names: names{"--health-cmd"}, Value: Required},
+	{Names: names{"--health-interval"}, Value: Required},
+	{Names: names{"--health-retries"}, Value: Required},
+	{Names: names{"--health-start-interval"}, Value: Required},
+	{Names: names{"--health-start-period"}, Value: Required},
+	{Names: names{"--health-timeout"}, Value: Required},
+	{Names: names{"--host-add"}, Value: Required},
+	{Names: names{"--host-rm"}, Value: Required},
+	{Names: names{"--hostname"}, Value: Required},
+	{Names: names{"--image"}, Value: Required},
+	{Names: names{"--init"}},
+	{Names: names{"--isolation"}, Value: Required},
+	{Names: names{"--label-add"}, Value: Required},
+	{Names: names{"--label-rm"}, Value: Required},
+	{Names: names{"--limit-cpu"}, Value: Required},
+	{Names: names{"--limit-memory"}, Value: Required},
+	{Names: names{"--limit-pids"}, Value: Required},
+	{Names: names{"--log-driver"}, Value: Required},
+	{Names: names{"--log-opt"}, Value: Required},
+	{Names: names{"--max-concurrent"}, Value: Required},
+	{Names: names{"--mount-add"}, Value: Required},
+	{Names: names{"--mount-rm"}, Value: Required},
+	{Names: names{"--network-add"}, Value: Required},
+	{Names: names{"--network-rm"}, Value: Required},
+	{Names: names{"--no-healthcheck"}},
+	{Names: names{"--no-resolve-image"}},
+	{Names: names{"--oom-score-adj"}, Value: Required},
+	{Names: names{"--placement-pref-add"}, Value: Required},
+	{Names: names{"--placement-pref-rm"}, Value: Required},
+	{Names: names{"--publish-add"}, Value: Required},
+	{Names: names{"--publish-rm"}, Value: Required},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--read-only"}},
+	{Names: names{"--replicas"}, Value: Required},
+	{Names: names{"--replicas-max-per-node"}, Value: Required},
+	{Names: names{"--reserve-cpu"}, Value: Required},
+	{Names: names{"--reserve-memory"}, Value: Required},
+	{Names: names{"--restart-condition"}, Value: Required},
+	{Names: names{"--restart-delay"}, Value: Required},
+	{Names: names{"--restart-max-attempts"}, Value: Required},
+	{Names: names{"--restart-window"}, Value: Required},
+	{Names: names{"--rollback"}},
+	{Names: names{"--rollback-delay"}, Value: Required},
+	{Names: names{"--rollback-failure-action"}, Value: Required},
+	{Names: names{"--rollback-max-failure-ratio"}, Value: Required},
+	{Names: names{"--rollback-monitor"}, Value: Required},
+	{Names: names{"--rollback-order"}, Value: Required},
+	{Names: names{"--rollback-parallelism"}, Value: Required},
+	{Names: names{"--secret-add"}, Value: Required},
+	{Names: names{"--secret-rm"}, Value: Required},
+	{Names: names{"--stop-grace-period"}, Value: Required},
+	{Names: names{"--stop-signal"}, Value: Required},
+	{Names: names{"--sysctl-add"}, Value: Required},
+	{Names: names{"--sysctl-rm"}, Value: Required},
+	{Names: names{"-t", "--tty"}},
+	{Names: names{"--ulimit-add"}, Value: Required},
+	{Names: names{"--ulimit-rm"}, Value: Required},
+	{Names: names{"--update-delay"}, Value: Required},
+	{Names: names{"--update-failure-action"}, Value: Required},
+	{Names: names{"--update-max-failure-ratio"}, Value: Required},
+	{Names: names{"--update-monitor"}, Value: Required},
+	{Names: names{"--update-order"}, Value: Required},
+	{Names: names{"--update-parallelism"}, Value: Required},
+	{Names: names{"-u", "--user"}, Value: Required},
+	{Names: names{"--with-registry-auth"}},
+	{Names: names{"-w", "--workdir"}, Value: Required},
+}
+
+var subs214 = []Program{
+	{Name: "create", Style: Exact, Path: names{"service", "create"}, Options: options209},
+	{Name: "inspect", Style: Exact, Path: names{"service", "inspect"}, Options: options149},
+	{Name: "logs", Style: Exact, Path: names{"service", "logs"}, Options: options210},
+	{Name: "ls", Style: Exact, Path: names{"service", "ls"}, Options: options150},
+	{Name: "ps", Style: Exact, Path: names{"service", "ps"}, Options: options197},
+	{Name: "rm", Style: Exact, Path: names{"service", "rm"}},
+	{Name: "rollback", Style: Exact, Path: names{"service", "rollback"}, Options: options211},
+	{Name: "scale", Style: Exact, Path: names{"service", "scale"}, Options: options212},
+	{Name: "update", Style: Exact, Path: names{"service", "update"}, Options: options213},
+}
+
+var options215 = []Option{
+	{Names: names{"-c", "--compose-file"}, Value: Required},
+	{Names: names{"--skip-interpolation"}},
+}
+
+var options216 = []Option{
+	{Names: names{"-c", "--compose-file"}, Value: Required},
+	{Names: names{"-d", "--detach"}},
+	{Names: names{"--prune"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--resolve-image"}, Value: Required},
+	{Names: names{"--with-registry-auth"}},
+}
+
+var options217 = []Option{
+	{Names: names{"--format"}, Value: Required},
+}
+
+var subs218 = []Program{
+	{Name: "config", Style: Exact, Path: names{"stack", "config"}, Options: options215},
+	{Name: "deploy", Style: Exact, Path: names{"stack", "deploy"}, Options: options216},
+	{Name: "ls", Style: Exact, Path: names{"stack", "ls"}, Options: options217},
+	{Name: "ps", Style: Exact, Path: names{"stack", "ps"}, Options: options197},
+	{Name: "rm", Style: Exact, Path: names{"stack", "rm"}, Options: options212},
+	{Name: "services", Style: Exact, Path: names{"stack", "services"}, Options: options150},
+}
+
+var options219 = []Option{
+	{Names: names{"--ca-cert"}, Value: Required},
+	{Names: names{"--ca-key"}, Value: Required},
+	{Names: names{"--cert-expiry"}, Value: Required},
+	{Names: names{"-d", "--detach"}},
+	{Names: names{"--external-ca"}, Value: Required},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--rotate"}},
+}
+
+var options220 = []Option{
+	{Names: names{"--advertise-addr"}, Value: Required},
+	{Names: names{"--autolock"}},
+	{Names: names{"--availability"}, Value: Required},
+	{Names: names{"--cert-expiry"}, Value: Required},
+	{Names: names{"--data-path-addr"}, Value: Required},
+	{Names: names{"--data-path-port"}, Value: Required},
+	{Names: names{"--default-addr-pool"}, Value: Required},
+	{Names: names{"--default-addr-pool-mask-length"}, Value: Required},
+	{Names: names{"--dispatcher-heartbeat"}, Value: Required},
+	{Names: names{"--external-ca"}, Value: Required},
+	{Names: names{"--force-new-cluster"}},
+	{Names: names{"--listen-addr"}, Value: Required},
+	{Names: names{"--max-snapshots"}, Value: Required},
+	{Names: names{"--snapshot-interval"}, Value: Required},
+	{Names: names{"--task-history-limit"}, Value: Required},
+}
+
+var options221 = []Option{
+	{Names: names{"--advertise-addr"}, Value: Required},
+	{Names: names{"--availability"}, Value: Required},
+	{Names: names{"--data-path-addr"}, Value: Required},
+	{Names: names{"--listen-addr"}, Value: Required},
+	{Names: names{"--token"}, Value: Required},
+}
+
+var options222 = []Option{
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--rotate"}},
+}
+
+var options223 = []Option{
+	{Names: names{"--autolock"}},
+	{Names: names{"--cert-expiry"}, Value: Required},
+	{Names: names{"--dispatcher-heartbeat"}, Value: Required},
+	{Names: names{"--external-ca"}, Value: Required},
+	{Names: names{"--max-snapshots"}, Value: Required},
+	{Names: names{"--snapshot-interval"}, Value: Required},
+	{Names: names{"--task-history-limit"}, Value: Required},
+}
+
+var subs224 = []Program{
+	{Name: "ca", Style: Exact, Path: names{"swarm", "ca"}, Options: options219},
+	{Name: "init", Style: Exact, Path: names{"swarm", "init"}, Options: options220},
+	{Name: "join", Style: Exact, Path: names{"swarm", "join"}, Options: options221},
+	{Name: "join-token", Style: Exact, Path: names{"swarm", "join-token"}, Options: options222},
+	{Name: "leave", Style: Exact, Path: names{"swarm", "leave"}, Options: options171},
+	{Name: "unlock", Style: Exact, Path: names{"swarm", "unlock"}},
+	{Name: "unlock-key", Style: Exact, Path: names{"swarm", "unlock-key"}, Options: options222},
+	{Name: "update", Style: Exact, Path: names{"swarm", "update"}, Options: options223},
+}
+
+var options225 = []Option{
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"-v", "--verbose"}, Effect: EffUnproven},
+}
+
+var options226 = []Option{
+	{Names: names{"-a", "--all"}},
+	{Names: names{"--filter"}, Value: Required},
+	{Names: names{"-f", "--force"}},
+	{Names: names{"--volumes"}},
+}
+
+var subs227 = []Program{
+	{Name: "df", Style: Exact, Path: names{"system", "df"}, Options: options225},
+	{Name: "events", Style: Exact, Path: names{"system", "events"}, Options: options174},
+	{Name: "info", Style: Exact, Path: names{"system", "info"}, Options: options169},
+	{Name: "prune", Style: Exact, Path: names{"system", "prune"}, Options: options226},
+}
+
+var options228 = []Option{
+	{Names: names{"--pretty"}},
+}
+
+var options229 = []Option{
+	{Names: names{"-y", "--yes"}},
+}
+
+var options230 = []Option{
+	{Names: names{"--local"}},
+}
+
+var subs231 = []Program{
+	{Name: "inspect", Style: Exact, Path: names{"trust", "inspect"}, Options: options228},
+	{Name: "key", Style: Exact, Path: names{"trust", "key"}},
+	{Name: "revoke", Style: Exact, Path: names{"trust", "revoke"}, Options: options229},
+	{Name: "sign", Style: Exact, Path: names{"trust", "sign"}, Options: options230},
+	{Name: "signer", Style: Exact, Path: names{"trust", "signer"}},
+}
+
+var options232 = []Option{
+	{Names: names{"--availability"}, Value: Required},
+	{Names: names{"-d", "--driver"}, Value: Required},
+	{Names: names{"--group"}, Value: Required},
+	{Names: names{"--label"}, Value: Required},
+	{Names: names{"--limit-bytes"}, Value: Required},
+	{Names: names{"-o", "--opt"}, Value: Required},
+	{Names: names{"--required-bytes"}, Value: Required},
+	{Names: names{"--scope"}, Value: Required},
+	{Names: names{"--secret"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--sharing"}, Value: Required},
+	{Names: names{"--topology-preferred"}, Value: Required},
+	{Names: names{"--topology-required"}, Value: Required},
+	{Names: names{"--type"}, Value: Required},
+}
+
+var options233 = []Option{
+	{Names: names{"--cluster"}},
+	{Names: names{"-f", "--filter"}, Value: Required},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"-q", "--quiet"}},
+}
+
+var options234 = []Option{
+	{Names: names{"--availability"}, Value: Required},
+}
+
+var subs235 = []Program{
+	{Name: "create", Style: Exact, Path: names{"volume", "create"}, Options: options232},
+	{Name: "inspect", Style: Exact, Path: names{"volume", "inspect"}, Options: options169},
+	{Name: "list", Style: Exact, Path: names{"volume", "ls"}, Options: options233},
+	{Name: "ls", Style: Exact, Path: names{"volume", "ls"}, Options: options233},
+	{Name: "prune", Style: Exact, Path: names{"volume", "prune"}, Options: options180},
+	{Name: "remove", Style: Exact, Path: names{"volume", "rm"}, Options: options171},
+	{Name: "rm", Style: Exact, Path: names{"volume", "rm"}, Options: options171},
+	{Name: "update", Style: Exact, Path: names{"volume", "update"}, Options: options234},
+}
+
+var subs236 = []Program{
+	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options126},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options127},
+	{Name: "builder", Style: Exact, Operands: Unread, Path: names{"builder"}, Subs: subs129},
+	{Name: "buildx", Style: Exact, Operands: Unread, Path: names{"buildx"}, Options: options130, Subs: subs133},
+	{Name: "checkpoint", Style: Exact, Operands: Unread, Path: names{"checkpoint"}, Subs: subs136},
+	{Name: "commit", Style: Exact, Path: names{"commit"}, Options: options137},
+	{Name: "compose", Style: Exact, Operands: Unread, Path: names{"compose"}, Options: options138, Subs: subs147, Inherit: true, Workdir: true},
+	{Name: "config", Style: Exact, Operands: Unread, Path: names{"config"}, Subs: subs151},
+	{Name: "container", Style: Exact, Operands: Unread, Path: names{"container"}, Subs: subs167},
+	{Name: "context", Style: Exact, Operands: Unread, Path: names{"context"}, Subs: subs173},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options152},
+	{Name: "create", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create"}, Options: options153, Ends: true},
+	{Name: "diff", Style: Exact, Path: names{"diff"}},
+	{Name: "events", Style: Exact, Path: names{"events"}, Options: options174},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options154, Ends: true},
+	{Name: "export", Style: Exact, Path: names{"export"}, Options: options155},
+	{Name: "history", Style: Exact, Path: names{"history"}, Options: options175},
+	{Name: "image", Style: Exact, Operands: Unread, Path: names{"image"}, Subs: subs184},
+	{Name: "images", Style: Exact, Path: names{"images"}, Options: options179},
+	{Name: "import", Style: Exact, Path: names{"import"}, Options: options176},
+	{Name: "info", Style: Exact, Path: names{"info"}, Options: options169},
+	{Name: "inspect", Style: Exact, Path: names{"inspect"}, Options: options185},
+	{Name: "kill", Style: Exact, Path: names{"kill"}, Options: options157},
+	{Name: "load", Style: Exact, Path: names{"load"}, Options: options178},
+	{Name: "login", Style: Exact, Path: names{"login"}, Options: options186},
+	{Name: "logout", Style: Exact, Path: names{"logout"}},
+	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options158},
+	{Name: "manifest", Style: Exact, Operands: Unread, Path: names{"manifest"}, Subs: subs191},
+	{Name: "network", Style: Exact, Operands: Unread, Path: names{"network"}, Subs: subs196},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Subs: subs199},
+	{Name: "pause", Style: Exact, Path: names{"pause"}},
+	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"plugin"}, Subs: subs205},
+	{Name: "port", Style: Exact, Path: names{"port"}},
+	{Name: "ps", Style: Exact, Path: names{"ps"}, Options: options159},
+	{Name: "pull", Style: Exact, Path: names{"pull"}, Options: options181},
+	{Name: "push", Style: Exact, Path: names{"push"}, Options: options181},
+	{Name: "rename", Style: Exact, Path: names{"rename"}},
+	{Name: "restart", Style: Exact, Path: names{"restart"}, Options: options161},
+	{Name: "rm", Style: Exact, Path: names{"rm"}, Options: options162},
+	{Name: "rmi", Style: Exact, Path: names{"rmi"}, Options: options182},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options163, Ends: true},
+	{Name: "save", Style: Exact, Path: names{"save"}, Options: options183},
+	{Name: "search", Style: Exact, Path: names{"search"}, Options: options206},
+	{Name: "secret", Style: Exact, Operands: Unread, Path: names{"secret"}, Subs: subs208},
+	{Name: "service", Style: Exact, Operands: Unread, Path: names{"service"}, Subs: subs214},
+	{Name: "stack", Style: Exact, Operands: Unread, Path: names{"stack"}, Subs: subs218},
+	{Name: "start", Style: Exact, Path: names{"start"}, Options: options164},
+	{Name: "stats", Style: Exact, Path: names{"stats"}, Options: options165},
+	{Name: "stop", Style: Exact, Path: names{"stop"}, Options: options161},
+	{Name: "swarm", Style: Exact, Operands: Unread, Path: names{"swarm"}, Subs: subs224},
+	{Name: "system", Style: Exact, Operands: Unread, Path: names{"system"}, Subs: subs227},
+	{Name: "tag", Style: Exact, Path: names{"tag"}},
+	{Name: "top", Style: Exact, Path: names{"top"}},
+	{Name: "trust", Style: Exact, Operands: Unread, Path: names{"trust"}, Subs: subs231},
+	{Name: "unpause", Style: Exact, Path: names{"unpause"}},
+	{Name: "update", Style: Exact, Path: names{"update"}, Options: options166},
+	{Name: "version", Style: Exact, Path: names{"version"}, Options: options169},
+	{Name: "volume", Style: Exact, Operands: Unread, Path: names{"volume"}, Subs: subs235},
+	{Name: "wait", Style: Exact, Path: names{"wait"}},
+}
+
+var options237 = []Option{
+	{Names: names{"--ansi"}, Value: Required},
+	{Names: names{"--compatibility"}},
+	{Names: names{"--dry-run"}},
+	{Names: names{"--env-file"}, Value: Required, Effect: EffDir},
+	{Names: names{"-f", "--file"}, Value: Required, Effect: EffDir},
+	{Names: names{"--parallel"}, Value: Required},
+	{Names: names{"--profile"}, Value: Required},
+	{Names: names{"--progress"}, Value: Required},
+	{Names: names{"--project-directory"}, Value: Required, Effect: EffDir},
+	{Names: names{"-p", "--project-name"}, Value: Required},
+	{Names: names{"-v", "--version"}},
+	{Names: names{"--verbose"}},
+	{Names: names{"-H", "--host"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-c", "--context"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--tls"}},
+	{Names: names{"--tlscacert"}, Value: Required, Effect: EffInput},
+	{Names: names{"--tlscert"}, Value: Required, Effect: EffInput},
+	{Names: names{"--tlskey"}, Value: Required, Effect: EffInput},
+	{Names: names{"--tlsverify"}},
+}
+
+var subs238 = []Program{
+	{Name: "alpha", Style: Exact, Path: names{"ps"}, Options: options144, Workdir: true},
+	{Name: "attach", Style: Exact, Path: names{"build"}, Options: options139, Workdir: true},
+	{Name: "bridge", Style: Exact, Path: names{"build"}, Options: options139, Workdir: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options139, Workdir: true},
+	{Name: "commit", Style: Exact, Path: names{"build"}, Options: options139, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"ps"}, Options: options144, Workdir: true},
+	{Name: "convert", Style: Exact, Path: names{"ps"}, Options: options144, Workdir: true},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options140, Workdir: true},
+	{Name: "create", Style: Exact, Path: names{"up"}, Options: options146, Workdir: true},
+	{Name: "down", Style: Exact, Path: names{"down"}, Options: options141, Workdir: true},
+	{Name: "events", Style: Exact, Path: names{"ps"}, Options: options144, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options142, Ends: true, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"build"}, Options: options139, Workdir: true},
+	{Name: "images", Style: Exact, Path: names{"ps"}, Options: options144, Workdir: true},
+	{Name: "kill", Style: Exact, Path: names{"build"}, Options: options139, Workdir: true},
+	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options143, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"ps"}, Options: options144, Workdir: true},
+	{Name: "pause", Style: Exact, Path: names{"build"}, Options: options139, Workdir: true},
+	{Name: "port", Style: Exact, Path: names{"ps"}, Options: options144, Workdir: true},
+	{Name: "ps", Style: Exact, Path: names{"ps"}, Options: options144, Workdir: true},
+	{Name: "publish", Style: Exact, Path: names{"build"}, Options: options139, Workdir: true},
+	{Name: "pull", Style: Exact, Path: names{"build"}, Options: options139, Workdir: true},
+	{Name: "push", Style: Exact, Path: names{"build"}, Options: options139, Workdir: true},
+	{Name: "restart", Style: Exact, Path: names{"build"}, Options: options139, Workdir: true},
+	{Name: "rm", Style: Exact, Path: names{"build"}, Options: options139, Workdir: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options145, Ends: true, Workdir: true},
+	{Name: "scale", Style: Exact, Path: names{"build"}, Options: options139, Workdir: true},
+	{Name: "start", Style: Exact, Path: names{"build"}, Options: options139, Workdir: true},
+	{Name: "stats", Style: Exact, Path: names{"ps"}, Options: options144, Workdir: true},
+	{Name: "stop", Style: Exact, Path: names{"build"}, Options: options139, Workdir: true},
+	{Name: "top", Style: Exact, Path: names{"ps"}, Options: options144, Workdir: true},
+	{Name: "unpause", Style: Exact, Path: names{"build"}, Options: options139, Workdir: true},
+	{Name: "up", Style: Exact, Path: names{"up"}, Options: options146, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"ps"}, Options: options144, Workdir: true},
+	{Name: "volumes", Style: Exact, Path: names{"ps"}, Options: options144, Workdir: true},
+	{Name: "wait", Style: Exact, Path: names{"build"}, Options: options139, Workdir: true},
+	{Name: "watch", Style: Exact, Path: names{"build"}, Options: options139, Workdir: true},
+}
+
+var options239 = []Option{
 	{Names: names{"-n", "--newfile"}},
 	{Names: names{"-o", "--oldfile"}},
 	{Names: names{"-k", "--keepdate"}},
@@ -7768,7 +9488,7 @@ var options125 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options126 = []Option{
+var options240 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}},
@@ -7779,7 +9499,7 @@ var options126 = []Option{
 	{Names: names{"-q"}, Value: Required},
 }
 
-var options127 = []Option{
+var options241 = []Option{
 	{Names: names{"--info"}},
 	{Names: names{"--version"}},
 	{Names: names{"--list-sdks"}},
@@ -7793,7 +9513,7 @@ var options127 = []Option{
 	{Names: names{"--roll-forward"}, Value: Required},
 }
 
-var options128 = []Option{
+var options242 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"-f", "--framework"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
@@ -7815,7 +9535,7 @@ var options128 = []Option{
 	{Names: names{"--version-suffix"}, Value: Required},
 }
 
-var options129 = []Option{
+var options243 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"-f", "--framework"}, Value: Required},
 	{Names: names{"--project"}, Value: Required},
@@ -7829,7 +9549,7 @@ var options129 = []Option{
 	{Names: names{"-r", "--runtime"}, Value: Required},
 }
 
-var options130 = []Option{
+var options244 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"-f", "--framework"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
@@ -7850,10 +9570,10 @@ var options130 = []Option{
 	{Names: names{"-p"}, Value: Required},
 }
 
-var subs131 = []Program{
+var subs245 = []Program{
 	{Name: "add", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "build", Path: names{"build"}, Options: options128, Workdir: true},
-	{Name: "clean", Path: names{"build"}, Options: options128, Workdir: true},
+	{Name: "build", Path: names{"build"}, Options: options242, Workdir: true},
+	{Name: "clean", Path: names{"build"}, Options: options242, Workdir: true},
 	{Name: "dev-certs", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "ef", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "exec", Operands: Script, Path: names{"exec"}, Ends: true, Workdir: true},
@@ -7861,21 +9581,21 @@ var subs131 = []Program{
 	{Name: "fsi", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "help", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "list", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "msbuild", Path: names{"build"}, Options: options128, Workdir: true},
+	{Name: "msbuild", Path: names{"build"}, Options: options242, Workdir: true},
 	{Name: "new", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "nuget", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "pack", Path: names{"build"}, Options: options128, Workdir: true},
+	{Name: "pack", Path: names{"build"}, Options: options242, Workdir: true},
 	{Name: "package", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "publish", Path: names{"build"}, Options: options128, Workdir: true},
+	{Name: "publish", Path: names{"build"}, Options: options242, Workdir: true},
 	{Name: "reference", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "remove", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "restore", Path: names{"build"}, Options: options128, Workdir: true},
-	{Name: "run", Operands: Script, Path: names{"run"}, Options: options129, Ends: true, Workdir: true},
+	{Name: "restore", Path: names{"build"}, Options: options242, Workdir: true},
+	{Name: "run", Operands: Script, Path: names{"run"}, Options: options243, Ends: true, Workdir: true},
 	{Name: "sdk", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "sln", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "solution", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "store", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "test", Path: names{"test"}, Options: options130, Workdir: true},
+	{Name: "test", Path: names{"test"}, Options: options244, Workdir: true},
 	{Name: "tool", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "user-secrets", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "vstest", Operands: Unread, Path: names{"tool"}, Workdir: true},
@@ -7883,7 +9603,7 @@ var subs131 = []Program{
 	{Name: "workload", Operands: Unread, Path: names{"tool"}, Workdir: true},
 }
 
-var options132 = []Option{
+var options246 = []Option{
 	{Names: names{"--time"}, Value: Optional},
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--all"}},
@@ -7914,14 +9634,14 @@ var options132 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options133 = []Option{
+var options247 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-L"}},
 	{Names: names{"-R"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
 }
 
-var options134 = []Option{
+var options248 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-d"}},
 	{Names: names{"-n"}},
@@ -7930,7 +9650,7 @@ var options134 = []Option{
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 }
 
-var options135 = []Option{
+var options249 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-c"}},
 	{Names: names{"-d"}},
@@ -7942,7 +9662,7 @@ var options135 = []Option{
 	{Names: names{"-s"}, Value: Required, Effect: EffRun},
 }
 
-var options136 = []Option{
+var options250 = []Option{
 	{Names: names{"-i", "--ignore-environment"}},
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-u", "--unset"}, Value: Required},
@@ -7960,7 +9680,7 @@ var options136 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options137 = []Option{
+var options251 = []Option{
 	{Names: names{"-v", "--variables"}},
 	{Names: names{"-h"}},
 	{Names: names{"-V"}},
@@ -7968,7 +9688,7 @@ var options137 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options138 = []Option{
+var options252 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config-lookup"}},
 	{Names: names{"--no-eslintrc"}},
@@ -8025,13 +9745,13 @@ var options138 = []Option{
 	{Names: names{"--concurrency"}, Value: Required},
 }
 
-var options139 = []Option{
+var options253 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-l"}},
 	{Names: names{"-a"}, Value: Required},
 }
 
-var options140 = []Option{
+var options254 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-i", "--initial"}},
 	{Names: names{"-t", "--tabs"}, Value: Required},
@@ -8041,7 +9761,7 @@ var options140 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options141 = []Option{
+var options255 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffCode},
 	{Names: names{"-d"}},
@@ -8053,13 +9773,13 @@ var options141 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options142 = []Option{
+var options256 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}},
 }
 
-var options143 = []Option{
+var options257 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-f"}},
 	{Names: names{"--exclude-monotonic"}},
@@ -8067,7 +9787,7 @@ var options143 = []Option{
 	{Names: names{"--date-prog"}, Value: Required, Effect: EffProgram},
 }
 
-var options144 = []Option{
+var options258 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffRun},
 	{Names: names{"-l"}},
 	{Names: names{"-n"}},
@@ -8076,7 +9796,7 @@ var options144 = []Option{
 	{Names: names{"-#"}},
 }
 
-var options145 = []Option{
+var options259 = []Option{
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffExec},
 	{Names: names{"-X", "--exec-batch"}, Value: Required, Effect: EffExec},
 	{Names: names{"-o", "--owner"}, Value: Required},
@@ -8137,7 +9857,7 @@ var options145 = []Option{
 	{Names: names{"--batch-size"}, Value: Required},
 }
 
-var options146 = []Option{
+var options260 = []Option{
 	{Names: names{"-H"}},
 	{Names: names{"-L"}},
 	{Names: names{"-P"}},
@@ -8248,7 +9968,7 @@ var options146 = []Option{
 	{Names: names{"-xattrname"}, Value: Required},
 }
 
-var options147 = []Option{
+var options261 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffOpaque, Pattern: true},
 	{Names: names{"-C", "--init-command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-d", "--debug"}, Value: Required},
@@ -8267,7 +9987,7 @@ var options147 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options148 = []Option{
+var options262 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-E", "--conflict-exit-code"}, Value: Required},
 	{Names: names{"-F", "--no-fork"}},
@@ -8282,7 +10002,7 @@ var options148 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options149 = []Option{
+var options263 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-c", "--crown-margin"}},
 	{Names: names{"-p", "--prefix"}, Value: Required},
@@ -8295,7 +10015,7 @@ var options149 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options150 = []Option{
+var options264 = []Option{
 	{Names: names{"--using"}, Value: Required},
 	{Names: names{"--node"}, Value: Required},
 	{Names: names{"--npm"}, Value: Required},
@@ -8305,13 +10025,13 @@ var options150 = []Option{
 	{Names: names{"--env"}, Value: Required, Effect: EffUnproven},
 }
 
-var subs151 = []Program{
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options150, Ends: true},
-	{Name: "run", Operands: RunsArgs, Path: names{"exec"}, Options: options150, Ends: true},
-	{Name: "which-x", Operands: RunsArgs, Path: names{"exec"}, Options: options150, Ends: true},
+var subs265 = []Program{
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options264, Ends: true},
+	{Name: "run", Operands: RunsArgs, Path: names{"exec"}, Options: options264, Ends: true},
+	{Name: "which-x", Operands: RunsArgs, Path: names{"exec"}, Options: options264, Ends: true},
 }
 
-var options152 = []Option{
+var options266 = []Option{
 	{Names: names{"-c", "--characters"}},
 	{Names: names{"-#"}},
 	{Names: names{"-b", "--bytes"}},
@@ -8321,7 +10041,7 @@ var options152 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options153 = []Option{
+var options267 = []Option{
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-e"}, Value: Required, Effect: EffOpaque},
@@ -8337,7 +10057,7 @@ var options153 = []Option{
 	{Names: names{"--rcfile"}, Value: Required, Effect: EffProgram},
 }
 
-var options154 = []Option{
+var options268 = []Option{
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"-e", "--exact"}},
 	{Names: names{"-i"}},
@@ -8391,7 +10111,7 @@ var options154 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options155 = []Option{
+var options269 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-S"}},
@@ -8514,13 +10234,13 @@ var options155 = []Option{
 	{Names: names{"-no-canonical-prefixes"}},
 }
 
-var options156 = []Option{
+var options270 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 }
 
-var options157 = []Option{
+var options271 = []Option{
 	{Names: names{"-i", "--install-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-n", "--bindir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-v", "--version"}, Value: Required},
@@ -8545,57 +10265,57 @@ var options157 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 }
 
-var subs158 = []Program{
-	{Name: "build", Operands: Unread, Path: names{"install"}, Options: options157},
-	{Name: "cert", Operands: Unread, Path: names{"install"}, Options: options157},
+var subs272 = []Program{
+	{Name: "build", Operands: Unread, Path: names{"install"}, Options: options271},
+	{Name: "cert", Operands: Unread, Path: names{"install"}, Options: options271},
 	{Name: "check", Path: names{"list"}},
-	{Name: "cleanup", Operands: Unread, Path: names{"install"}, Options: options157},
-	{Name: "contents", Operands: Unread, Path: names{"install"}, Options: options157},
+	{Name: "cleanup", Operands: Unread, Path: names{"install"}, Options: options271},
+	{Name: "contents", Operands: Unread, Path: names{"install"}, Options: options271},
 	{Name: "dependency", Path: names{"list"}},
 	{Name: "details", Path: names{"list"}},
 	{Name: "env", Path: names{"list"}},
 	{Name: "environment", Path: names{"list"}},
-	{Name: "exec", Operands: Unread, Path: names{"install"}, Options: options157},
-	{Name: "fetch", Operands: Unread, Path: names{"install"}, Options: options157},
-	{Name: "generate_index", Operands: Unread, Path: names{"install"}, Options: options157},
+	{Name: "exec", Operands: Unread, Path: names{"install"}, Options: options271},
+	{Name: "fetch", Operands: Unread, Path: names{"install"}, Options: options271},
+	{Name: "generate_index", Operands: Unread, Path: names{"install"}, Options: options271},
 	{Name: "help", Path: names{"list"}},
-	{Name: "i", Operands: Unread, Path: names{"install"}, Options: options157},
+	{Name: "i", Operands: Unread, Path: names{"install"}, Options: options271},
 	{Name: "info", Path: names{"list"}},
-	{Name: "install", Operands: Unread, Path: names{"install"}, Options: options157},
+	{Name: "install", Operands: Unread, Path: names{"install"}, Options: options271},
 	{Name: "list", Path: names{"list"}},
-	{Name: "lock", Operands: Unread, Path: names{"install"}, Options: options157},
-	{Name: "mirror", Operands: Unread, Path: names{"install"}, Options: options157},
-	{Name: "open", Operands: Unread, Path: names{"install"}, Options: options157},
+	{Name: "lock", Operands: Unread, Path: names{"install"}, Options: options271},
+	{Name: "mirror", Operands: Unread, Path: names{"install"}, Options: options271},
+	{Name: "open", Operands: Unread, Path: names{"install"}, Options: options271},
 	{Name: "outdated", Path: names{"list"}},
-	{Name: "owner", Operands: Unread, Path: names{"install"}, Options: options157},
-	{Name: "pristine", Operands: Unread, Path: names{"install"}, Options: options157},
-	{Name: "push", Operands: Unread, Path: names{"install"}, Options: options157},
+	{Name: "owner", Operands: Unread, Path: names{"install"}, Options: options271},
+	{Name: "pristine", Operands: Unread, Path: names{"install"}, Options: options271},
+	{Name: "push", Operands: Unread, Path: names{"install"}, Options: options271},
 	{Name: "query", Path: names{"list"}},
-	{Name: "rdoc", Operands: Unread, Path: names{"install"}, Options: options157},
-	{Name: "rebuild", Operands: Unread, Path: names{"install"}, Options: options157},
+	{Name: "rdoc", Operands: Unread, Path: names{"install"}, Options: options271},
+	{Name: "rebuild", Operands: Unread, Path: names{"install"}, Options: options271},
 	{Name: "search", Path: names{"list"}},
-	{Name: "server", Operands: Unread, Path: names{"install"}, Options: options157},
-	{Name: "setup", Operands: Unread, Path: names{"install"}, Options: options157},
-	{Name: "signin", Operands: Unread, Path: names{"install"}, Options: options157},
-	{Name: "signout", Operands: Unread, Path: names{"install"}, Options: options157},
-	{Name: "sources", Operands: Unread, Path: names{"install"}, Options: options157},
+	{Name: "server", Operands: Unread, Path: names{"install"}, Options: options271},
+	{Name: "setup", Operands: Unread, Path: names{"install"}, Options: options271},
+	{Name: "signin", Operands: Unread, Path: names{"install"}, Options: options271},
+	{Name: "signout", Operands: Unread, Path: names{"install"}, Options: options271},
+	{Name: "sources", Operands: Unread, Path: names{"install"}, Options: options271},
 	{Name: "specification", Path: names{"list"}},
 	{Name: "stale", Path: names{"list"}},
-	{Name: "uninstall", Operands: Unread, Path: names{"install"}, Options: options157},
-	{Name: "unpack", Operands: Unread, Path: names{"install"}, Options: options157},
-	{Name: "update", Operands: Unread, Path: names{"install"}, Options: options157},
+	{Name: "uninstall", Operands: Unread, Path: names{"install"}, Options: options271},
+	{Name: "unpack", Operands: Unread, Path: names{"install"}, Options: options271},
+	{Name: "update", Operands: Unread, Path: names{"install"}, Options: options271},
 	{Name: "which", Path: names{"list"}},
-	{Name: "yank", Operands: Unread, Path: names{"install"}, Options: options157},
+	{Name: "yank", Operands: Unread, Path: names{"install"}, Options: options271},
 }
 
-var options159 = []Option{
+var options273 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-v"}, Value: Required},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options160 = []Option{
+var options274 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--config-env"}, Value: Required, Effect: EffOpaque},
@@ -8624,7 +10344,7 @@ var options160 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options161 = []Option{
+var options275 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-f", "--force"}},
@@ -8646,7 +10366,7 @@ var options161 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options162 = []Option{
+var options276 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"-C"}, Value: Required},
 	{Names: names{"-p"}, Value: Required},
@@ -8687,7 +10407,7 @@ var options162 = []Option{
 	{Names: names{"--allow-empty"}},
 }
 
-var options163 = []Option{
+var options277 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"--root"}},
 	{Names: names{"--show-stats"}},
@@ -8714,7 +10434,7 @@ var options163 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options164 = []Option{
+var options278 = []Option{
 	{Names: names{"--stat"}},
 	{Names: names{"--numstat"}},
 	{Names: names{"--summary"}},
@@ -8746,7 +10466,7 @@ var options164 = []Option{
 	{Names: names{"--allow-empty"}},
 }
 
-var options165 = []Option{
+var options279 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-v", "--verbose"}},
@@ -8759,14 +10479,14 @@ var options165 = []Option{
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
 }
 
-var options166 = []Option{
+var options280 = []Option{
 	{Names: names{"--term-new", "--term-bad"}, Value: Required},
 	{Names: names{"--term-old", "--term-good"}, Value: Required},
 	{Names: names{"--no-checkout"}},
 	{Names: names{"--first-parent"}},
 }
 
-var subs167 = []Program{
+var subs281 = []Program{
 	{Name: "bad", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "good", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "help", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
@@ -8778,13 +10498,13 @@ var subs167 = []Program{
 	{Name: "reset", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "run", Style: POSIX, Operands: RunsArgs, Path: names{"bisect", "run"}, Ends: true, Workdir: true, Special: "git"},
 	{Name: "skip", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
-	{Name: "start", Path: names{"bisect", "start"}, Options: options166, Workdir: true, Special: "git"},
+	{Name: "start", Path: names{"bisect", "start"}, Options: options280, Workdir: true, Special: "git"},
 	{Name: "terms", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "view", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "visualize", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 }
 
-var options168 = []Option{
+var options282 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"--root"}},
 	{Names: names{"--show-stats"}},
@@ -8819,7 +10539,7 @@ var options168 = []Option{
 	{Names: names{"--abbrev"}, Value: Required},
 }
 
-var options169 = []Option{
+var options283 = []Option{
 	{Names: names{"-v", "-vv", "--verbose"}},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--sort"}, Value: Required},
@@ -8857,13 +10577,13 @@ var options169 = []Option{
 	{Names: names{"--edit-description"}},
 }
 
-var options170 = []Option{
+var options284 = []Option{
 	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-s", "--suffix"}, Value: Required},
 	{Names: names{"--no-diagnose", "--diagnose"}, Value: Optional},
 }
 
-var options171 = []Option{
+var options285 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--progress"}},
 	{Names: names{"--version"}, Value: Required},
@@ -8871,19 +10591,19 @@ var options171 = []Option{
 	{Names: names{"--all"}},
 }
 
-var options172 = []Option{
+var options286 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--progress"}},
 }
 
-var subs173 = []Program{
-	{Name: "create", Operands: Outputs, Path: names{"bundle", "create"}, Options: options171, Workdir: true, Special: "git"},
-	{Name: "list-heads", Operands: Reads, Path: names{"bundle", "verify"}, Options: options172, Workdir: true, Special: "git"},
-	{Name: "unbundle", Operands: Reads, Path: names{"bundle", "verify"}, Options: options172, Workdir: true, Special: "git"},
-	{Name: "verify", Operands: Reads, Path: names{"bundle", "verify"}, Options: options172, Workdir: true, Special: "git"},
+var subs287 = []Program{
+	{Name: "create", Operands: Outputs, Path: names{"bundle", "create"}, Options: options285, Workdir: true, Special: "git"},
+	{Name: "list-heads", Operands: Reads, Path: names{"bundle", "verify"}, Options: options286, Workdir: true, Special: "git"},
+	{Name: "unbundle", Operands: Reads, Path: names{"bundle", "verify"}, Options: options286, Workdir: true, Special: "git"},
+	{Name: "verify", Operands: Reads, Path: names{"bundle", "verify"}, Options: options286, Workdir: true, Special: "git"},
 }
 
-var options174 = []Option{
+var options288 = []Option{
 	{Names: names{"--textconv"}, Effect: EffOpaque},
 	{Names: names{"-t"}},
 	{Names: names{"-s"}},
@@ -8904,14 +10624,14 @@ var options174 = []Option{
 	{Names: names{"-z"}},
 }
 
-var options175 = []Option{
+var options289 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--cached"}},
 	{Names: names{"--stdin"}},
 	{Names: names{"-z"}},
 }
 
-var options176 = []Option{
+var options290 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--stdin"}},
@@ -8920,7 +10640,7 @@ var options176 = []Option{
 	{Names: names{"--no-index"}},
 }
 
-var options177 = []Option{
+var options291 = []Option{
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-B"}, Value: Required},
 	{Names: names{"--orphan"}, Value: Required},
@@ -8945,7 +10665,7 @@ var options177 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options178 = []Option{
+var options292 = []Option{
 	{Names: names{"-u", "--index"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-f", "--force"}},
@@ -8959,11 +10679,11 @@ var options178 = []Option{
 	{Names: names{"-z"}},
 }
 
-var options179 = []Option{
+var options293 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options180 = []Option{
+var options294 = []Option{
 	{Names: names{"-e", "--edit"}},
 	{Names: names{"--cleanup"}, Value: Required},
 	{Names: names{"-x"}},
@@ -8985,7 +10705,7 @@ var options180 = []Option{
 	{Names: names{"--abort"}},
 }
 
-var options181 = []Option{
+var options295 = []Option{
 	{Names: names{"-e", "--exclude"}, Value: Required},
 	{Names: names{"-d"}},
 	{Names: names{"-f", "--force"}},
@@ -8996,7 +10716,7 @@ var options181 = []Option{
 	{Names: names{"-X"}},
 }
 
-var options182 = []Option{
+var options296 = []Option{
 	{Names: names{"-u", "--upload-pack"}, Value: Required, Effect: EffRun},
 	{Names: names{"-o", "--origin"}, Value: Required},
 	{Names: names{"-b", "--branch"}, Value: Required},
@@ -9041,7 +10761,7 @@ var options182 = []Option{
 	{Names: names{"--no-remote-submodules"}},
 }
 
-var options183 = []Option{
+var options297 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"--no-gpg-sign"}},
 	{Names: names{"-t", "--template"}, Value: Required, Effect: EffInput},
@@ -9084,7 +10804,7 @@ var options183 = []Option{
 	{Names: names{"--no-status"}},
 }
 
-var options184 = []Option{
+var options298 = []Option{
 	{Names: names{"--object-dir"}, Value: Required},
 	{Names: names{"--shallow"}},
 	{Names: names{"--progress"}},
@@ -9101,7 +10821,7 @@ var options184 = []Option{
 	{Names: names{"--expire-time"}, Value: Required},
 }
 
-var options185 = []Option{
+var options299 = []Option{
 	{Names: names{"-S"}, Value: Optional},
 	{Names: names{"-F"}, Value: Required, Effect: EffInput},
 	{Names: names{"-m"}, Value: Required},
@@ -9109,7 +10829,7 @@ var options185 = []Option{
 	{Names: names{"--gpg-sign", "--no-gpg-sign"}, Value: Optional},
 }
 
-var options186 = []Option{
+var options300 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--blob"}, Value: Required},
 	{Names: names{"-z", "--null"}},
@@ -9148,7 +10868,7 @@ var options186 = []Option{
 	{Names: names{"--ignore-submodules"}, Value: Required},
 }
 
-var options187 = []Option{
+var options301 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -9156,7 +10876,7 @@ var options187 = []Option{
 	{Names: names{"--worktree"}},
 }
 
-var options188 = []Option{
+var options302 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -9171,7 +10891,7 @@ var options188 = []Option{
 	{Names: names{"--no-includes"}},
 }
 
-var options189 = []Option{
+var options303 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -9185,24 +10905,24 @@ var options189 = []Option{
 	{Names: names{"--append"}},
 }
 
-var subs190 = []Program{
-	{Name: "edit", Path: names{"config", "edit"}, Options: options187, Workdir: true, Special: "git"},
-	{Name: "get", Path: names{"config", "list"}, Options: options188, Workdir: true, Special: "git"},
-	{Name: "get-color", Path: names{"config", "list"}, Options: options188, Workdir: true, Special: "git"},
-	{Name: "get-colorbool", Path: names{"config", "list"}, Options: options188, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"config", "list"}, Options: options188, Workdir: true, Special: "git"},
-	{Name: "remove-section", Path: names{"config", "set"}, Options: options189, Workdir: true, Special: "git"},
-	{Name: "rename-section", Path: names{"config", "set"}, Options: options189, Workdir: true, Special: "git"},
-	{Name: "set", Path: names{"config", "set"}, Options: options189, Workdir: true, Special: "git"},
-	{Name: "unset", Path: names{"config", "set"}, Options: options189, Workdir: true, Special: "git"},
+var subs304 = []Program{
+	{Name: "edit", Path: names{"config", "edit"}, Options: options301, Workdir: true, Special: "git"},
+	{Name: "get", Path: names{"config", "list"}, Options: options302, Workdir: true, Special: "git"},
+	{Name: "get-color", Path: names{"config", "list"}, Options: options302, Workdir: true, Special: "git"},
+	{Name: "get-colorbool", Path: names{"config", "list"}, Options: options302, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"config", "list"}, Options: options302, Workdir: true, Special: "git"},
+	{Name: "remove-section", Path: names{"config", "set"}, Options: options303, Workdir: true, Special: "git"},
+	{Name: "rename-section", Path: names{"config", "set"}, Options: options303, Workdir: true, Special: "git"},
+	{Name: "set", Path: names{"config", "set"}, Options: options303, Workdir: true, Special: "git"},
+	{Name: "unset", Path: names{"config", "set"}, Options: options303, Workdir: true, Special: "git"},
 }
 
-var options191 = []Option{
+var options305 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-H", "--human-readable"}},
 }
 
-var options192 = []Option{
+var options306 = []Option{
 	{Names: names{"--candidates"}, Value: Required},
 	{Names: names{"--abbrev"}, Value: Optional},
 	{Names: names{"--match"}, Value: Required},
@@ -9219,7 +10939,7 @@ var options192 = []Option{
 	{Names: names{"--first-parent"}},
 }
 
-var options193 = []Option{
+var options307 = []Option{
 	{Names: names{"--no-index"}, Effect: EffUnproven},
 	{Names: names{"--cached"}},
 	{Names: names{"--staged"}},
@@ -9328,7 +11048,7 @@ var options193 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options194 = []Option{
+var options308 = []Option{
 	{Names: names{"--no-index"}, Effect: EffUnproven},
 	{Names: names{"-q"}},
 	{Names: names{"--cached"}},
@@ -9447,7 +11167,7 @@ var options194 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options195 = []Option{
+var options309 = []Option{
 	{Names: names{"-x", "--extcmd"}, Value: Required, Effect: EffRun},
 	{Names: names{"-t", "--tool"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-d", "--dir-diff"}},
@@ -9562,7 +11282,7 @@ var options195 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options196 = []Option{
+var options310 = []Option{
 	{Names: names{"--progress"}, Value: Required},
 	{Names: names{"--signed-tags"}, Value: Required},
 	{Names: names{"--tag-of-filtered-object"}, Value: Required},
@@ -9582,7 +11302,7 @@ var options196 = []Option{
 	{Names: names{"--refspec"}},
 }
 
-var options197 = []Option{
+var options311 = []Option{
 	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRun},
 	{Names: names{"-u", "--update-head-ok"}},
 	{Names: names{"-o", "--server-option"}, Value: Required},
@@ -9630,7 +11350,7 @@ var options197 = []Option{
 	{Names: names{"--stdin"}},
 }
 
-var options198 = []Option{
+var options312 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--stdin"}},
 	{Names: names{"-q", "--quiet"}},
@@ -9649,7 +11369,7 @@ var options198 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options199 = []Option{
+var options313 = []Option{
 	{Names: names{"--setup"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--subdirectory-filter"}, Value: Required},
 	{Names: names{"--env-filter"}, Value: Required, Effect: EffOpaque},
@@ -9666,7 +11386,7 @@ var options199 = []Option{
 	{Names: names{"--state-branch"}, Value: Required},
 }
 
-var options200 = []Option{
+var options314 = []Option{
 	{Names: names{"--path"}, Value: Required},
 	{Names: names{"--path-glob"}, Value: Required},
 	{Names: names{"--path-regex"}, Value: Required},
@@ -9703,7 +11423,7 @@ var options200 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options201 = []Option{
+var options315 = []Option{
 	{Names: names{"--log"}, Value: Optional},
 	{Names: names{"--no-log"}},
 	{Names: names{"--summary"}},
@@ -9713,7 +11433,7 @@ var options201 = []Option{
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
 }
 
-var options202 = []Option{
+var options316 = []Option{
 	{Names: names{"--perl"}},
 	{Names: names{"--python"}},
 	{Names: names{"--shell"}},
@@ -9732,12 +11452,12 @@ var options202 = []Option{
 	{Names: names{"--ignore-case"}},
 }
 
-var options203 = []Option{
+var options317 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--keep-going"}},
 }
 
-var options204 = []Option{
+var options318 = []Option{
 	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffOutput},
 	{Names: names{"--stdout"}, Effect: EffReadOnly},
 	{Names: names{"-n", "--numbered"}},
@@ -9995,7 +11715,7 @@ var options204 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options205 = []Option{
+var options319 = []Option{
 	{Names: names{"--unreachable"}},
 	{Names: names{"--dangling"}},
 	{Names: names{"--no-dangling"}},
@@ -10013,7 +11733,7 @@ var options205 = []Option{
 	{Names: names{"--no-progress"}},
 }
 
-var options206 = []Option{
+var options320 = []Option{
 	{Names: names{"--aggressive"}},
 	{Names: names{"--auto"}},
 	{Names: names{"--cruft"}},
@@ -10024,7 +11744,7 @@ var options206 = []Option{
 	{Names: names{"--keep-largest-pack"}},
 }
 
-var options207 = []Option{
+var options321 = []Option{
 	{Names: names{"-O", "--open-files-in-pager"}, Value: Optional, Effect: EffRun},
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
@@ -10074,7 +11794,7 @@ var options207 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options208 = []Option{
+var options322 = []Option{
 	{Names: names{"-w"}},
 	{Names: names{"-t"}, Value: Required},
 	{Names: names{"--stdin"}},
@@ -10084,7 +11804,7 @@ var options208 = []Option{
 	{Names: names{"--literally"}},
 }
 
-var options209 = []Option{
+var options323 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-c", "--config"}},
 	{Names: names{"-g", "--guides"}},
@@ -10098,7 +11818,7 @@ var options209 = []Option{
 	{Names: names{"--developer-interfaces"}},
 }
 
-var options210 = []Option{
+var options324 = []Option{
 	{Names: names{"-v"}},
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--rev-index"}},
@@ -10117,7 +11837,7 @@ var options210 = []Option{
 	{Names: names{"--promisor"}, Value: Optional},
 }
 
-var options211 = []Option{
+var options325 = []Option{
 	{Names: names{"-b", "--initial-branch"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--bare"}},
@@ -10128,7 +11848,7 @@ var options211 = []Option{
 	{Names: names{"--shared"}, Value: Optional},
 }
 
-var options212 = []Option{
+var options326 = []Option{
 	{Names: names{"--in-place"}, Effect: EffInPlace},
 	{Names: names{"--trim-empty"}},
 	{Names: names{"--trailer"}, Value: Required},
@@ -10142,7 +11862,7 @@ var options212 = []Option{
 	{Names: names{"--no-divider"}},
 }
 
-var options213 = []Option{
+var options327 = []Option{
 	{Names: names{"-p", "-u", "--patch"}},
 	{Names: names{"--date"}, Value: Required},
 	{Names: names{"--grep"}, Value: Required},
@@ -10360,7 +12080,7 @@ var options213 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options214 = []Option{
+var options328 = []Option{
 	{Names: names{"-c", "--cached"}},
 	{Names: names{"-d", "--deleted"}},
 	{Names: names{"-m", "--modified"}},
@@ -10391,7 +12111,7 @@ var options214 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options215 = []Option{
+var options329 = []Option{
 	{Names: names{"-o", "--server-option"}, Value: Required},
 	{Names: names{"--sort"}, Value: Required},
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
@@ -10404,7 +12124,7 @@ var options215 = []Option{
 	{Names: names{"--symref"}},
 }
 
-var options216 = []Option{
+var options330 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-r"}},
 	{Names: names{"-t"}},
@@ -10418,7 +12138,7 @@ var options216 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options217 = []Option{
+var options331 = []Option{
 	{Names: names{"--auto"}},
 	{Names: names{"--schedule"}, Value: Optional},
 	{Names: names{"--quiet"}},
@@ -10426,7 +12146,7 @@ var options217 = []Option{
 	{Names: names{"--scheduler"}, Value: Required},
 }
 
-var options218 = []Option{
+var options332 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"-s", "--strategy"}, Value: Required},
 	{Names: names{"-X", "--strategy-option"}, Value: Required},
@@ -10459,7 +12179,7 @@ var options218 = []Option{
 	{Names: names{"--continue"}},
 }
 
-var options219 = []Option{
+var options333 = []Option{
 	{Names: names{"--octopus"}},
 	{Names: names{"--independent"}},
 	{Names: names{"--is-ancestor"}},
@@ -10467,7 +12187,7 @@ var options219 = []Option{
 	{Names: names{"-a", "--all"}},
 }
 
-var options220 = []Option{
+var options334 = []Option{
 	{Names: names{"-z"}},
 	{Names: names{"--name-only"}},
 	{Names: names{"--messages"}},
@@ -10475,7 +12195,7 @@ var options220 = []Option{
 	{Names: names{"--allow-unrelated-histories"}},
 }
 
-var options221 = []Option{
+var options335 = []Option{
 	{Names: names{"-t", "--tool"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--tool-help"}},
 	{Names: names{"-y", "--no-prompt"}},
@@ -10485,14 +12205,14 @@ var options221 = []Option{
 	{Names: names{"-O"}, Value: Required, Effect: EffInput},
 }
 
-var options222 = []Option{
+var options336 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-k"}},
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options223 = []Option{
+var options337 = []Option{
 	{Names: names{"--tags"}},
 	{Names: names{"--refs"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -10504,7 +12224,7 @@ var options223 = []Option{
 	{Names: names{"--always"}},
 }
 
-var options224 = []Option{
+var options338 = []Option{
 	{Names: names{"--ref"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
@@ -10528,7 +12248,7 @@ var options224 = []Option{
 	{Names: names{"-e"}},
 }
 
-var options225 = []Option{
+var options339 = []Option{
 	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRun},
 	{Names: names{"-r", "--rebase"}, Value: Optional},
 	{Names: names{"--no-rebase"}},
@@ -10584,7 +12304,7 @@ var options225 = []Option{
 	{Names: names{"-6", "--ipv6"}},
 }
 
-var options226 = []Option{
+var options340 = []Option{
 	{Names: names{"--receive-pack", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"-o", "--push-option"}, Value: Required},
 	{Names: names{"--force-with-lease"}, Value: Optional},
@@ -10618,7 +12338,7 @@ var options226 = []Option{
 	{Names: names{"-6", "--ipv6"}},
 }
 
-var options227 = []Option{
+var options341 = []Option{
 	{Names: names{"--no-dual-color"}},
 	{Names: names{"--creation-factor"}, Value: Required},
 	{Names: names{"--left-only"}},
@@ -10725,7 +12445,7 @@ var options227 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options228 = []Option{
+var options342 = []Option{
 	{Names: names{"--index-output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-m"}},
 	{Names: names{"--reset"}},
@@ -10743,7 +12463,7 @@ var options228 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options229 = []Option{
+var options343 = []Option{
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"-s", "--strategy"}, Value: Required},
 	{Names: names{"-X", "--strategy-option"}, Value: Required},
@@ -10790,7 +12510,7 @@ var options229 = []Option{
 	{Names: names{"--update-refs", "--no-update-refs"}},
 }
 
-var options230 = []Option{
+var options344 = []Option{
 	{Names: names{"-n", "--max-count"}, Value: Required},
 	{Names: names{"-#"}},
 	{Names: names{"--since", "--after"}, Value: Required},
@@ -11008,7 +12728,7 @@ var options230 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options231 = []Option{
+var options345 = []Option{
 	{Names: names{"--expire"}, Value: Required},
 	{Names: names{"--expire-unreachable"}, Value: Required},
 	{Names: names{"--updateref"}},
@@ -11020,19 +12740,19 @@ var options231 = []Option{
 	{Names: names{"--single-worktree"}},
 }
 
-var subs232 = []Program{
-	{Name: "delete", Path: names{"reflog", "expire"}, Options: options231, Workdir: true, Special: "git"},
-	{Name: "exists", Path: names{"reflog", "show"}, Options: options230, Workdir: true, Special: "git"},
-	{Name: "expire", Path: names{"reflog", "expire"}, Options: options231, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"reflog", "show"}, Options: options230, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"reflog", "show"}, Options: options230, Workdir: true, Special: "git"},
+var subs346 = []Program{
+	{Name: "delete", Path: names{"reflog", "expire"}, Options: options345, Workdir: true, Special: "git"},
+	{Name: "exists", Path: names{"reflog", "show"}, Options: options344, Workdir: true, Special: "git"},
+	{Name: "expire", Path: names{"reflog", "expire"}, Options: options345, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"reflog", "show"}, Options: options344, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"reflog", "show"}, Options: options344, Workdir: true, Special: "git"},
 }
 
-var options233 = []Option{
+var options347 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options234 = []Option{
+var options348 = []Option{
 	{Names: names{"-t"}, Value: Required},
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"-f"}},
@@ -11041,7 +12761,7 @@ var options234 = []Option{
 	{Names: names{"--mirror"}, Value: Optional},
 }
 
-var options235 = []Option{
+var options349 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"--push"}},
 	{Names: names{"--all"}},
@@ -11054,21 +12774,21 @@ var options235 = []Option{
 	{Names: names{"--no-progress"}},
 }
 
-var subs236 = []Program{
-	{Name: "add", Path: names{"remote", "add"}, Options: options234, Workdir: true, Special: "git"},
-	{Name: "get-url", Path: names{"remote", "show"}, Options: options235, Workdir: true, Special: "git"},
-	{Name: "prune", Path: names{"remote", "show"}, Options: options235, Workdir: true, Special: "git"},
-	{Name: "remove", Path: names{"remote", "show"}, Options: options235, Workdir: true, Special: "git"},
-	{Name: "rename", Path: names{"remote", "show"}, Options: options235, Workdir: true, Special: "git"},
-	{Name: "rm", Path: names{"remote", "show"}, Options: options235, Workdir: true, Special: "git"},
-	{Name: "set-branches", Path: names{"remote", "show"}, Options: options235, Workdir: true, Special: "git"},
-	{Name: "set-head", Path: names{"remote", "show"}, Options: options235, Workdir: true, Special: "git"},
-	{Name: "set-url", Path: names{"remote", "show"}, Options: options235, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"remote", "show"}, Options: options235, Workdir: true, Special: "git"},
-	{Name: "update", Path: names{"remote", "show"}, Options: options235, Workdir: true, Special: "git"},
+var subs350 = []Program{
+	{Name: "add", Path: names{"remote", "add"}, Options: options348, Workdir: true, Special: "git"},
+	{Name: "get-url", Path: names{"remote", "show"}, Options: options349, Workdir: true, Special: "git"},
+	{Name: "prune", Path: names{"remote", "show"}, Options: options349, Workdir: true, Special: "git"},
+	{Name: "remove", Path: names{"remote", "show"}, Options: options349, Workdir: true, Special: "git"},
+	{Name: "rename", Path: names{"remote", "show"}, Options: options349, Workdir: true, Special: "git"},
+	{Name: "rm", Path: names{"remote", "show"}, Options: options349, Workdir: true, Special: "git"},
+	{Name: "set-branches", Path: names{"remote", "show"}, Options: options349, Workdir: true, Special: "git"},
+	{Name: "set-head", Path: names{"remote", "show"}, Options: options349, Workdir: true, Special: "git"},
+	{Name: "set-url", Path: names{"remote", "show"}, Options: options349, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"remote", "show"}, Options: options349, Workdir: true, Special: "git"},
+	{Name: "update", Path: names{"remote", "show"}, Options: options349, Workdir: true, Special: "git"},
 }
 
-var options237 = []Option{
+var options351 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-e", "--edit"}},
@@ -11079,7 +12799,7 @@ var options237 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options238 = []Option{
+var options352 = []Option{
 	{Names: names{"--soft"}},
 	{Names: names{"--mixed"}},
 	{Names: names{"--hard"}},
@@ -11093,7 +12813,7 @@ var options238 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options239 = []Option{
+var options353 = []Option{
 	{Names: names{"-s", "--source"}, Value: Required},
 	{Names: names{"--conflict"}, Value: Required},
 	{Names: names{"-p", "--patch"}},
@@ -11110,7 +12830,7 @@ var options239 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options240 = []Option{
+var options354 = []Option{
 	{Names: names{"--count"}},
 	{Names: names{"--objects"}},
 	{Names: names{"--use-bitmap-index"}},
@@ -11330,7 +13050,7 @@ var options240 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options241 = []Option{
+var options355 = []Option{
 	{Names: names{"--short"}, Value: Optional},
 	{Names: names{"--abbrev-ref"}, Value: Optional},
 	{Names: names{"--default"}, Value: Required},
@@ -11385,7 +13105,7 @@ var options241 = []Option{
 	{Names: names{"-C"}, Value: Optional},
 }
 
-var options242 = []Option{
+var options356 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-r"}},
@@ -11397,7 +13117,7 @@ var options242 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options243 = []Option{
+var options357 = []Option{
 	{Names: names{"--smtp-server"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--sendmail-cmd"}, Value: Required, Effect: EffRun},
 	{Names: names{"--to-cmd"}, Value: Required, Effect: EffRun},
@@ -11422,7 +13142,7 @@ var options243 = []Option{
 	{Names: names{"--identity"}, Value: Required},
 }
 
-var options244 = []Option{
+var options358 = []Option{
 	{Names: names{"--receive-pack", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"--all"}},
 	{Names: names{"--stdin"}},
@@ -11436,7 +13156,7 @@ var options244 = []Option{
 	{Names: names{"--push-option"}, Value: Required},
 }
 
-var options245 = []Option{
+var options359 = []Option{
 	{Names: names{"-n", "--numbered"}},
 	{Names: names{"-s", "--summary"}},
 	{Names: names{"-e", "--email"}},
@@ -11657,7 +13377,7 @@ var options245 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options246 = []Option{
+var options360 = []Option{
 	{Names: names{"-p", "-u", "--patch"}},
 	{Names: names{"-n", "--max-count"}, Value: Required},
 	{Names: names{"-#"}},
@@ -11875,7 +13595,7 @@ var options246 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options247 = []Option{
+var options361 = []Option{
 	{Names: names{"-r", "--remotes"}},
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--current"}},
@@ -11894,7 +13614,7 @@ var options247 = []Option{
 	{Names: names{"--no-color"}},
 }
 
-var options248 = []Option{
+var options362 = []Option{
 	{Names: names{"--head"}},
 	{Names: names{"--heads", "--tags"}},
 	{Names: names{"-d", "--dereference"}},
@@ -11905,7 +13625,7 @@ var options248 = []Option{
 	{Names: names{"--exclude-existing"}, Value: Optional},
 }
 
-var options249 = []Option{
+var options363 = []Option{
 	{Names: names{"--cone"}},
 	{Names: names{"--no-cone"}},
 	{Names: names{"--sparse-index"}},
@@ -11917,7 +13637,7 @@ var options249 = []Option{
 	{Names: names{"--rules-file"}, Value: Required, Effect: EffInput},
 }
 
-var options250 = []Option{
+var options364 = []Option{
 	{Names: names{"-p", "--patch"}},
 	{Names: names{"-S", "--staged"}},
 	{Names: names{"-k", "--keep-index"}},
@@ -11930,7 +13650,7 @@ var options250 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options251 = []Option{
+var options365 = []Option{
 	{Names: names{"-u", "--include-untracked"}},
 	{Names: names{"--only-untracked"}},
 	{Names: names{"-n", "--max-count"}, Value: Required},
@@ -12150,28 +13870,28 @@ var options251 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options252 = []Option{
+var options366 = []Option{
 	{Names: names{"--index"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var subs253 = []Program{
-	{Name: "apply", Path: names{"stash", "pop"}, Options: options252, Workdir: true, Special: "git"},
-	{Name: "branch", Path: names{"stash", "pop"}, Options: options252, Workdir: true, Special: "git"},
-	{Name: "clear", Path: names{"stash", "pop"}, Options: options252, Workdir: true, Special: "git"},
-	{Name: "create", Path: names{"stash", "push"}, Options: options250, Workdir: true, Special: "git"},
-	{Name: "drop", Path: names{"stash", "pop"}, Options: options252, Workdir: true, Special: "git"},
-	{Name: "export", Path: names{"stash", "pop"}, Options: options252, Workdir: true, Special: "git"},
-	{Name: "import", Path: names{"stash", "pop"}, Options: options252, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"stash", "list"}, Options: options251, Workdir: true, Special: "git"},
-	{Name: "pop", Path: names{"stash", "pop"}, Options: options252, Workdir: true, Special: "git"},
-	{Name: "push", Path: names{"stash", "push"}, Options: options250, Workdir: true, Special: "git"},
-	{Name: "save", Path: names{"stash", "push"}, Options: options250, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"stash", "list"}, Options: options251, Workdir: true, Special: "git"},
-	{Name: "store", Path: names{"stash", "push"}, Options: options250, Workdir: true, Special: "git"},
+var subs367 = []Program{
+	{Name: "apply", Path: names{"stash", "pop"}, Options: options366, Workdir: true, Special: "git"},
+	{Name: "branch", Path: names{"stash", "pop"}, Options: options366, Workdir: true, Special: "git"},
+	{Name: "clear", Path: names{"stash", "pop"}, Options: options366, Workdir: true, Special: "git"},
+	{Name: "create", Path: names{"stash", "push"}, Options: options364, Workdir: true, Special: "git"},
+	{Name: "drop", Path: names{"stash", "pop"}, Options: options366, Workdir: true, Special: "git"},
+	{Name: "export", Path: names{"stash", "pop"}, Options: options366, Workdir: true, Special: "git"},
+	{Name: "import", Path: names{"stash", "pop"}, Options: options366, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"stash", "list"}, Options: options365, Workdir: true, Special: "git"},
+	{Name: "pop", Path: names{"stash", "pop"}, Options: options366, Workdir: true, Special: "git"},
+	{Name: "push", Path: names{"stash", "push"}, Options: options364, Workdir: true, Special: "git"},
+	{Name: "save", Path: names{"stash", "push"}, Options: options364, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"stash", "list"}, Options: options365, Workdir: true, Special: "git"},
+	{Name: "store", Path: names{"stash", "push"}, Options: options364, Workdir: true, Special: "git"},
 }
 
-var options254 = []Option{
+var options368 = []Option{
 	{Names: names{"-u", "--untracked-files"}, Value: Optional},
 	{Names: names{"--porcelain"}, Value: Optional},
 	{Names: names{"--column"}, Value: Optional},
@@ -12191,12 +13911,12 @@ var options254 = []Option{
 	{Names: names{"--renames"}},
 }
 
-var options255 = []Option{
+var options369 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--cached"}},
 }
 
-var options256 = []Option{
+var options370 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--name"}, Value: Required},
@@ -12207,12 +13927,12 @@ var options256 = []Option{
 	{Names: names{"--progress"}},
 }
 
-var options257 = []Option{
+var options371 = []Option{
 	{Names: names{"--recursive"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options258 = []Option{
+var options372 = []Option{
 	{Names: names{"--init"}},
 	{Names: names{"--remote"}},
 	{Names: names{"-N", "--no-fetch"}},
@@ -12240,21 +13960,21 @@ var options258 = []Option{
 	{Names: names{"--progress"}},
 }
 
-var subs259 = []Program{
-	{Name: "absorbgitdirs", Path: names{"submodule", "update"}, Options: options258, Workdir: true, Special: "git"},
-	{Name: "add", Path: names{"submodule", "add"}, Options: options256, Workdir: true, Special: "git"},
-	{Name: "deinit", Path: names{"submodule", "update"}, Options: options258, Workdir: true, Special: "git"},
-	{Name: "foreach", Style: POSIX, Operands: RunsText, Path: names{"submodule", "foreach"}, Options: options257, Ends: true, Workdir: true, Special: "git"},
-	{Name: "init", Path: names{"submodule", "update"}, Options: options258, Workdir: true, Special: "git"},
-	{Name: "set-branch", Path: names{"submodule", "update"}, Options: options258, Workdir: true, Special: "git"},
-	{Name: "set-url", Path: names{"submodule", "update"}, Options: options258, Workdir: true, Special: "git"},
-	{Name: "status", Path: names{"submodule", "update"}, Options: options258, Workdir: true, Special: "git"},
-	{Name: "summary", Path: names{"submodule", "update"}, Options: options258, Workdir: true, Special: "git"},
-	{Name: "sync", Path: names{"submodule", "update"}, Options: options258, Workdir: true, Special: "git"},
-	{Name: "update", Path: names{"submodule", "update"}, Options: options258, Workdir: true, Special: "git"},
+var subs373 = []Program{
+	{Name: "absorbgitdirs", Path: names{"submodule", "update"}, Options: options372, Workdir: true, Special: "git"},
+	{Name: "add", Path: names{"submodule", "add"}, Options: options370, Workdir: true, Special: "git"},
+	{Name: "deinit", Path: names{"submodule", "update"}, Options: options372, Workdir: true, Special: "git"},
+	{Name: "foreach", Style: POSIX, Operands: RunsText, Path: names{"submodule", "foreach"}, Options: options371, Ends: true, Workdir: true, Special: "git"},
+	{Name: "init", Path: names{"submodule", "update"}, Options: options372, Workdir: true, Special: "git"},
+	{Name: "set-branch", Path: names{"submodule", "update"}, Options: options372, Workdir: true, Special: "git"},
+	{Name: "set-url", Path: names{"submodule", "update"}, Options: options372, Workdir: true, Special: "git"},
+	{Name: "status", Path: names{"submodule", "update"}, Options: options372, Workdir: true, Special: "git"},
+	{Name: "summary", Path: names{"submodule", "update"}, Options: options372, Workdir: true, Special: "git"},
+	{Name: "sync", Path: names{"submodule", "update"}, Options: options372, Workdir: true, Special: "git"},
+	{Name: "update", Path: names{"submodule", "update"}, Options: options372, Workdir: true, Special: "git"},
 }
 
-var options260 = []Option{
+var options374 = []Option{
 	{Names: names{"-c", "--create"}, Value: Required},
 	{Names: names{"-C", "--force-create"}, Value: Required},
 	{Names: names{"--orphan"}, Value: Required},
@@ -12271,7 +13991,7 @@ var options260 = []Option{
 	{Names: names{"--recurse-submodules", "--no-recurse-submodules"}},
 }
 
-var options261 = []Option{
+var options375 = []Option{
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-q", "--quiet"}},
@@ -12279,7 +13999,7 @@ var options261 = []Option{
 	{Names: names{"--recurse", "--no-recurse"}},
 }
 
-var options262 = []Option{
+var options376 = []Option{
 	{Names: names{"-n"}, Value: Optional},
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
@@ -12308,7 +14028,7 @@ var options262 = []Option{
 	{Names: names{"--create-reflog"}},
 }
 
-var options263 = []Option{
+var options377 = []Option{
 	{Names: names{"--cacheinfo"}, Value: Required},
 	{Names: names{"--chmod"}, Value: Required},
 	{Names: names{"--add"}},
@@ -12344,24 +14064,24 @@ var options263 = []Option{
 	{Names: names{"--fsmonitor", "--no-fsmonitor"}},
 }
 
-var options264 = []Option{
+var options378 = []Option{
 	{Names: names{"-m"}, Value: Required},
 }
 
-var options265 = []Option{
+var options379 = []Option{
 	{Names: names{"-l"}},
 }
 
-var options266 = []Option{
+var options380 = []Option{
 	{Names: names{"--raw"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options267 = []Option{
+var options381 = []Option{
 	{Names: names{"--build-options"}},
 }
 
-var options268 = []Option{
+var options382 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-B"}, Value: Required},
@@ -12380,76 +14100,72 @@ var options268 = []Option{
 	{Names: names{"--no-relative-paths"}},
 }
 
-var options269 = []Option{
+var options383 = []Option{
 	{Names: names{"--porcelain"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-z"}},
 	{Names: names{"--expire"}, Value: Required},
 }
 
-var options270 = []Option{
+var options384 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--expire"}, Value: Required},
 	{Names: names{"--reason"}, Value: Required},
 }
 
-var options271 = []Option{
-	{Names: names{"-f", "--force"}},
+var subs385 = []Program{
+	{Name: "add", Operands: Places, Path: names{"worktree", "add"}, Options: options382, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"worktree", "list"}, Options: options383, Safe: true, Workdir: true, Special: "git"},
+	{Name: "lock", Path: names{"worktree", "prune"}, Options: options384, Workdir: true, Special: "git"},
+	{Name: "move", Operands: Places, Path: names{"worktree", "remove"}, Options: options171, Workdir: true, Special: "git"},
+	{Name: "prune", Path: names{"worktree", "prune"}, Options: options384, Workdir: true, Special: "git"},
+	{Name: "remove", Operands: Places, Path: names{"worktree", "remove"}, Options: options171, Workdir: true, Special: "git"},
+	{Name: "repair", Path: names{"worktree", "prune"}, Options: options384, Workdir: true, Special: "git"},
+	{Name: "unlock", Path: names{"worktree", "prune"}, Options: options384, Workdir: true, Special: "git"},
 }
 
-var subs272 = []Program{
-	{Name: "add", Operands: Places, Path: names{"worktree", "add"}, Options: options268, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"worktree", "list"}, Options: options269, Safe: true, Workdir: true, Special: "git"},
-	{Name: "lock", Path: names{"worktree", "prune"}, Options: options270, Workdir: true, Special: "git"},
-	{Name: "move", Operands: Places, Path: names{"worktree", "remove"}, Options: options271, Workdir: true, Special: "git"},
-	{Name: "prune", Path: names{"worktree", "prune"}, Options: options270, Workdir: true, Special: "git"},
-	{Name: "remove", Operands: Places, Path: names{"worktree", "remove"}, Options: options271, Workdir: true, Special: "git"},
-	{Name: "repair", Path: names{"worktree", "prune"}, Options: options270, Workdir: true, Special: "git"},
-	{Name: "unlock", Path: names{"worktree", "prune"}, Options: options270, Workdir: true, Special: "git"},
-}
-
-var options273 = []Option{
+var options386 = []Option{
 	{Names: names{"--missing-ok"}},
 	{Names: names{"--prefix"}, Value: Required},
 }
 
-var subs274 = []Program{
+var subs387 = []Program{
 	{Name: "absorb", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "add", Path: names{"add"}, Options: options161, Safe: true, Workdir: true, Special: "git"},
-	{Name: "am", Path: names{"am"}, Options: options162, Workdir: true, Special: "git"},
+	{Name: "add", Path: names{"add"}, Options: options275, Safe: true, Workdir: true, Special: "git"},
+	{Name: "am", Path: names{"am"}, Options: options276, Workdir: true, Special: "git"},
 	{Name: "annex", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "annotate", Path: names{"annotate"}, Options: options163, Workdir: true, Special: "git"},
-	{Name: "apply", Path: names{"apply"}, Options: options164, Workdir: true, Special: "git"},
+	{Name: "annotate", Path: names{"annotate"}, Options: options277, Workdir: true, Special: "git"},
+	{Name: "apply", Path: names{"apply"}, Options: options278, Workdir: true, Special: "git"},
 	{Name: "archimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "archive", Path: names{"archive"}, Options: options165, Workdir: true, Special: "git"},
+	{Name: "archive", Path: names{"archive"}, Options: options279, Workdir: true, Special: "git"},
 	{Name: "backfill", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "bisect", Operands: Unread, Path: names{"bisect"}, Subs: subs167, Workdir: true, Special: "git"},
+	{Name: "bisect", Operands: Unread, Path: names{"bisect"}, Subs: subs281, Workdir: true, Special: "git"},
 	{Name: "bisect--helper", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "blame", Path: names{"blame"}, Options: options168, Workdir: true, Special: "git"},
-	{Name: "branch", Path: names{"branch"}, Options: options169, Safe: true, Workdir: true, Special: "git"},
-	{Name: "bugreport", Path: names{"bugreport"}, Options: options170, Workdir: true, Here: true, Special: "git"},
-	{Name: "bundle", Operands: Unread, Path: names{"bundle"}, Subs: subs173, Workdir: true, Special: "git"},
-	{Name: "cat-file", Path: names{"cat-file"}, Options: options174, Workdir: true, Special: "git"},
-	{Name: "check-attr", Path: names{"check-attr"}, Options: options175, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-ignore", Path: names{"check-ignore"}, Options: options176, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-mailmap", Path: names{"check-attr"}, Options: options175, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-ref-format", Path: names{"check-attr"}, Options: options175, Safe: true, Workdir: true, Special: "git"},
-	{Name: "checkout", Path: names{"checkout"}, Options: options177, Safe: true, Workdir: true, Special: "git"},
-	{Name: "checkout-index", Path: names{"checkout-index"}, Options: options178, Workdir: true, Special: "git"},
-	{Name: "cherry", Path: names{"cherry"}, Options: options179, Safe: true, Workdir: true, Special: "git"},
-	{Name: "cherry-pick", Path: names{"cherry-pick"}, Options: options180, Workdir: true, Special: "git"},
+	{Name: "blame", Path: names{"blame"}, Options: options282, Workdir: true, Special: "git"},
+	{Name: "branch", Path: names{"branch"}, Options: options283, Safe: true, Workdir: true, Special: "git"},
+	{Name: "bugreport", Path: names{"bugreport"}, Options: options284, Workdir: true, Here: true, Special: "git"},
+	{Name: "bundle", Operands: Unread, Path: names{"bundle"}, Subs: subs287, Workdir: true, Special: "git"},
+	{Name: "cat-file", Path: names{"cat-file"}, Options: options288, Workdir: true, Special: "git"},
+	{Name: "check-attr", Path: names{"check-attr"}, Options: options289, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-ignore", Path: names{"check-ignore"}, Options: options290, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-mailmap", Path: names{"check-attr"}, Options: options289, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-ref-format", Path: names{"check-attr"}, Options: options289, Safe: true, Workdir: true, Special: "git"},
+	{Name: "checkout", Path: names{"checkout"}, Options: options291, Safe: true, Workdir: true, Special: "git"},
+	{Name: "checkout-index", Path: names{"checkout-index"}, Options: options292, Workdir: true, Special: "git"},
+	{Name: "cherry", Path: names{"cherry"}, Options: options293, Safe: true, Workdir: true, Special: "git"},
+	{Name: "cherry-pick", Path: names{"cherry-pick"}, Options: options294, Workdir: true, Special: "git"},
 	{Name: "citool", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "clean", Path: names{"clean"}, Options: options181, Workdir: true, Special: "git"},
+	{Name: "clean", Path: names{"clean"}, Options: options295, Workdir: true, Special: "git"},
 	{Name: "cliff", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "clone", Operands: Places, Skip: 1, Path: names{"clone"}, Options: options182, Workdir: true, Special: "git"},
-	{Name: "clone-pack", Path: names{"fetch-pack"}, Options: options198, Workdir: true, Special: "git"},
-	{Name: "column", Path: names{"check-attr"}, Options: options175, Safe: true, Workdir: true, Special: "git"},
-	{Name: "commit", Path: names{"commit"}, Options: options183, Workdir: true, Special: "git"},
-	{Name: "commit-graph", Path: names{"commit-graph"}, Options: options184, Workdir: true, Special: "git"},
-	{Name: "commit-tree", Path: names{"commit-tree"}, Options: options185, Workdir: true, Special: "git"},
-	{Name: "config", Path: names{"config"}, Options: options186, Subs: subs190, Workdir: true, Special: "git"},
-	{Name: "count-objects", Path: names{"count-objects"}, Options: options191, Safe: true, Workdir: true, Special: "git"},
+	{Name: "clone", Operands: Places, Skip: 1, Path: names{"clone"}, Options: options296, Workdir: true, Special: "git"},
+	{Name: "clone-pack", Path: names{"fetch-pack"}, Options: options312, Workdir: true, Special: "git"},
+	{Name: "column", Path: names{"check-attr"}, Options: options289, Safe: true, Workdir: true, Special: "git"},
+	{Name: "commit", Path: names{"commit"}, Options: options297, Workdir: true, Special: "git"},
+	{Name: "commit-graph", Path: names{"commit-graph"}, Options: options298, Workdir: true, Special: "git"},
+	{Name: "commit-tree", Path: names{"commit-tree"}, Options: options299, Workdir: true, Special: "git"},
+	{Name: "config", Path: names{"config"}, Options: options300, Subs: subs304, Workdir: true, Special: "git"},
+	{Name: "count-objects", Path: names{"count-objects"}, Options: options305, Safe: true, Workdir: true, Special: "git"},
 	{Name: "credential", Operands: Unread, Path: names{"credential"}, Workdir: true, Special: "git"},
 	{Name: "credential-cache", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "credential-manager", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
@@ -12459,66 +14175,66 @@ var subs274 = []Program{
 	{Name: "cvsimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "cvsserver", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "daemon", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "describe", Path: names{"describe"}, Options: options192, Safe: true, Workdir: true, Special: "git"},
+	{Name: "describe", Path: names{"describe"}, Options: options306, Safe: true, Workdir: true, Special: "git"},
 	{Name: "diagnose", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "diff", Path: names{"diff"}, Options: options193, Workdir: true, Special: "git"},
-	{Name: "diff-files", Path: names{"diff-files"}, Options: options194, Workdir: true, Special: "git"},
-	{Name: "diff-index", Path: names{"diff-files"}, Options: options194, Workdir: true, Special: "git"},
-	{Name: "diff-tree", Path: names{"diff-files"}, Options: options194, Workdir: true, Special: "git"},
-	{Name: "difftool", Path: names{"difftool"}, Options: options195, Workdir: true, Special: "git"},
+	{Name: "diff", Path: names{"diff"}, Options: options307, Workdir: true, Special: "git"},
+	{Name: "diff-files", Path: names{"diff-files"}, Options: options308, Workdir: true, Special: "git"},
+	{Name: "diff-index", Path: names{"diff-files"}, Options: options308, Workdir: true, Special: "git"},
+	{Name: "diff-tree", Path: names{"diff-files"}, Options: options308, Workdir: true, Special: "git"},
+	{Name: "difftool", Path: names{"difftool"}, Options: options309, Workdir: true, Special: "git"},
 	{Name: "extras", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "fast-export", Path: names{"fast-export"}, Options: options196, Workdir: true, Special: "git"},
+	{Name: "fast-export", Path: names{"fast-export"}, Options: options310, Workdir: true, Special: "git"},
 	{Name: "fast-import", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "fetch", Path: names{"fetch"}, Options: options197, Workdir: true, Special: "git"},
-	{Name: "fetch-pack", Path: names{"fetch-pack"}, Options: options198, Workdir: true, Special: "git"},
-	{Name: "filter-branch", Path: names{"filter-branch"}, Options: options199, Workdir: true, Special: "git"},
-	{Name: "filter-repo", Path: names{"filter-repo"}, Options: options200, Workdir: true, Special: "git"},
+	{Name: "fetch", Path: names{"fetch"}, Options: options311, Workdir: true, Special: "git"},
+	{Name: "fetch-pack", Path: names{"fetch-pack"}, Options: options312, Workdir: true, Special: "git"},
+	{Name: "filter-branch", Path: names{"filter-branch"}, Options: options313, Workdir: true, Special: "git"},
+	{Name: "filter-repo", Path: names{"filter-repo"}, Options: options314, Workdir: true, Special: "git"},
 	{Name: "flow", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "fmt-merge-msg", Path: names{"fmt-merge-msg"}, Options: options201, Workdir: true, Special: "git"},
-	{Name: "for-each-ref", Path: names{"for-each-ref"}, Options: options202, Safe: true, Workdir: true, Special: "git"},
-	{Name: "for-each-repo", Operands: Unread, Path: names{"for-each-repo"}, Options: options203, Workdir: true, Special: "git"},
-	{Name: "format-patch", Path: names{"format-patch"}, Options: options204, Workdir: true, Here: true, Special: "git"},
-	{Name: "fsck", Path: names{"fsck"}, Options: options205, Workdir: true, Special: "git"},
+	{Name: "fmt-merge-msg", Path: names{"fmt-merge-msg"}, Options: options315, Workdir: true, Special: "git"},
+	{Name: "for-each-ref", Path: names{"for-each-ref"}, Options: options316, Safe: true, Workdir: true, Special: "git"},
+	{Name: "for-each-repo", Operands: Unread, Path: names{"for-each-repo"}, Options: options317, Workdir: true, Special: "git"},
+	{Name: "format-patch", Path: names{"format-patch"}, Options: options318, Workdir: true, Here: true, Special: "git"},
+	{Name: "fsck", Path: names{"fsck"}, Options: options319, Workdir: true, Special: "git"},
 	{Name: "fsmonitor--daemon", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "gc", Path: names{"gc"}, Options: options206, Workdir: true, Special: "git"},
-	{Name: "get-tar-commit-id", Path: names{"check-attr"}, Options: options175, Safe: true, Workdir: true, Special: "git"},
+	{Name: "gc", Path: names{"gc"}, Options: options320, Workdir: true, Special: "git"},
+	{Name: "get-tar-commit-id", Path: names{"check-attr"}, Options: options289, Safe: true, Workdir: true, Special: "git"},
 	{Name: "gitk", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "grep", Path: names{"grep"}, Options: options207, Workdir: true, Special: "git"},
+	{Name: "grep", Path: names{"grep"}, Options: options321, Workdir: true, Special: "git"},
 	{Name: "gui", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "hash-object", Operands: Reads, Path: names{"hash-object"}, Options: options208, Workdir: true, Special: "git"},
-	{Name: "help", Path: names{"help"}, Options: options209, Workdir: true, Special: "git"},
+	{Name: "hash-object", Operands: Reads, Path: names{"hash-object"}, Options: options322, Workdir: true, Special: "git"},
+	{Name: "help", Path: names{"help"}, Options: options323, Workdir: true, Special: "git"},
 	{Name: "hook", Operands: Unread, Path: names{"hook"}, Workdir: true, Special: "git"},
 	{Name: "http-backend", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "http-fetch", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "http-push", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "imap-send", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "index-pack", Path: names{"index-pack"}, Options: options210, Workdir: true, Special: "git"},
-	{Name: "init", Operands: Places, Path: names{"init"}, Options: options211, Workdir: true, Special: "git"},
-	{Name: "init-db", Operands: Places, Path: names{"init"}, Options: options211, Workdir: true, Special: "git"},
+	{Name: "index-pack", Path: names{"index-pack"}, Options: options324, Workdir: true, Special: "git"},
+	{Name: "init", Operands: Places, Path: names{"init"}, Options: options325, Workdir: true, Special: "git"},
+	{Name: "init-db", Operands: Places, Path: names{"init"}, Options: options325, Workdir: true, Special: "git"},
 	{Name: "instaweb", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "interpret-trailers", Operands: Reads, Path: names{"interpret-trailers"}, Options: options212, Workdir: true, Special: "git"},
+	{Name: "interpret-trailers", Operands: Reads, Path: names{"interpret-trailers"}, Options: options326, Workdir: true, Special: "git"},
 	{Name: "last-modified", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "lfs", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "log", Path: names{"log"}, Options: options213, Workdir: true, Special: "git"},
-	{Name: "ls-files", Path: names{"ls-files"}, Options: options214, Safe: true, Workdir: true, Special: "git"},
-	{Name: "ls-remote", Path: names{"ls-remote"}, Options: options215, Workdir: true, Special: "git"},
-	{Name: "ls-tree", Path: names{"ls-tree"}, Options: options216, Safe: true, Workdir: true, Special: "git"},
+	{Name: "log", Path: names{"log"}, Options: options327, Workdir: true, Special: "git"},
+	{Name: "ls-files", Path: names{"ls-files"}, Options: options328, Safe: true, Workdir: true, Special: "git"},
+	{Name: "ls-remote", Path: names{"ls-remote"}, Options: options329, Workdir: true, Special: "git"},
+	{Name: "ls-tree", Path: names{"ls-tree"}, Options: options330, Safe: true, Workdir: true, Special: "git"},
 	{Name: "mailinfo", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "mailsplit", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "maintenance", Path: names{"maintenance"}, Options: options217, Workdir: true, Special: "git"},
-	{Name: "merge", Path: names{"merge"}, Options: options218, Workdir: true, Special: "git"},
-	{Name: "merge-base", Path: names{"merge-base"}, Options: options219, Safe: true, Workdir: true, Special: "git"},
+	{Name: "maintenance", Path: names{"maintenance"}, Options: options331, Workdir: true, Special: "git"},
+	{Name: "merge", Path: names{"merge"}, Options: options332, Workdir: true, Special: "git"},
+	{Name: "merge-base", Path: names{"merge-base"}, Options: options333, Safe: true, Workdir: true, Special: "git"},
 	{Name: "merge-file", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "merge-index", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "merge-one-file", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "merge-tree", Path: names{"merge-tree"}, Options: options220, Safe: true, Workdir: true, Special: "git"},
-	{Name: "mergetool", Path: names{"mergetool"}, Options: options221, Workdir: true, Special: "git"},
+	{Name: "merge-tree", Path: names{"merge-tree"}, Options: options334, Safe: true, Workdir: true, Special: "git"},
+	{Name: "mergetool", Path: names{"mergetool"}, Options: options335, Workdir: true, Special: "git"},
 	{Name: "mktag", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "mktree", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "multi-pack-index", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "mv", Path: names{"mv"}, Options: options222, Safe: true, Workdir: true, Special: "git"},
-	{Name: "name-rev", Path: names{"name-rev"}, Options: options223, Safe: true, Workdir: true, Special: "git"},
-	{Name: "notes", Path: names{"notes"}, Options: options224, Workdir: true, Special: "git"},
+	{Name: "mv", Path: names{"mv"}, Options: options336, Safe: true, Workdir: true, Special: "git"},
+	{Name: "name-rev", Path: names{"name-rev"}, Options: options337, Safe: true, Workdir: true, Special: "git"},
+	{Name: "notes", Path: names{"notes"}, Options: options338, Workdir: true, Special: "git"},
 	{Name: "open", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "p4", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "pack-objects", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
@@ -12527,78 +14243,78 @@ var subs274 = []Program{
 	{Name: "patch-id", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "prune", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "prune-packed", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "pull", Path: names{"pull"}, Options: options225, Workdir: true, Special: "git"},
-	{Name: "push", Path: names{"push"}, Options: options226, Workdir: true, Special: "git"},
+	{Name: "pull", Path: names{"pull"}, Options: options339, Workdir: true, Special: "git"},
+	{Name: "push", Path: names{"push"}, Options: options340, Workdir: true, Special: "git"},
 	{Name: "quiltimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "range-diff", Path: names{"range-diff"}, Options: options227, Workdir: true, Special: "git"},
-	{Name: "read-tree", Path: names{"read-tree"}, Options: options228, Workdir: true, Special: "git"},
-	{Name: "rebase", Path: names{"rebase"}, Options: options229, Workdir: true, Special: "git"},
-	{Name: "reflog", Path: names{"reflog"}, Options: options230, Subs: subs232, Workdir: true, Special: "git"},
+	{Name: "range-diff", Path: names{"range-diff"}, Options: options341, Workdir: true, Special: "git"},
+	{Name: "read-tree", Path: names{"read-tree"}, Options: options342, Workdir: true, Special: "git"},
+	{Name: "rebase", Path: names{"rebase"}, Options: options343, Workdir: true, Special: "git"},
+	{Name: "reflog", Path: names{"reflog"}, Options: options344, Subs: subs346, Workdir: true, Special: "git"},
 	{Name: "refs", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "remote", Path: names{"remote"}, Options: options233, Subs: subs236, Workdir: true, Special: "git"},
+	{Name: "remote", Path: names{"remote"}, Options: options347, Subs: subs350, Workdir: true, Special: "git"},
 	{Name: "remote-ext", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "remote-fd", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "remote-helpers", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "repack", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "replace", Path: names{"replace"}, Options: options237, Workdir: true, Special: "git"},
+	{Name: "replace", Path: names{"replace"}, Options: options351, Workdir: true, Special: "git"},
 	{Name: "replay", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "repo", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "request-pull", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "rerere", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "reset", Path: names{"reset"}, Options: options238, Safe: true, Workdir: true, Special: "git"},
-	{Name: "restore", Path: names{"restore"}, Options: options239, Safe: true, Workdir: true, Special: "git"},
-	{Name: "rev-list", Path: names{"rev-list"}, Options: options240, Workdir: true, Special: "git"},
-	{Name: "rev-parse", Path: names{"rev-parse"}, Options: options241, Safe: true, Workdir: true, Special: "git"},
-	{Name: "revert", Path: names{"cherry-pick"}, Options: options180, Workdir: true, Special: "git"},
-	{Name: "rm", Path: names{"rm"}, Options: options242, Safe: true, Workdir: true, Special: "git"},
+	{Name: "reset", Path: names{"reset"}, Options: options352, Safe: true, Workdir: true, Special: "git"},
+	{Name: "restore", Path: names{"restore"}, Options: options353, Safe: true, Workdir: true, Special: "git"},
+	{Name: "rev-list", Path: names{"rev-list"}, Options: options354, Workdir: true, Special: "git"},
+	{Name: "rev-parse", Path: names{"rev-parse"}, Options: options355, Safe: true, Workdir: true, Special: "git"},
+	{Name: "revert", Path: names{"cherry-pick"}, Options: options294, Workdir: true, Special: "git"},
+	{Name: "rm", Path: names{"rm"}, Options: options356, Safe: true, Workdir: true, Special: "git"},
 	{Name: "secret", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "send-email", Operands: Unread, Path: names{"send-email"}, Options: options243, Workdir: true, Special: "git"},
-	{Name: "send-pack", Path: names{"send-pack"}, Options: options244, Workdir: true, Special: "git"},
+	{Name: "send-email", Operands: Unread, Path: names{"send-email"}, Options: options357, Workdir: true, Special: "git"},
+	{Name: "send-pack", Path: names{"send-pack"}, Options: options358, Workdir: true, Special: "git"},
 	{Name: "sh-setup", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "shell", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "shortlog", Path: names{"shortlog"}, Options: options245, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"show"}, Options: options246, Workdir: true, Special: "git"},
-	{Name: "show-branch", Path: names{"show-branch"}, Options: options247, Safe: true, Workdir: true, Special: "git"},
+	{Name: "shortlog", Path: names{"shortlog"}, Options: options359, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"show"}, Options: options360, Workdir: true, Special: "git"},
+	{Name: "show-branch", Path: names{"show-branch"}, Options: options361, Safe: true, Workdir: true, Special: "git"},
 	{Name: "show-index", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "show-ref", Path: names{"show-ref"}, Options: options248, Safe: true, Workdir: true, Special: "git"},
-	{Name: "sparse-checkout", Path: names{"sparse-checkout"}, Options: options249, Workdir: true, Special: "git"},
-	{Name: "stage", Path: names{"add"}, Options: options161, Safe: true, Workdir: true, Special: "git"},
+	{Name: "show-ref", Path: names{"show-ref"}, Options: options362, Safe: true, Workdir: true, Special: "git"},
+	{Name: "sparse-checkout", Path: names{"sparse-checkout"}, Options: options363, Workdir: true, Special: "git"},
+	{Name: "stage", Path: names{"add"}, Options: options275, Safe: true, Workdir: true, Special: "git"},
 	{Name: "standup", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "stash", Path: names{"stash"}, Options: options250, Subs: subs253, Workdir: true, Special: "git"},
-	{Name: "status", Path: names{"status"}, Options: options254, Safe: true, Workdir: true, Special: "git"},
-	{Name: "stripspace", Path: names{"check-attr"}, Options: options175, Safe: true, Workdir: true, Special: "git"},
-	{Name: "submodule", Path: names{"submodule"}, Options: options255, Subs: subs259, Workdir: true, Special: "git"},
+	{Name: "stash", Path: names{"stash"}, Options: options364, Subs: subs367, Workdir: true, Special: "git"},
+	{Name: "status", Path: names{"status"}, Options: options368, Safe: true, Workdir: true, Special: "git"},
+	{Name: "stripspace", Path: names{"check-attr"}, Options: options289, Safe: true, Workdir: true, Special: "git"},
+	{Name: "submodule", Path: names{"submodule"}, Options: options369, Subs: subs373, Workdir: true, Special: "git"},
 	{Name: "subtree", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "survey", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "svn", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "switch", Path: names{"switch"}, Options: options260, Safe: true, Workdir: true, Special: "git"},
-	{Name: "symbolic-ref", Path: names{"symbolic-ref"}, Options: options261, Safe: true, Workdir: true, Special: "git"},
-	{Name: "tag", Path: names{"tag"}, Options: options262, Workdir: true, Special: "git"},
+	{Name: "switch", Path: names{"switch"}, Options: options374, Safe: true, Workdir: true, Special: "git"},
+	{Name: "symbolic-ref", Path: names{"symbolic-ref"}, Options: options375, Safe: true, Workdir: true, Special: "git"},
+	{Name: "tag", Path: names{"tag"}, Options: options376, Workdir: true, Special: "git"},
 	{Name: "town", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "unpack-file", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "unpack-objects", Path: names{"index-pack"}, Options: options210, Workdir: true, Special: "git"},
-	{Name: "update-index", Path: names{"update-index"}, Options: options263, Workdir: true, Special: "git"},
-	{Name: "update-ref", Path: names{"update-ref"}, Options: options264, Workdir: true, Special: "git"},
+	{Name: "unpack-objects", Path: names{"index-pack"}, Options: options324, Workdir: true, Special: "git"},
+	{Name: "update-index", Path: names{"update-index"}, Options: options377, Workdir: true, Special: "git"},
+	{Name: "update-ref", Path: names{"update-ref"}, Options: options378, Workdir: true, Special: "git"},
 	{Name: "update-server-info", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "upload-archive", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "var", Path: names{"var"}, Options: options265, Workdir: true, Special: "git"},
-	{Name: "verify-commit", Path: names{"verify-commit"}, Options: options266, Safe: true, Workdir: true, Special: "git"},
+	{Name: "var", Path: names{"var"}, Options: options379, Workdir: true, Special: "git"},
+	{Name: "verify-commit", Path: names{"verify-commit"}, Options: options380, Safe: true, Workdir: true, Special: "git"},
 	{Name: "verify-pack", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "verify-tag", Path: names{"verify-commit"}, Options: options266, Safe: true, Workdir: true, Special: "git"},
-	{Name: "version", Path: names{"version"}, Options: options267, Safe: true, Workdir: true, Special: "git"},
+	{Name: "verify-tag", Path: names{"verify-commit"}, Options: options380, Safe: true, Workdir: true, Special: "git"},
+	{Name: "version", Path: names{"version"}, Options: options381, Safe: true, Workdir: true, Special: "git"},
 	{Name: "web--browse", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "whatchanged", Path: names{"log"}, Options: options213, Workdir: true, Special: "git"},
-	{Name: "worktree", Path: names{"worktree"}, Subs: subs272, Workdir: true, Special: "git"},
-	{Name: "write-tree", Path: names{"write-tree"}, Options: options273, Workdir: true, Special: "git"},
+	{Name: "whatchanged", Path: names{"log"}, Options: options327, Workdir: true, Special: "git"},
+	{Name: "worktree", Path: names{"worktree"}, Subs: subs385, Workdir: true, Special: "git"},
+	{Name: "write-tree", Path: names{"write-tree"}, Options: options386, Workdir: true, Special: "git"},
 }
 
-var options275 = []Option{
+var options388 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-h", "-help"}},
 	{Names: names{"-version"}},
 }
 
-var options276 = []Option{
+var options389 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-a"}},
@@ -12634,7 +14350,7 @@ var options276 = []Option{
 	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
 }
 
-var options277 = []Option{
+var options390 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-r"}},
 	{Names: names{"-cache"}},
@@ -12675,7 +14391,7 @@ var options277 = []Option{
 	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
 }
 
-var options278 = []Option{
+var options391 = []Option{
 	{Names: names{"-all"}},
 	{Names: names{"-c"}},
 	{Names: names{"-cmd"}},
@@ -12685,14 +14401,14 @@ var options278 = []Option{
 	{Names: names{"-http"}, Effect: EffUnproven},
 }
 
-var options279 = []Option{
+var options392 = []Option{
 	{Names: names{"-json"}},
 	{Names: names{"-changed"}},
 	{Names: names{"-u"}, Value: Required, Effect: EffSystem},
 	{Names: names{"-w"}, Effect: EffSystem},
 }
 
-var options280 = []Option{
+var options393 = []Option{
 	{Names: names{"-fixtool"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-diff"}},
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
@@ -12729,13 +14445,13 @@ var options280 = []Option{
 	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
 }
 
-var options281 = []Option{
+var options394 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-x"}},
 	{Names: names{"-mod"}, Value: Required},
 }
 
-var options282 = []Option{
+var options395 = []Option{
 	{Names: names{"-run"}, Value: Required},
 	{Names: names{"-skip"}, Value: Required},
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
@@ -12772,7 +14488,7 @@ var options282 = []Option{
 	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
 }
 
-var options283 = []Option{
+var options396 = []Option{
 	{Names: names{"-u"}, Value: Optional},
 	{Names: names{"-t"}},
 	{Names: names{"-d"}},
@@ -12811,7 +14527,7 @@ var options283 = []Option{
 	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
 }
 
-var options284 = []Option{
+var options397 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-m"}},
 	{Names: names{"-e"}},
@@ -12858,7 +14574,7 @@ var options284 = []Option{
 	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
 }
 
-var options285 = []Option{
+var options398 = []Option{
 	{Names: names{"-fmt"}},
 	{Names: names{"-module"}, Value: Required},
 	{Names: names{"-go"}, Value: Required},
@@ -12881,7 +14597,7 @@ var options285 = []Option{
 	{Names: names{"-json"}},
 }
 
-var options286 = []Option{
+var options399 = []Option{
 	{Names: names{"-v"}},
 	{Names: names{"-x"}},
 	{Names: names{"-e"}},
@@ -12897,18 +14613,18 @@ var options286 = []Option{
 	{Names: names{"-modcacherw"}},
 }
 
-var subs287 = []Program{
-	{Name: "download", Style: Dash, Path: names{"mod", "tidy"}, Options: options286, Workdir: true, Special: "go"},
-	{Name: "edit", Style: Dash, Path: names{"mod", "edit"}, Options: options285, Workdir: true, Special: "go"},
-	{Name: "graph", Style: Dash, Path: names{"mod", "tidy"}, Options: options286, Workdir: true, Special: "go"},
-	{Name: "init", Style: Dash, Path: names{"mod", "tidy"}, Options: options286, Workdir: true, Special: "go"},
-	{Name: "tidy", Style: Dash, Path: names{"mod", "tidy"}, Options: options286, Workdir: true, Special: "go"},
-	{Name: "vendor", Style: Dash, Path: names{"mod", "tidy"}, Options: options286, Workdir: true, Special: "go"},
-	{Name: "verify", Style: Dash, Path: names{"mod", "tidy"}, Options: options286, Workdir: true, Special: "go"},
-	{Name: "why", Style: Dash, Path: names{"mod", "tidy"}, Options: options286, Workdir: true, Special: "go"},
+var subs400 = []Program{
+	{Name: "download", Style: Dash, Path: names{"mod", "tidy"}, Options: options399, Workdir: true, Special: "go"},
+	{Name: "edit", Style: Dash, Path: names{"mod", "edit"}, Options: options398, Workdir: true, Special: "go"},
+	{Name: "graph", Style: Dash, Path: names{"mod", "tidy"}, Options: options399, Workdir: true, Special: "go"},
+	{Name: "init", Style: Dash, Path: names{"mod", "tidy"}, Options: options399, Workdir: true, Special: "go"},
+	{Name: "tidy", Style: Dash, Path: names{"mod", "tidy"}, Options: options399, Workdir: true, Special: "go"},
+	{Name: "vendor", Style: Dash, Path: names{"mod", "tidy"}, Options: options399, Workdir: true, Special: "go"},
+	{Name: "verify", Style: Dash, Path: names{"mod", "tidy"}, Options: options399, Workdir: true, Special: "go"},
+	{Name: "why", Style: Dash, Path: names{"mod", "tidy"}, Options: options399, Workdir: true, Special: "go"},
 }
 
-var options288 = []Option{
+var options401 = []Option{
 	{Names: names{"-exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-a"}},
@@ -12944,7 +14660,7 @@ var options288 = []Option{
 	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
 }
 
-var options289 = []Option{
+var options402 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-exec"}, Value: Required, Effect: EffRun},
@@ -13030,13 +14746,13 @@ var options289 = []Option{
 	{Names: names{"-attr"}},
 }
 
-var options290 = []Option{
+var options403 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-modfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-overlay"}, Value: Required, Effect: EffProgram},
 }
 
-var options291 = []Option{
+var options404 = []Option{
 	{Names: names{"-func"}, Value: Required, Effect: EffInput},
 	{Names: names{"-html"}, Value: Required, Effect: EffInput},
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
@@ -13046,7 +14762,7 @@ var options291 = []Option{
 	{Names: names{"-outfilelist"}, Value: Required, Effect: EffInput},
 }
 
-var options292 = []Option{
+var options405 = []Option{
 	{Names: names{"-http"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-top"}},
@@ -13089,7 +14805,7 @@ var options292 = []Option{
 	{Names: names{"-tags"}},
 }
 
-var subs293 = []Program{
+var subs406 = []Program{
 	{Name: "addr2line", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "api", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "asm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
@@ -13097,7 +14813,7 @@ var subs293 = []Program{
 	{Name: "cgo", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "compile", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "covdata", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
-	{Name: "cover", Style: Dash, Path: names{"tool", "cover"}, Options: options291, Workdir: true, Special: "go"},
+	{Name: "cover", Style: Dash, Path: names{"tool", "cover"}, Options: options404, Workdir: true, Special: "go"},
 	{Name: "dist", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "doc", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "fix", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
@@ -13105,20 +14821,20 @@ var subs293 = []Program{
 	{Name: "nm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "objdump", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "pack", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
-	{Name: "pprof", Style: Dash, Operands: Unread, Path: names{"tool", "pprof"}, Options: options292, Workdir: true, Special: "go"},
+	{Name: "pprof", Style: Dash, Operands: Unread, Path: names{"tool", "pprof"}, Options: options405, Workdir: true, Special: "go"},
 	{Name: "preprofile", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "test2json", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "trace", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "vet", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 }
 
-var options294 = []Option{
+var options407 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-v"}},
 	{Names: names{"-json"}},
 }
 
-var options295 = []Option{
+var options408 = []Option{
 	{Names: names{"-vettool"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-flags"}},
@@ -13158,7 +14874,7 @@ var options295 = []Option{
 	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
 }
 
-var options296 = []Option{
+var options409 = []Option{
 	{Names: names{"-fmt"}},
 	{Names: names{"-go"}, Value: Required},
 	{Names: names{"-toolchain"}, Value: Required},
@@ -13176,39 +14892,39 @@ var options296 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var subs297 = []Program{
-	{Name: "edit", Style: Dash, Path: names{"work", "edit"}, Options: options296, Workdir: true, Special: "go"},
-	{Name: "init", Style: Dash, Path: names{"work", "edit"}, Options: options296, Workdir: true, Special: "go"},
-	{Name: "sync", Style: Dash, Path: names{"work", "edit"}, Options: options296, Workdir: true, Special: "go"},
-	{Name: "use", Style: Dash, Path: names{"work", "edit"}, Options: options296, Workdir: true, Special: "go"},
-	{Name: "vendor", Style: Dash, Path: names{"work", "edit"}, Options: options296, Workdir: true, Special: "go"},
+var subs410 = []Program{
+	{Name: "edit", Style: Dash, Path: names{"work", "edit"}, Options: options409, Workdir: true, Special: "go"},
+	{Name: "init", Style: Dash, Path: names{"work", "edit"}, Options: options409, Workdir: true, Special: "go"},
+	{Name: "sync", Style: Dash, Path: names{"work", "edit"}, Options: options409, Workdir: true, Special: "go"},
+	{Name: "use", Style: Dash, Path: names{"work", "edit"}, Options: options409, Workdir: true, Special: "go"},
+	{Name: "vendor", Style: Dash, Path: names{"work", "edit"}, Options: options409, Workdir: true, Special: "go"},
 }
 
-var subs298 = []Program{
-	{Name: "bug", Style: Dash, Path: names{"version"}, Options: options294, Safe: true, Workdir: true, Special: "go"},
-	{Name: "build", Style: Dash, Path: names{"build"}, Options: options276, Workdir: true, Special: "go"},
-	{Name: "clean", Style: Dash, Path: names{"clean"}, Options: options277, Workdir: true, Special: "go"},
-	{Name: "doc", Style: Dash, Path: names{"doc"}, Options: options278, Safe: true, Workdir: true, Special: "go"},
-	{Name: "env", Style: Dash, Path: names{"env"}, Options: options279, Workdir: true, Special: "go"},
-	{Name: "fix", Style: Dash, Path: names{"fix"}, Options: options280, Workdir: true, Special: "go"},
-	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options281, Workdir: true, Special: "go"},
+var subs411 = []Program{
+	{Name: "bug", Style: Dash, Path: names{"version"}, Options: options407, Safe: true, Workdir: true, Special: "go"},
+	{Name: "build", Style: Dash, Path: names{"build"}, Options: options389, Workdir: true, Special: "go"},
+	{Name: "clean", Style: Dash, Path: names{"clean"}, Options: options390, Workdir: true, Special: "go"},
+	{Name: "doc", Style: Dash, Path: names{"doc"}, Options: options391, Safe: true, Workdir: true, Special: "go"},
+	{Name: "env", Style: Dash, Path: names{"env"}, Options: options392, Workdir: true, Special: "go"},
+	{Name: "fix", Style: Dash, Path: names{"fix"}, Options: options393, Workdir: true, Special: "go"},
+	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options394, Workdir: true, Special: "go"},
 	{Name: "fuzz", Style: Dash, Path: names{"fuzz"}, Workdir: true, Special: "go"},
-	{Name: "generate", Style: Dash, Path: names{"generate"}, Options: options282, Workdir: true, Special: "go"},
-	{Name: "get", Style: Dash, Path: names{"install"}, Options: options283, Workdir: true, Special: "go"},
-	{Name: "help", Style: Dash, Path: names{"version"}, Options: options294, Safe: true, Workdir: true, Special: "go"},
-	{Name: "install", Style: Dash, Path: names{"install"}, Options: options283, Workdir: true, Special: "go"},
-	{Name: "list", Style: Dash, Path: names{"list"}, Options: options284, Workdir: true, Special: "go"},
-	{Name: "mod", Style: Dash, Operands: Unread, Path: names{"mod"}, Subs: subs287, Workdir: true, Special: "go"},
-	{Name: "run", Style: Dash, Operands: Script, Path: names{"run"}, Options: options288, Ends: true, Workdir: true, Special: "go"},
+	{Name: "generate", Style: Dash, Path: names{"generate"}, Options: options395, Workdir: true, Special: "go"},
+	{Name: "get", Style: Dash, Path: names{"install"}, Options: options396, Workdir: true, Special: "go"},
+	{Name: "help", Style: Dash, Path: names{"version"}, Options: options407, Safe: true, Workdir: true, Special: "go"},
+	{Name: "install", Style: Dash, Path: names{"install"}, Options: options396, Workdir: true, Special: "go"},
+	{Name: "list", Style: Dash, Path: names{"list"}, Options: options397, Workdir: true, Special: "go"},
+	{Name: "mod", Style: Dash, Operands: Unread, Path: names{"mod"}, Subs: subs400, Workdir: true, Special: "go"},
+	{Name: "run", Style: Dash, Operands: Script, Path: names{"run"}, Options: options401, Ends: true, Workdir: true, Special: "go"},
 	{Name: "telemetry", Style: Dash, Path: names{"telemetry"}, Workdir: true, Special: "go"},
-	{Name: "test", Style: Dash, Path: names{"test"}, Options: options289, Workdir: true, Special: "go"},
-	{Name: "tool", Style: Dash, Operands: Unread, Path: names{"tool"}, Options: options290, Subs: subs293, Ends: true, Workdir: true, Special: "go"},
-	{Name: "version", Style: Dash, Path: names{"version"}, Options: options294, Safe: true, Workdir: true, Special: "go"},
-	{Name: "vet", Style: Dash, Path: names{"vet"}, Options: options295, Workdir: true, Special: "go"},
-	{Name: "work", Style: Dash, Operands: Unread, Path: names{"work"}, Subs: subs297, Workdir: true, Special: "go"},
+	{Name: "test", Style: Dash, Path: names{"test"}, Options: options402, Workdir: true, Special: "go"},
+	{Name: "tool", Style: Dash, Operands: Unread, Path: names{"tool"}, Options: options403, Subs: subs406, Ends: true, Workdir: true, Special: "go"},
+	{Name: "version", Style: Dash, Path: names{"version"}, Options: options407, Safe: true, Workdir: true, Special: "go"},
+	{Name: "vet", Style: Dash, Path: names{"vet"}, Options: options408, Workdir: true, Special: "go"},
+	{Name: "work", Style: Dash, Operands: Unread, Path: names{"work"}, Subs: subs410, Workdir: true, Special: "go"},
 }
 
-var options299 = []Option{
+var options412 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-e"}},
 	{Names: names{"-l"}},
@@ -13230,7 +14946,7 @@ var options299 = []Option{
 	{Names: names{"-version"}},
 }
 
-var options300 = []Option{
+var options413 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config"}},
 	{Names: names{"-v", "--verbose"}},
@@ -13243,14 +14959,14 @@ var options300 = []Option{
 	{Names: names{"-j", "--concurrency"}, Value: Required},
 }
 
-var options301 = []Option{
+var options414 = []Option{
 	{Names: names{"-d", "--diff"}},
 	{Names: names{"--diff-colored"}},
 	{Names: names{"-E", "--enable"}, Value: Required},
 	{Names: names{"--stdin"}},
 }
 
-var options302 = []Option{
+var options415 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"--debug"}},
 	{Names: names{"--short"}},
@@ -13258,7 +14974,7 @@ var options302 = []Option{
 	{Names: names{"-D", "--disable"}, Value: Required},
 }
 
-var options303 = []Option{
+var options416 = []Option{
 	{Names: names{"--fix"}},
 	{Names: names{"--timeout"}, Value: Required},
 	{Names: names{"--new"}, Value: Optional},
@@ -13316,21 +15032,21 @@ var options303 = []Option{
 	{Names: names{"--print-resources-usage"}},
 }
 
-var subs304 = []Program{
-	{Name: "cache", Style: Exact, Path: names{"linters"}, Options: options302, Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"linters"}, Options: options302, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"linters"}, Options: options302, Workdir: true},
-	{Name: "custom", Style: Exact, Path: names{"linters"}, Options: options302, Workdir: true},
-	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options301, Workdir: true},
-	{Name: "formatters", Style: Exact, Path: names{"linters"}, Options: options302, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"linters"}, Options: options302, Workdir: true},
-	{Name: "linters", Style: Exact, Path: names{"linters"}, Options: options302, Workdir: true},
-	{Name: "migrate", Style: Exact, Path: names{"linters"}, Options: options302, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options303, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"linters"}, Options: options302, Workdir: true},
+var subs417 = []Program{
+	{Name: "cache", Style: Exact, Path: names{"linters"}, Options: options415, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"linters"}, Options: options415, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"linters"}, Options: options415, Workdir: true},
+	{Name: "custom", Style: Exact, Path: names{"linters"}, Options: options415, Workdir: true},
+	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options414, Workdir: true},
+	{Name: "formatters", Style: Exact, Path: names{"linters"}, Options: options415, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"linters"}, Options: options415, Workdir: true},
+	{Name: "linters", Style: Exact, Path: names{"linters"}, Options: options415, Workdir: true},
+	{Name: "migrate", Style: Exact, Path: names{"linters"}, Options: options415, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options416, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"linters"}, Options: options415, Workdir: true},
 }
 
-var options305 = []Option{
+var options418 = []Option{
 	{Names: names{"-?", "-h", "--help"}},
 	{Names: names{"-a", "--no-rebuild"}},
 	{Names: names{"-b", "--build-file"}, Value: Required, Effect: EffProgram},
@@ -13389,7 +15105,7 @@ var options305 = []Option{
 	{Names: names{"--dependency-verification"}, Value: Required},
 }
 
-var options306 = []Option{
+var options419 = []Option{
 	{Names: names{"-e", "--regexp"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput, Pattern: true},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -13446,7 +15162,7 @@ var options306 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options307 = []Option{
+var options420 = []Option{
 	{Names: names{"-e", "--eval", "--execute"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-c"}, Value: Required, Effect: EffCode, Pattern: true},
@@ -13472,7 +15188,7 @@ var options307 = []Option{
 	{Names: names{"--loader"}, Value: Required, Effect: EffProgram},
 }
 
-var options308 = []Option{
+var options421 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-h", "--help"}},
@@ -13484,7 +15200,7 @@ var options308 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options309 = []Option{
+var options422 = []Option{
 	{Names: names{"-c", "--config", "--configuration"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--reload"}},
 	{Names: names{"--host"}, Value: Required},
@@ -13531,7 +15247,7 @@ var options309 = []Option{
 	{Names: names{"-f", "--forks"}, Value: Required},
 }
 
-var options310 = []Option{
+var options423 = []Option{
 	{Names: names{"-a", "--ascii"}},
 	{Names: names{"-c", "--stdout", "--to-stdout"}, Effect: EffReadOnly},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
@@ -13567,7 +15283,7 @@ var options310 = []Option{
 	{Names: names{"-Z"}},
 }
 
-var options311 = []Option{
+var options424 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-r"}},
 	{Names: names{"-p"}, Value: Required, Effect: EffProgram},
@@ -13575,7 +15291,7 @@ var options311 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options312 = []Option{
+var options425 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-n", "--lines"}, Value: Required},
 	{Names: names{"-c", "--bytes"}, Value: Required},
@@ -13586,13 +15302,315 @@ var options312 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options313 = []Option{
+var options426 = []Option{
+	{Names: names{"--burst-limit"}, Value: Required},
+	{Names: names{"--debug"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"--kube-apiserver"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--kube-as-group"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--kube-as-user"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--kube-ca-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--kube-context"}, Value: Required},
+	{Names: names{"--kube-insecure-skip-tls-verify"}},
+	{Names: names{"--kube-tls-server-name"}, Value: Required},
+	{Names: names{"--kube-token"}, Value: Required},
+	{Names: names{"--kubeconfig"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-n", "--namespace"}, Value: Required},
+	{Names: names{"--qps"}, Value: Required},
+	{Names: names{"--registry-config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--repository-cache"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--repository-config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--content-cache"}, Value: Required, Effect: EffWrite},
+}
+
+var options427 = []Option{
+	{Names: names{"-p", "--starter"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-d", "--destination"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-u", "--dependency-update"}},
+	{Names: names{"--app-version"}, Value: Required},
+	{Names: names{"--version"}, Value: Required},
+	{Names: names{"--sign"}},
+	{Names: names{"--key"}, Value: Required},
+	{Names: names{"--keyring"}, Value: Required, Effect: EffInput},
+	{Names: names{"--passphrase-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--username"}, Value: Required},
+	{Names: names{"--password"}, Value: Required},
+	{Names: names{"--force-update"}},
+	{Names: names{"--skip-refresh"}},
+}
+
+var options428 = []Option{
+	{Names: names{"--keep-history"}},
+	{Names: names{"--strict"}},
+	{Names: names{"--quiet"}},
+	{Names: names{"--with-subcharts"}},
+	{Names: names{"--recreate-pods"}},
+	{Names: names{"--cascade"}, Value: Required},
+	{Names: names{"--ignore-not-found"}},
+	{Names: names{"--logs"}},
+	{Names: names{"--filter"}, Value: Required},
+	{Names: names{"--kube-version"}, Value: Required},
+	{Names: names{"-f", "--values"}, Value: Required, Effect: EffInput},
+	{Names: names{"--set"}, Value: Required},
+	{Names: names{"--set-string"}, Value: Required},
+	{Names: names{"--set-json"}, Value: Required},
+	{Names: names{"--set-literal"}, Value: Required},
+	{Names: names{"--set-file"}, Value: Required, Effect: EffRead},
+	{Names: names{"--version"}, Value: Required},
+	{Names: names{"--repo"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--username"}, Value: Required},
+	{Names: names{"--password"}, Value: Required},
+	{Names: names{"--ca-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--cert-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--key-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--insecure-skip-tls-verify"}},
+	{Names: names{"--plain-http"}},
+	{Names: names{"--pass-credentials"}},
+	{Names: names{"--verify"}},
+	{Names: names{"--keyring"}, Value: Required, Effect: EffInput},
+	{Names: names{"--devel"}},
+	{Names: names{"--dependency-update"}},
+	{Names: names{"--post-renderer"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--post-renderer-args"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"--timeout"}, Value: Required},
+	{Names: names{"--wait"}},
+	{Names: names{"--wait-for-jobs"}},
+	{Names: names{"--atomic", "--rollback-on-failure"}},
+	{Names: names{"--force"}},
+	{Names: names{"--dry-run"}, Value: Optional},
+	{Names: names{"--create-namespace"}},
+	{Names: names{"--no-hooks"}},
+	{Names: names{"--skip-crds"}},
+	{Names: names{"--description"}, Value: Required},
+	{Names: names{"--render-subchart-notes"}},
+	{Names: names{"-g", "--generate-name"}},
+	{Names: names{"--name-template"}, Value: Required},
+	{Names: names{"--replace"}},
+	{Names: names{"--disable-openapi-validation"}},
+	{Names: names{"--labels", "-l"}, Value: Required},
+	{Names: names{"--enable-dns"}},
+	{Names: names{"--hide-secret"}},
+	{Names: names{"--hide-notes"}},
+	{Names: names{"--take-ownership"}},
+	{Names: names{"--skip-schema-validation"}},
+	{Names: names{"-i", "--install"}},
+	{Names: names{"--cleanup-on-fail"}},
+	{Names: names{"--history-max"}, Value: Required},
+	{Names: names{"--reset-values"}},
+	{Names: names{"--reuse-values"}},
+	{Names: names{"--reset-then-reuse-values"}},
+	{Names: names{"--force-replace"}},
+	{Names: names{"--force-conflicts"}},
+	{Names: names{"--server-side"}},
+}
+
+var options429 = []Option{
+	{Names: names{"-A", "--all-namespaces"}},
+	{Names: names{"-a", "--all"}},
+	{Names: names{"-d", "--date"}},
+	{Names: names{"--deployed"}},
+	{Names: names{"--failed"}},
+	{Names: names{"-f", "--filter"}, Value: Required},
+	{Names: names{"-l", "--selector"}, Value: Required},
+	{Names: names{"-m", "--max"}, Value: Required},
+	{Names: names{"--no-headers"}},
+	{Names: names{"--offset"}, Value: Required},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"--pending"}},
+	{Names: names{"-r", "--reverse", "--regexp"}},
+	{Names: names{"-q", "--short"}},
+	{Names: names{"--superseded"}},
+	{Names: names{"--time-format"}, Value: Required},
+	{Names: names{"--uninstalled"}},
+	{Names: names{"--uninstalling"}},
+	{Names: names{"--revision"}, Value: Required},
+	{Names: names{"--show-desc"}},
+	{Names: names{"--show-resources"}},
+	{Names: names{"--version"}, Value: Required},
+	{Names: names{"--versions"}},
+	{Names: names{"--devel"}},
+	{Names: names{"--max-col-width"}, Value: Required},
+	{Names: names{"--repo"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--jsonpath"}, Value: Required},
+	{Names: names{"--keyring"}, Value: Required, Effect: EffInput},
+	{Names: names{"--endpoint"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--list-repo-url"}},
+	{Names: names{"--client"}},
+	{Names: names{"-c"}},
+}
+
+var options430 = []Option{
+	{Names: names{"-d", "--destination"}, Value: Required, Effect: EffOutput},
+	{Names: names{"--untar"}},
+	{Names: names{"--untardir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--prov"}},
+	{Names: names{"-f", "--values"}, Value: Required, Effect: EffInput},
+	{Names: names{"--set"}, Value: Required},
+	{Names: names{"--set-string"}, Value: Required},
+	{Names: names{"--set-json"}, Value: Required},
+	{Names: names{"--set-literal"}, Value: Required},
+	{Names: names{"--set-file"}, Value: Required, Effect: EffRead},
+	{Names: names{"--version"}, Value: Required},
+	{Names: names{"--repo"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--username"}, Value: Required},
+	{Names: names{"--password"}, Value: Required},
+	{Names: names{"--ca-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--cert-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--key-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--insecure-skip-tls-verify"}},
+	{Names: names{"--plain-http"}},
+	{Names: names{"--pass-credentials"}},
+	{Names: names{"--verify"}},
+	{Names: names{"--keyring"}, Value: Required, Effect: EffInput},
+	{Names: names{"--devel"}},
+	{Names: names{"--dependency-update"}},
+	{Names: names{"--post-renderer"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--post-renderer-args"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"--timeout"}, Value: Required},
+	{Names: names{"--wait"}},
+	{Names: names{"--wait-for-jobs"}},
+	{Names: names{"--atomic", "--rollback-on-failure"}},
+	{Names: names{"--force"}},
+	{Names: names{"--dry-run"}, Value: Optional},
+	{Names: names{"--create-namespace"}},
+	{Names: names{"--no-hooks"}},
+	{Names: names{"--skip-crds"}},
+	{Names: names{"--description"}, Value: Required},
+	{Names: names{"--render-subchart-notes"}},
+	{Names: names{"-g", "--generate-name"}},
+	{Names: names{"--name-template"}, Value: Required},
+	{Names: names{"--replace"}},
+	{Names: names{"--disable-openapi-validation"}},
+	{Names: names{"--labels", "-l"}, Value: Required},
+	{Names: names{"--enable-dns"}},
+	{Names: names{"--hide-secret"}},
+	{Names: names{"--hide-notes"}},
+	{Names: names{"--take-ownership"}},
+	{Names: names{"--skip-schema-validation"}},
+	{Names: names{"-i", "--install"}},
+	{Names: names{"--cleanup-on-fail"}},
+	{Names: names{"--history-max"}, Value: Required},
+	{Names: names{"--reset-values"}},
+	{Names: names{"--reuse-values"}},
+	{Names: names{"--reset-then-reuse-values"}},
+	{Names: names{"--force-replace"}},
+	{Names: names{"--force-conflicts"}},
+	{Names: names{"--server-side"}},
+}
+
+var options431 = []Option{
+	{Names: names{"--output-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-s", "--show-only"}, Value: Required},
+	{Names: names{"--validate"}},
+	{Names: names{"--include-crds"}},
+	{Names: names{"-a", "--api-versions"}, Value: Required},
+	{Names: names{"--kube-version"}, Value: Required},
+	{Names: names{"--is-upgrade"}},
+	{Names: names{"--release-name"}},
+	{Names: names{"--skip-tests"}},
+	{Names: names{"-f", "--values"}, Value: Required, Effect: EffInput},
+	{Names: names{"--set"}, Value: Required},
+	{Names: names{"--set-string"}, Value: Required},
+	{Names: names{"--set-json"}, Value: Required},
+	{Names: names{"--set-literal"}, Value: Required},
+	{Names: names{"--set-file"}, Value: Required, Effect: EffRead},
+	{Names: names{"--version"}, Value: Required},
+	{Names: names{"--repo"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--username"}, Value: Required},
+	{Names: names{"--password"}, Value: Required},
+	{Names: names{"--ca-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--cert-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--key-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--insecure-skip-tls-verify"}},
+	{Names: names{"--plain-http"}},
+	{Names: names{"--pass-credentials"}},
+	{Names: names{"--verify"}},
+	{Names: names{"--keyring"}, Value: Required, Effect: EffInput},
+	{Names: names{"--devel"}},
+	{Names: names{"--dependency-update"}},
+	{Names: names{"--post-renderer"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--post-renderer-args"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"--timeout"}, Value: Required},
+	{Names: names{"--wait"}},
+	{Names: names{"--wait-for-jobs"}},
+	{Names: names{"--atomic", "--rollback-on-failure"}},
+	{Names: names{"--force"}},
+	{Names: names{"--dry-run"}, Value: Optional},
+	{Names: names{"--create-namespace"}},
+	{Names: names{"--no-hooks"}},
+	{Names: names{"--skip-crds"}},
+	{Names: names{"--description"}, Value: Required},
+	{Names: names{"--render-subchart-notes"}},
+	{Names: names{"-g", "--generate-name"}},
+	{Names: names{"--name-template"}, Value: Required},
+	{Names: names{"--replace"}},
+	{Names: names{"--disable-openapi-validation"}},
+	{Names: names{"--labels", "-l"}, Value: Required},
+	{Names: names{"--enable-dns"}},
+	{Names: names{"--hide-secret"}},
+	{Names: names{"--hide-notes"}},
+	{Names: names{"--take-ownership"}},
+	{Names: names{"--skip-schema-validation"}},
+	{Names: names{"-i", "--install"}},
+	{Names: names{"--cleanup-on-fail"}},
+	{Names: names{"--history-max"}, Value: Required},
+	{Names: names{"--reset-values"}},
+	{Names: names{"--reuse-values"}},
+	{Names: names{"--reset-then-reuse-values"}},
+	{Names: names{"--force-replace"}},
+	{Names: names{"--force-conflicts"}},
+	{Names: names{"--server-side"}},
+}
+
+var subs432 = []Program{
+	{Name: "completion", Style: Exact, Path: names{"list"}, Options: options429},
+	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options427},
+	{Name: "del", Style: Exact, Path: names{"install"}, Options: options428},
+	{Name: "delete", Style: Exact, Path: names{"install"}, Options: options428},
+	{Name: "dep", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options427},
+	{Name: "dependencies", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options427},
+	{Name: "dependency", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options427},
+	{Name: "env", Style: Exact, Path: names{"list"}, Options: options429},
+	{Name: "fetch", Style: Exact, Path: names{"pull"}, Options: options430, Here: true},
+	{Name: "get", Style: Exact, Path: names{"list"}, Options: options429},
+	{Name: "help", Style: Exact, Path: names{"list"}, Options: options429},
+	{Name: "hist", Style: Exact, Path: names{"list"}, Options: options429},
+	{Name: "history", Style: Exact, Path: names{"list"}, Options: options429},
+	{Name: "inspect", Style: Exact, Path: names{"list"}, Options: options429},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options428},
+	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options428},
+	{Name: "list", Style: Exact, Path: names{"list"}, Options: options429},
+	{Name: "ls", Style: Exact, Path: names{"list"}, Options: options429},
+	{Name: "package", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options427},
+	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options427},
+	{Name: "pull", Style: Exact, Path: names{"pull"}, Options: options430, Here: true},
+	{Name: "push", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options427},
+	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options427},
+	{Name: "repo", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options427},
+	{Name: "rollback", Style: Exact, Path: names{"install"}, Options: options428},
+	{Name: "search", Style: Exact, Path: names{"list"}, Options: options429},
+	{Name: "show", Style: Exact, Path: names{"list"}, Options: options429},
+	{Name: "status", Style: Exact, Path: names{"list"}, Options: options429},
+	{Name: "template", Style: Exact, Path: names{"template"}, Options: options431},
+	{Name: "test", Style: Exact, Path: names{"install"}, Options: options428},
+	{Name: "un", Style: Exact, Path: names{"install"}, Options: options428},
+	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options428},
+	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options428},
+	{Name: "verify", Style: Exact, Path: names{"list"}, Options: options429},
+	{Name: "version", Style: Exact, Path: names{"list"}, Options: options429},
+}
+
+var options433 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-m"}},
 	{Names: names{"-s"}},
 }
 
-var options314 = []Option{
+var options434 = []Option{
 	{Names: names{"-b", "--one-byte-octal"}},
 	{Names: names{"-c", "--one-byte-char"}},
 	{Names: names{"-C", "--canonical"}},
@@ -13611,7 +15629,7 @@ var options314 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options315 = []Option{
+var options435 = []Option{
 	{Names: names{"-c"}, Effect: EffUnproven},
 	{Names: names{"-d"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-a"}, Effect: EffUnproven},
@@ -13622,7 +15640,7 @@ var options315 = []Option{
 	{Names: names{"-s"}},
 }
 
-var options316 = []Option{
+var options436 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-c"}, Value: Required},
@@ -13647,7 +15665,7 @@ var options316 = []Option{
 	{Names: names{"-6"}},
 }
 
-var options317 = []Option{
+var options437 = []Option{
 	{Names: names{"-a", "--alias"}},
 	{Names: names{"-A", "--all-fqdns"}},
 	{Names: names{"-b", "--boot"}, Effect: EffSystem},
@@ -13664,7 +15682,7 @@ var options317 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options318 = []Option{
+var options438 = []Option{
 	{Names: names{"-j", "--json"}},
 	{Names: names{"-f", "--form"}},
 	{Names: names{"--multipart"}},
@@ -13719,7 +15737,7 @@ var options318 = []Option{
 	{Names: names{"--debug"}},
 }
 
-var options319 = []Option{
+var options439 = []Option{
 	{Names: names{"-b", "--bind"}, Value: Required},
 	{Names: names{"-d", "--directory"}, Value: Required},
 	{Names: names{"-p", "--protocol"}, Value: Required},
@@ -13730,7 +15748,7 @@ var options319 = []Option{
 	{Names: names{"--tls-password-file"}, Value: Required, Effect: EffInput},
 }
 
-var options320 = []Option{
+var options440 = []Option{
 	{Names: names{"-w", "--warmup"}, Value: Required},
 	{Names: names{"-m", "--min-runs"}, Value: Required},
 	{Names: names{"-M", "--max-runs"}, Value: Required},
@@ -13762,7 +15780,7 @@ var options320 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options321 = []Option{
+var options441 = []Option{
 	{Names: names{"-f", "--from-code"}, Value: Required},
 	{Names: names{"-t", "--to-code"}, Value: Required},
 	{Names: names{"-l", "--list"}},
@@ -13776,7 +15794,7 @@ var options321 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options322 = []Option{
+var options442 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-Z", "--context"}},
 	{Names: names{"-g", "--group"}},
@@ -13789,7 +15807,7 @@ var options322 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options323 = []Option{
+var options443 = []Option{
 	{Names: names{"--backup"}, Value: Optional},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -13813,7 +15831,7 @@ var options323 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options324 = []Option{
+var options444 = []Option{
 	{Names: names{"-c", "--class"}, Value: Required},
 	{Names: names{"-n", "--classdata"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -13824,7 +15842,7 @@ var options324 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options325 = []Option{
+var options445 = []Option{
 	{Names: names{"-V", "-Version"}},
 	{Names: names{"-h", "-human", "-human-readable"}},
 	{Names: names{"-b", "-batch"}, Value: Required, Effect: EffProgram},
@@ -13854,18 +15872,18 @@ var options325 = []Option{
 	{Names: names{"-echo"}},
 }
 
-var options326 = []Option{
+var options446 = []Option{
 	{Names: names{"-a", "-all"}},
 }
 
-var subs327 = []Program{
+var subs447 = []Program{
 	{Name: "add", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "del", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "delete", Style: NoOpts, Path: names{"netns", "list"}},
-	{Name: "e", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options326, Ends: true},
-	{Name: "ex", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options326, Ends: true},
-	{Name: "exe", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options326, Ends: true},
-	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options326, Ends: true},
+	{Name: "e", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options446, Ends: true},
+	{Name: "ex", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options446, Ends: true},
+	{Name: "exe", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options446, Ends: true},
+	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options446, Ends: true},
 	{Name: "identify", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "list", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "list-id", Style: NoOpts, Path: names{"netns", "list"}},
@@ -13876,11 +15894,11 @@ var subs327 = []Program{
 	{Name: "show", Style: NoOpts, Path: names{"netns", "list"}},
 }
 
-var subs328 = []Program{
+var subs448 = []Program{
 	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"vrf", "exec"}, Ends: true},
 }
 
-var subs329 = []Program{
+var subs449 = []Program{
 	{Name: "a", Style: NoOpts, Path: names{"address"}},
 	{Name: "addr", Style: NoOpts, Path: names{"address"}},
 	{Name: "address", Style: NoOpts, Path: names{"address"}},
@@ -13895,7 +15913,7 @@ var subs329 = []Program{
 	{Name: "neighbor", Style: NoOpts, Path: names{"neighbour"}},
 	{Name: "neighbour", Style: NoOpts, Path: names{"neighbour"}},
 	{Name: "neighbours", Style: NoOpts, Path: names{"neighbour"}},
-	{Name: "netns", Style: POSIX, Operands: Unread, Path: names{"netns"}, Subs: subs327},
+	{Name: "netns", Style: POSIX, Operands: Unread, Path: names{"netns"}, Subs: subs447},
 	{Name: "nexthop", Style: NoOpts, Path: names{"nexthop"}},
 	{Name: "r", Style: NoOpts, Path: names{"route"}},
 	{Name: "ro", Style: NoOpts, Path: names{"route"}},
@@ -13904,11 +15922,11 @@ var subs329 = []Program{
 	{Name: "rule", Style: NoOpts, Path: names{"rule"}},
 	{Name: "tunnel", Style: NoOpts, Path: names{"tunnel"}},
 	{Name: "tuntap", Style: NoOpts, Path: names{"tuntap"}},
-	{Name: "vrf", Style: POSIX, Operands: Unread, Path: names{"vrf"}, Subs: subs328},
+	{Name: "vrf", Style: POSIX, Operands: Unread, Path: names{"vrf"}, Subs: subs448},
 	{Name: "xfrm", Style: NoOpts, Path: names{"xfrm"}},
 }
 
-var options330 = []Option{
+var options450 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffCode},
 	{Names: names{"-i"}, Effect: EffOpaque},
 	{Names: names{"-m"}, Value: Required, Effect: EffProgram},
@@ -13929,7 +15947,7 @@ var options330 = []Option{
 	{Names: names{"--exec_lines"}, Value: Required, Effect: EffCode},
 }
 
-var options331 = []Option{
+var options451 = []Option{
 	{Names: names{"-cp", "-classpath", "--class-path"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-p", "--module-path"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-m", "--module"}, Value: Required, Effect: EffPattern},
@@ -13970,7 +15988,7 @@ var options331 = []Option{
 	{Names: names{"-client"}},
 }
 
-var options332 = []Option{
+var options452 = []Option{
 	{Names: names{"-d"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-cp", "-classpath", "--class-path"}, Value: Required},
 	{Names: names{"-sourcepath", "--source-path"}, Value: Required},
@@ -14003,7 +16021,7 @@ var options332 = []Option{
 	{Names: names{"-profile"}, Value: Required},
 }
 
-var options333 = []Option{
+var options453 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-b", "--bail"}, Value: Optional},
 	{Names: names{"--cache"}},
@@ -14113,7 +16131,7 @@ var options333 = []Option{
 	{Names: names{"--workerIdleMemoryLimit"}, Value: Required},
 }
 
-var options334 = []Option{
+var options454 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}},
@@ -14122,7 +16140,7 @@ var options334 = []Option{
 	{Names: names{"-x"}, Effect: EffUnproven},
 }
 
-var options335 = []Option{
+var options455 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-i", "--ignore-case"}},
@@ -14140,7 +16158,7 @@ var options335 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options336 = []Option{
+var options456 = []Option{
 	{Names: names{"-s", "--slurp"}},
 	{Names: names{"-n", "--null-input"}},
 	{Names: names{"-R", "--raw-input"}},
@@ -14178,7 +16196,7 @@ var options336 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options337 = []Option{
+var options457 = []Option{
 	{Names: names{"--sort-keys"}},
 	{Names: names{"--no-ensure-ascii"}},
 	{Names: names{"--json-lines"}},
@@ -14189,7 +16207,7 @@ var options337 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options338 = []Option{
+var options458 = []Option{
 	{Names: names{"-f", "--justfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--working-directory"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--command"}, Effect: EffOpaque},
@@ -14242,7 +16260,24 @@ var options338 = []Option{
 	{Names: names{"--request"}, Value: Required},
 }
 
-var options339 = []Option{
+var options459 = []Option{
+	{Names: names{"--kubeconfig"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-c", "--config", "--config-file"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-o", "--output", "--output-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-v", "--version"}},
+	{Names: names{"-n", "--namespace"}, Value: Required},
+	{Names: names{"--context"}, Value: Required},
+	{Names: names{"-A", "--all-namespaces"}},
+	{Names: names{"--template"}, Value: Required, Effect: EffInput},
+	{Names: names{"--policy"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-f", "--filename", "--file", "--format"}, Value: Required, Effect: EffInput},
+	{Names: names{"--server"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--plugin"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--command"}, Value: Required, Effect: EffRun},
+}
+
+var options460 = []Option{
 	{Names: names{"-s", "--signal"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-l", "--list"}, Value: Optional},
@@ -14286,7 +16321,1132 @@ var options339 = []Option{
 	{Names: names{"-#"}},
 }
 
-var options340 = []Option{
+var options461 = []Option{
+	{Names: names{"--as"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--as-group"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--as-uid"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--cache-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--certificate-authority"}, Value: Required, Effect: EffInput},
+	{Names: names{"--client-certificate"}, Value: Required, Effect: EffInput},
+	{Names: names{"--client-key"}, Value: Required, Effect: EffInput},
+	{Names: names{"--cluster"}, Value: Required},
+	{Names: names{"--context"}, Value: Required},
+	{Names: names{"--disable-compression"}},
+	{Names: names{"--insecure-skip-tls-verify"}},
+	{Names: names{"--kubeconfig"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--log-flush-frequency"}, Value: Required},
+	{Names: names{"--match-server-version"}},
+	{Names: names{"-n", "--namespace"}, Value: Required},
+	{Names: names{"--password"}, Value: Required},
+	{Names: names{"--profile"}, Value: Required},
+	{Names: names{"--profile-output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--request-timeout"}, Value: Required},
+	{Names: names{"-s", "--server"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--tls-server-name"}, Value: Required},
+	{Names: names{"--token"}, Value: Required},
+	{Names: names{"--user"}, Value: Required},
+	{Names: names{"--username"}, Value: Required},
+	{Names: names{"-v", "--v"}, Value: Required},
+	{Names: names{"--vmodule"}, Value: Required},
+	{Names: names{"--warnings-as-errors"}},
+	{Names: names{"-h", "--help"}},
+}
+
+var options462 = []Option{
+	{Names: names{"--all"}},
+	{Names: names{"-A", "--all-namespaces"}},
+	{Names: names{"--allow-missing-template-keys"}},
+	{Names: names{"--dry-run"}, Value: Required},
+	{Names: names{"--field-manager"}, Value: Required},
+	{Names: names{"--field-selector"}, Value: Required},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"--list"}},
+	{Names: names{"--local"}},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"--overwrite"}},
+	{Names: names{"-R", "--recursive"}},
+	{Names: names{"--resource-version"}, Value: Required},
+	{Names: names{"-l", "--selector"}, Value: Required},
+	{Names: names{"--show-managed-fields"}},
+	{Names: names{"--template"}, Value: Required},
+}
+
+var options463 = []Option{
+	{Names: names{"--api-group"}, Value: Required},
+	{Names: names{"--cached"}},
+	{Names: names{"--categories"}, Value: Required},
+	{Names: names{"--namespaced"}},
+	{Names: names{"--no-headers"}},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"--sort-by"}, Value: Required},
+	{Names: names{"--verbs"}, Value: Required},
+}
+
+var options464 = []Option{
+	{Names: names{"--all"}},
+	{Names: names{"--allow-missing-template-keys"}},
+	{Names: names{"--cascade"}, Value: Required},
+	{Names: names{"--dry-run"}, Value: Required},
+	{Names: names{"--field-manager"}, Value: Required},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
+	{Names: names{"--force"}},
+	{Names: names{"--force-conflicts"}},
+	{Names: names{"--grace-period"}, Value: Required},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"--openapi-patch"}},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"--overwrite"}},
+	{Names: names{"--prune"}},
+	{Names: names{"--prune-allowlist"}, Value: Required},
+	{Names: names{"-R", "--recursive"}},
+	{Names: names{"-l", "--selector"}, Value: Required},
+	{Names: names{"--server-side"}},
+	{Names: names{"--show-managed-fields"}},
+	{Names: names{"--subresource"}, Value: Required},
+	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--timeout"}, Value: Required},
+	{Names: names{"--validate"}, Value: Required},
+	{Names: names{"--wait"}},
+}
+
+var options465 = []Option{
+	{Names: names{"-c", "--container"}, Value: Required},
+	{Names: names{"--pod-running-timeout"}, Value: Required},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-i", "--stdin"}},
+	{Names: names{"-t", "--tty"}},
+}
+
+var options466 = []Option{
+	{Names: names{"-A", "--all-namespaces"}},
+	{Names: names{"--list"}},
+	{Names: names{"--no-headers"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--subresource"}, Value: Required},
+}
+
+var options467 = []Option{
+	{Names: names{"--allow-missing-template-keys"}},
+	{Names: names{"--dry-run"}, Value: Required},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"-R", "--recursive"}},
+	{Names: names{"--remove-extra-permissions"}},
+	{Names: names{"--remove-extra-subjects"}},
+	{Names: names{"--show-managed-fields"}},
+	{Names: names{"--template"}, Value: Required},
+}
+
+var options468 = []Option{
+	{Names: names{"--allow-missing-template-keys"}},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"--show-managed-fields"}},
+	{Names: names{"--template"}, Value: Required},
+}
+
+var subs469 = []Program{
+	{Name: "can-i", Style: Exact, Path: names{"auth", "can-i"}, Options: options466},
+	{Name: "reconcile", Style: Exact, Path: names{"auth", "reconcile"}, Options: options467},
+	{Name: "whoami", Style: Exact, Path: names{"auth", "whoami"}, Options: options468},
+}
+
+var options470 = []Option{
+	{Names: names{"--allow-missing-template-keys"}},
+	{Names: names{"--cpu-percent"}, Value: Required},
+	{Names: names{"--dry-run"}, Value: Required},
+	{Names: names{"--field-manager"}, Value: Required},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"--max"}, Value: Required},
+	{Names: names{"--min"}, Value: Required},
+	{Names: names{"--name"}, Value: Required},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"-R", "--recursive"}},
+	{Names: names{"--save-config"}},
+	{Names: names{"--show-managed-fields"}},
+	{Names: names{"--template"}, Value: Required},
+}
+
+var options471 = []Option{
+	{Names: names{"--allow-missing-template-keys"}},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
+	{Names: names{"--force"}},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"-R", "--recursive"}},
+	{Names: names{"--show-managed-fields"}},
+	{Names: names{"--template"}, Value: Required},
+}
+
+var subs472 = []Program{
+	{Name: "approve", Style: Exact, Path: names{"certificate", "approve"}, Options: options471},
+	{Name: "deny", Style: Exact, Path: names{"certificate", "deny"}, Options: options471},
+}
+
+var options473 = []Option{
+	{Names: names{"-A", "--all-namespaces"}},
+	{Names: names{"--allow-missing-template-keys"}},
+	{Names: names{"--namespaces"}, Value: Required},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"--output-directory"}, Value: Required, Effect: EffOutput},
+	{Names: names{"--pod-running-timeout"}, Value: Required},
+	{Names: names{"--show-managed-fields"}},
+	{Names: names{"--template"}, Value: Required},
+}
+
+var subs474 = []Program{
+	{Name: "dump", Style: Exact, Path: names{"cluster-info", "dump"}, Options: options473},
+}
+
+var options475 = []Option{
+	{Names: names{"--no-headers"}},
+	{Names: names{"-o", "--output"}, Value: Required},
+}
+
+var options476 = []Option{
+	{Names: names{"--set-raw-bytes"}},
+}
+
+var options477 = []Option{
+	{Names: names{"--embed-certs"}},
+	{Names: names{"--proxy-url"}, Value: Required},
+	{Names: names{"--server"}, Value: Required},
+}
+
+var options478 = []Option{
+	{Names: names{"--current"}},
+	{Names: names{"--namespace"}, Value: Required},
+}
+
+var options479 = []Option{
+	{Names: names{"--auth-provider"}, Value: Required},
+	{Names: names{"--auth-provider-arg"}, Value: Required},
+	{Names: names{"--embed-certs"}},
+	{Names: names{"--exec-api-version"}, Value: Required},
+	{Names: names{"--exec-arg"}, Value: Required},
+	{Names: names{"--exec-command"}, Value: Required},
+	{Names: names{"--exec-env"}, Value: Required},
+	{Names: names{"--exec-interactive-mode"}, Value: Required},
+	{Names: names{"--exec-provide-cluster-info"}},
+}
+
+var options480 = []Option{
+	{Names: names{"--allow-missing-template-keys"}},
+	{Names: names{"--flatten"}},
+	{Names: names{"--merge"}},
+	{Names: names{"--minify"}},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"--raw"}, Effect: EffUnproven},
+	{Names: names{"--show-managed-fields"}},
+	{Names: names{"--template"}, Value: Required},
+}
+
+var subs481 = []Program{
+	{Name: "current-context", Style: Exact, Path: names{"config", "current-context"}},
+	{Name: "delete-cluster", Style: Exact, Path: names{"config", "delete-cluster"}},
+	{Name: "delete-context", Style: Exact, Path: names{"config", "delete-context"}},
+	{Name: "delete-user", Style: Exact, Path: names{"config", "delete-user"}},
+	{Name: "get-clusters", Style: Exact, Path: names{"config", "get-clusters"}},
+	{Name: "get-contexts", Style: Exact, Path: names{"config", "get-contexts"}, Options: options475},
+	{Name: "get-users", Style: Exact, Path: names{"config", "get-users"}},
+	{Name: "rename-context", Style: Exact, Path: names{"config", "rename-context"}},
+	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options476},
+	{Name: "set-cluster", Style: Exact, Path: names{"config", "set-cluster"}, Options: options477},
+	{Name: "set-context", Style: Exact, Path: names{"config", "set-context"}, Options: options478},
+	{Name: "set-credentials", Style: Exact, Path: names{"config", "set-credentials"}, Options: options479},
+	{Name: "unset", Style: Exact, Path: names{"config", "unset"}},
+	{Name: "use-context", Style: Exact, Path: names{"config", "use-context"}},
+	{Name: "view", Style: Exact, Path: names{"config", "view"}, Options: options480},
+}
+
+var options482 = []Option{
+	{Names: names{"--dry-run"}, Value: Required},
+	{Names: names{"-l", "--selector"}, Value: Required},
+}
+
+var options483 = []Option{
+	{Names: names{"-c", "--container"}, Value: Required},
+	{Names: names{"--no-preserve"}},
+	{Names: names{"--retries"}, Value: Required},
+}
+
+var options484 = []Option{
+	{Names: names{"--allow-missing-template-keys"}},
+	{Names: names{"--dry-run"}, Value: Required},
+	{Names: names{"--edit"}},
+	{Names: names{"--field-manager"}, Value: Required},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"--raw"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-R", "--recursive"}},
+	{Names: names{"--save-config"}},
+	{Names: names{"-l", "--selector"}, Value: Required},
+	{Names: names{"--show-managed-fields"}},
+	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--validate"}, Value: Required},
+	{Names: names{"--windows-line-endings"}},
+}
+
+var options485 = []Option{
+	{Names: names{"--aggregation-rule"}, Value: Required},
+	{Names: names{"--allow-missing-template-keys"}},
+	{Names: names{"--dry-run"}, Value: Required},
+	{Names: names{"--field-manager"}, Value: Required},
+	{Names: names{"--non-resource-url"}, Value: Required},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"--resource"}, Value: Required},
+	{Names: names{"--resource-name"}, Value: Required},
+	{Names: names{"--save-config"}},
+	{Names: names{"--show-managed-fields"}},
+	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--validate"}, Value: Required},
+	{Names: names{"--verb"}, Value: Required},
+}
+
+var options486 = []Option{
+	{Names: names{"--allow-missing-template-keys"}},
+	{Names: names{"--clusterrole"}, Value: Required},
+	{Names: names{"--dry-run"}, Value: Required},
+	{Names: names{"--field-manager"}, Value: Required},
+	{Names: names{"--group"}, Value: Required},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"--save-config"}},
+	{Names: names{"--serviceaccount"}, Value: Required},
+	{Names: names{"--show-managed-fields"}},
+	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--validate"}, Value: Required},
+}
+
+var options487 = []Option{
+	{Names: names{"--allow-missing-template-keys"}},
+	{Names: names{"--append-hash"}},
+	{Names: names{"--dry-run"}, Value: Required},
+	{Names: names{"--field-manager"}, Value: Required},
+	{Names: names{"--from-env-file"}, Value: Required, Effect: EffRead},
+	{Names: names{"--from-file"}, Value: Required, Effect: EffRead},
+	{Names: names{"--from-literal"}, Value: Required},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"--save-config"}},
+	{Names: names{"--show-managed-fields"}},
+	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--validate"}, Value: Required},
+}
+
+var options488 = []Option{
+	{Names: names{"--allow-missing-template-keys"}},
+	{Names: names{"--dry-run"}, Value: Required},
+	{Names: names{"--field-manager"}, Value: Required},
+	{Names: names{"--image"}, Value: Required},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"--restart"}, Value: Required},
+	{Names: names{"--save-config"}},
+	{Names: names{"--schedule"}, Value: Required},
+	{Names: names{"--show-managed-fields"}},
+	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--validate"}, Value: Required},
+}
+
+var options489 = []Option{
+	{Names: names{"--allow-missing-template-keys"}},
+	{Names: names{"--dry-run"}, Value: Required},
+	{Names: names{"--field-manager"}, Value: Required},
+	{Names: names{"--image"}, Value: Required},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"--port"}, Value: Required},
+	{Names: names{"-r", "--replicas"}, Value: Required},
+	{Names: names{"--save-config"}},
+	{Names: names{"--show-managed-fields"}},
+	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--validate"}, Value: Required},
+}
+
+var options490 = []Option{
+	{Names: names{"--allow-missing-template-keys"}},
+	{Names: names{"--annotation"}, Value: Required},
+	{Names: names{"--class"}, Value: Required},
+	{Names: names{"--default-backend"}, Value: Required},
+	{Names: names{"--dry-run"}, Value: Required},
+	{Names: names{"--field-manager"}, Value: Required},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"--rule"}, Value: Required},
+	{Names: names{"--save-config"}},
+	{Names: names{"--show-managed-fields"}},
+	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--validate"}, Value: Required},
+}
+
+var options491 = []Option{
+	{Names: names{"--allow-missing-template-keys"}},
+	{Names: names{"--dry-run"}, Value: Required},
+	{Names: names{"--field-manager"}, Value: Required},
+	{Names: names{"--from"}, Value: Required},
+	{Names: names{"--image"}, Value: Required},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"--save-config"}},
+	{Names: names{"--show-managed-fields"}},
+	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--validate"}, Value: Required},
+}
+
+var options492 = []Option{
+	{Names: names{"--allow-missing-template-keys"}},
+	{Names: names{"--dry-run"}, Value: Required},
+	{Names: names{"--field-manager"}, Value: Required},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"--save-config"}},
+	{Names: names{"--show-managed-fields"}},
+	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--validate"}, Value: Required},
+}
+
+var options493 = []Option{
+	{Names: names{"--allow-missing-template-keys"}},
+	{Names: names{"--dry-run"}, Value: Required},
+	{Names: names{"--field-manager"}, Value: Required},
+	{Names: names{"--max-unavailable"}, Value: Required},
+	{Names: names{"--min-available"}, Value: Required},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"--save-config"}},
+	{Names: names{"--selector"}, Value: Required},
+	{Names: names{"--show-managed-fields"}},
+	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--validate"}, Value: Required},
+}
+
+var options494 = []Option{
+	{Names: names{"--allow-missing-template-keys"}},
+	{Names: names{"--description"}, Value: Required},
+	{Names: names{"--dry-run"}, Value: Required},
+	{Names: names{"--field-manager"}, Value: Required},
+	{Names: names{"--global-default"}},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"--preemption-policy"}, Value: Required},
+	{Names: names{"--save-config"}},
+	{Names: names{"--show-managed-fields"}},
+	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--validate"}, Value: Required},
+	{Names: names{"--value"}, Value: Required},
+}
+
+var options495 = []Option{
+	{Names: names{"--allow-missing-template-keys"}},
+	{Names: names{"--dry-run"}, Value: Required},
+	{Names: names{"--field-manager"}, Value: Required},
+	{Names: names{"--hard"}, Value: Required},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"--save-config"}},
+	{Names: names{"--scopes"}, Value: Required},
+	{Names: names{"--show-managed-fields"}},
+	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--validate"}, Value: Required},
+}
+
+var options496 = []Option{
+	{Names: names{"--allow-missing-template-keys"}},
+	{Names: names{"--dry-run"}, Value: Required},
+	{Names: names{"--field-manager"}, Value: Required},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"--resource"}, Value: Required},
+	{Names: names{"--resource-name"}, Value: Required},
+	{Names: names{"--save-config"}},
+	{Names: names{"--show-managed-fields"}},
+	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--validate"}, Value: Required},
+	{Names: names{"--verb"}, Value: Required},
+}
+
+var options497 = []Option{
+	{Names: names{"--allow-missing-template-keys"}},
+	{Names: names{"--clusterrole"}, Value: Required},
+	{Names: names{"--dry-run"}, Value: Required},
+	{Names: names{"--field-manager"}, Value: Required},
+	{Names: names{"--group"}, Value: Required},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"--role"}, Value: Required},
+	{Names: names{"--save-config"}},
+	{Names: names{"--serviceaccount"}, Value: Required},
+	{Names: names{"--show-managed-fields"}},
+	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--validate"}, Value: Required},
+}
+
+var options498 = []Option{
+	{Names: names{"--allow-missing-template-keys"}},
+	{Names: names{"--audience"}, Value: Required},
+	{Names: names{"--bound-object-kind"}, Value: Required},
+	{Names: names{"--bound-object-name"}, Value: Required},
+	{Names: names{"--bound-object-uid"}, Value: Required},
+	{Names: names{"--duration"}, Value: Required},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"--show-managed-fields"}},
+	{Names: names{"--template"}, Value: Required},
+}
+
+var subs499 = []Program{
+	{Name: "clusterrole", Style: Exact, Path: names{"create", "clusterrole"}, Options: options485},
+	{Name: "clusterrolebinding", Style: Exact, Path: names{"create", "clusterrolebinding"}, Options: options486},
+	{Name: "configmap", Style: Exact, Path: names{"create", "configmap"}, Options: options487},
+	{Name: "cronjob", Style: Exact, Path: names{"create", "cronjob"}, Options: options488},
+	{Name: "deployment", Style: Exact, Path: names{"create", "deployment"}, Options: options489},
+	{Name: "ingress", Style: Exact, Path: names{"create", "ingress"}, Options: options490},
+	{Name: "job", Style: Exact, Path: names{"create", "job"}, Options: options491},
+	{Name: "namespace", Style: Exact, Path: names{"create", "namespace"}, Options: options492},
+	{Name: "poddisruptionbudget", Style: Exact, Path: names{"create", "poddisruptionbudget"}, Options: options493},
+	{Name: "priorityclass", Style: Exact, Path: names{"create", "priorityclass"}, Options: options494},
+	{Name: "quota", Style: Exact, Path: names{"create", "quota"}, Options: options495},
+	{Name: "role", Style: Exact, Path: names{"create", "role"}, Options: options496},
+	{Name: "rolebinding", Style: Exact, Path: names{"create", "rolebinding"}, Options: options497},
+	{Name: "secret", Style: Exact, Path: names{"create", "secret"}},
+	{Name: "service", Style: Exact, Path: names{"create", "service"}},
+	{Name: "serviceaccount", Style: Exact, Path: names{"create", "serviceaccount"}, Options: options492},
+	{Name: "token", Style: Exact, Path: names{"create", "token"}, Options: options498},
+}
+
+var options500 = []Option{
+	{Names: names{"--arguments-only"}},
+	{Names: names{"--attach"}},
+	{Names: names{"-c", "--container"}, Value: Required},
+	{Names: names{"--copy-to"}, Value: Required},
+	{Names: names{"--custom"}, Value: Required},
+	{Names: names{"--env"}, Value: Required},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
+	{Names: names{"--image"}, Value: Required},
+	{Names: names{"--image-pull-policy"}, Value: Required},
+	{Names: names{"--keep-annotations"}},
+	{Names: names{"--keep-init-containers"}},
+	{Names: names{"--keep-labels"}},
+	{Names: names{"--keep-liveness"}},
+	{Names: names{"--keep-readiness"}},
+	{Names: names{"--keep-startup"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--replace"}},
+	{Names: names{"--same-node"}},
+	{Names: names{"--set-image"}, Value: Required},
+	{Names: names{"--share-processes"}},
+	{Names: names{"-i", "--stdin"}},
+	{Names: names{"--target"}, Value: Required},
+	{Names: names{"-t", "--tty"}},
+}
+
+var options501 = []Option{
+	{Names: names{"--all"}},
+	{Names: names{"-A", "--all-namespaces"}},
+	{Names: names{"--cascade"}, Value: Required},
+	{Names: names{"--dry-run"}, Value: Required},
+	{Names: names{"--field-selector"}, Value: Required},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
+	{Names: names{"--force"}},
+	{Names: names{"--grace-period"}, Value: Required},
+	{Names: names{"--ignore-not-found"}},
+	{Names: names{"-i", "--interactive"}},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"--now"}},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"--raw"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-R", "--recursive"}},
+	{Names: names{"-l", "--selector"}, Value: Required},
+	{Names: names{"--timeout"}, Value: Required},
+	{Names: names{"--wait"}},
+}
+
+var options502 = []Option{
+	{Names: names{"-A", "--all-namespaces"}},
+	{Names: names{"--chunk-size"}, Value: Required},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"-R", "--recursive"}},
+	{Names: names{"-l", "--selector"}, Value: Required},
+	{Names: names{"--show-events"}},
+}
+
+var options503 = []Option{
+	{Names: names{"--concurrency"}, Value: Required},
+	{Names: names{"--field-manager"}, Value: Required},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
+	{Names: names{"--force-conflicts"}},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"--prune"}},
+	{Names: names{"--prune-allowlist"}, Value: Required},
+	{Names: names{"-R", "--recursive"}},
+	{Names: names{"-l", "--selector"}, Value: Required},
+	{Names: names{"--server-side"}},
+	{Names: names{"--show-managed-fields"}},
+}
+
+var options504 = []Option{
+	{Names: names{"--chunk-size"}, Value: Required},
+	{Names: names{"--delete-emptydir-data"}},
+	{Names: names{"--disable-eviction"}},
+	{Names: names{"--dry-run"}, Value: Required},
+	{Names: names{"--force"}},
+	{Names: names{"--grace-period"}, Value: Required},
+	{Names: names{"--ignore-daemonsets"}},
+	{Names: names{"--pod-selector"}, Value: Required},
+	{Names: names{"-l", "--selector"}, Value: Required},
+	{Names: names{"--skip-wait-for-delete-timeout"}, Value: Required},
+	{Names: names{"--timeout"}, Value: Required},
+}
+
+var options505 = []Option{
+	{Names: names{"--allow-missing-template-keys"}},
+	{Names: names{"--field-manager"}, Value: Required},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"--output-patch"}},
+	{Names: names{"-R", "--recursive"}},
+	{Names: names{"--save-config"}},
+	{Names: names{"--show-managed-fields"}},
+	{Names: names{"--subresource"}, Value: Required},
+	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--validate"}, Value: Required},
+	{Names: names{"--windows-line-endings"}},
+}
+
+var options506 = []Option{
+	{Names: names{"-A", "--all-namespaces"}},
+	{Names: names{"--allow-missing-template-keys"}},
+	{Names: names{"--chunk-size"}, Value: Required},
+	{Names: names{"--for"}, Value: Required},
+	{Names: names{"--no-headers"}},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"--show-managed-fields"}},
+	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--types"}, Value: Required},
+	{Names: names{"-w", "--watch"}},
+}
+
+var options507 = []Option{
+	{Names: names{"-c", "--container"}, Value: Required},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
+	{Names: names{"--pod-running-timeout"}, Value: Required},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-i", "--stdin"}},
+	{Names: names{"-t", "--tty"}},
+}
+
+var options508 = []Option{
+	{Names: names{"--api-version"}, Value: Required},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"--recursive"}},
+}
+
+var options509 = []Option{
+	{Names: names{"--allow-missing-template-keys"}},
+	{Names: names{"--cluster-ip"}, Value: Required},
+	{Names: names{"--dry-run"}, Value: Required},
+	{Names: names{"--external-ip"}, Value: Required},
+	{Names: names{"--field-manager"}, Value: Required},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"-l", "--labels"}, Value: Required},
+	{Names: names{"--load-balancer-ip"}, Value: Required},
+	{Names: names{"--name"}, Value: Required},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"--override-type"}, Value: Required},
+	{Names: names{"--overrides"}, Value: Required},
+	{Names: names{"--port"}, Value: Required},
+	{Names: names{"--protocol"}, Value: Required},
+	{Names: names{"-R", "--recursive"}},
+	{Names: names{"--save-config"}},
+	{Names: names{"--selector"}, Value: Required},
+	{Names: names{"--session-affinity"}, Value: Required},
+	{Names: names{"--show-managed-fields"}},
+	{Names: names{"--target-port"}, Value: Required},
+	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--type"}, Value: Required},
+}
+
+var options510 = []Option{
+	{Names: names{"-A", "--all-namespaces"}},
+	{Names: names{"--allow-missing-template-keys"}},
+	{Names: names{"--chunk-size"}, Value: Required},
+	{Names: names{"--field-selector"}, Value: Required},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
+	{Names: names{"--ignore-not-found"}},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"-L", "--label-columns"}, Value: Required},
+	{Names: names{"--no-headers"}},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"--output-watch-events"}},
+	{Names: names{"--raw"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-R", "--recursive"}},
+	{Names: names{"-l", "--selector"}, Value: Required},
+	{Names: names{"--server-print"}},
+	{Names: names{"--show-kind"}},
+	{Names: names{"--show-labels"}},
+	{Names: names{"--show-managed-fields"}},
+	{Names: names{"--sort-by"}, Value: Required},
+	{Names: names{"--subresource"}, Value: Required},
+	{Names: names{"--template"}, Value: Required},
+	{Names: names{"-w", "--watch"}},
+	{Names: names{"--watch-only"}},
+}
+
+var options511 = []Option{
+	{Names: names{"--as-current-user"}},
+	{Names: names{"--enable-alpha-plugins"}},
+	{Names: names{"--enable-helm"}, Effect: EffUnproven},
+	{Names: names{"-e", "--env"}, Value: Required},
+	{Names: names{"--helm-api-versions"}, Value: Required},
+	{Names: names{"--helm-command"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--helm-debug"}},
+	{Names: names{"--helm-kube-version"}, Value: Required},
+	{Names: names{"--load-restrictor"}, Value: Required},
+	{Names: names{"--mount"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--network"}},
+	{Names: names{"--network-name"}, Value: Required},
+	{Names: names{"-o", "--output"}, Value: Required},
+}
+
+var options512 = []Option{
+	{Names: names{"--all-containers"}},
+	{Names: names{"--all-pods"}},
+	{Names: names{"-c", "--container"}, Value: Required},
+	{Names: names{"-f", "--follow"}},
+	{Names: names{"--ignore-errors"}},
+	{Names: names{"--insecure-skip-tls-verify-backend"}},
+	{Names: names{"--limit-bytes"}, Value: Required},
+	{Names: names{"--max-log-requests"}, Value: Required},
+	{Names: names{"--pod-running-timeout"}, Value: Required},
+	{Names: names{"--prefix"}},
+	{Names: names{"-p", "--previous"}},
+	{Names: names{"-l", "--selector"}, Value: Required},
+	{Names: names{"--since"}, Value: Required},
+	{Names: names{"--since-time"}, Value: Required},
+	{Names: names{"--tail"}, Value: Required},
+	{Names: names{"--timestamps"}},
+}
+
+var options513 = []Option{
+	{Names: names{"--allow-missing-template-keys"}},
+	{Names: names{"--dry-run"}, Value: Required},
+	{Names: names{"--field-manager"}, Value: Required},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"--local"}},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"-p", "--patch"}, Value: Required},
+	{Names: names{"--patch-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"-R", "--recursive"}},
+	{Names: names{"--show-managed-fields"}},
+	{Names: names{"--subresource"}, Value: Required},
+	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--type"}, Value: Required},
+}
+
+var options514 = []Option{
+	{Names: names{"--name-only"}},
+}
+
+var subs515 = []Program{
+	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options514},
+}
+
+var options516 = []Option{
+	{Names: names{"--address"}, Value: Required},
+	{Names: names{"--pod-running-timeout"}, Value: Required},
+}
+
+var options517 = []Option{
+	{Names: names{"--accept-hosts"}, Value: Required},
+	{Names: names{"--accept-paths"}, Value: Required},
+	{Names: names{"--address"}, Value: Required},
+	{Names: names{"--api-prefix"}, Value: Required},
+	{Names: names{"--append-server-path"}},
+	{Names: names{"--disable-filter"}},
+	{Names: names{"--keepalive"}, Value: Required},
+	{Names: names{"-p", "--port"}, Value: Required},
+	{Names: names{"--reject-methods"}, Value: Required},
+	{Names: names{"--reject-paths"}, Value: Required},
+	{Names: names{"-u", "--unix-socket"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-w", "--www"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-P", "--www-prefix"}, Value: Required},
+}
+
+var options518 = []Option{
+	{Names: names{"--allow-missing-template-keys"}},
+	{Names: names{"--cascade"}, Value: Required},
+	{Names: names{"--dry-run"}, Value: Required},
+	{Names: names{"--field-manager"}, Value: Required},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
+	{Names: names{"--force"}},
+	{Names: names{"--grace-period"}, Value: Required},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"--raw"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-R", "--recursive"}},
+	{Names: names{"--save-config"}},
+	{Names: names{"--show-managed-fields"}},
+	{Names: names{"--subresource"}, Value: Required},
+	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--timeout"}, Value: Required},
+	{Names: names{"--validate"}, Value: Required},
+	{Names: names{"--wait"}},
+}
+
+var options519 = []Option{
+	{Names: names{"--allow-missing-template-keys"}},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"-R", "--recursive"}},
+	{Names: names{"--revision"}, Value: Required},
+	{Names: names{"-l", "--selector"}, Value: Required},
+	{Names: names{"--show-managed-fields"}},
+	{Names: names{"--template"}, Value: Required},
+}
+
+var options520 = []Option{
+	{Names: names{"--allow-missing-template-keys"}},
+	{Names: names{"--field-manager"}, Value: Required},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"-R", "--recursive"}},
+	{Names: names{"-l", "--selector"}, Value: Required},
+	{Names: names{"--show-managed-fields"}},
+	{Names: names{"--template"}, Value: Required},
+}
+
+var options521 = []Option{
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"-R", "--recursive"}},
+	{Names: names{"--revision"}, Value: Required},
+	{Names: names{"-l", "--selector"}, Value: Required},
+	{Names: names{"--timeout"}, Value: Required},
+	{Names: names{"-w", "--watch"}},
+}
+
+var options522 = []Option{
+	{Names: names{"--allow-missing-template-keys"}},
+	{Names: names{"--dry-run"}, Value: Required},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"-R", "--recursive"}},
+	{Names: names{"-l", "--selector"}, Value: Required},
+	{Names: names{"--show-managed-fields"}},
+	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--to-revision"}, Value: Required},
+}
+
+var subs523 = []Program{
+	{Name: "history", Style: Exact, Path: names{"rollout", "history"}, Options: options519},
+	{Name: "pause", Style: Exact, Path: names{"rollout", "pause"}, Options: options520},
+	{Name: "restart", Style: Exact, Path: names{"rollout", "restart"}, Options: options520},
+	{Name: "resume", Style: Exact, Path: names{"rollout", "resume"}, Options: options520},
+	{Name: "status", Style: Exact, Path: names{"rollout", "status"}, Options: options521},
+	{Name: "undo", Style: Exact, Path: names{"rollout", "undo"}, Options: options522},
+}
+
+var options524 = []Option{
+	{Names: names{"--allow-missing-template-keys"}},
+	{Names: names{"--annotations"}, Value: Required},
+	{Names: names{"--attach"}},
+	{Names: names{"--cascade"}, Value: Required},
+	{Names: names{"--command"}},
+	{Names: names{"--dry-run"}, Value: Required},
+	{Names: names{"--env"}, Value: Required},
+	{Names: names{"--expose"}},
+	{Names: names{"--field-manager"}, Value: Required},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
+	{Names: names{"--force"}},
+	{Names: names{"--grace-period"}, Value: Required},
+	{Names: names{"--image"}, Value: Required},
+	{Names: names{"--image-pull-policy"}, Value: Required},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"-l", "--labels"}, Value: Required},
+	{Names: names{"--leave-stdin-open"}},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"--override-type"}, Value: Required},
+	{Names: names{"--overrides"}, Value: Required},
+	{Names: names{"--pod-running-timeout"}, Value: Required},
+	{Names: names{"--port"}, Value: Required},
+	{Names: names{"--privileged"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-R", "--recursive"}},
+	{Names: names{"--restart"}, Value: Required},
+	{Names: names{"--rm"}},
+	{Names: names{"--save-config"}},
+	{Names: names{"--show-managed-fields"}},
+	{Names: names{"-i", "--stdin"}},
+	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--timeout"}, Value: Required},
+	{Names: names{"-t", "--tty"}},
+	{Names: names{"--wait"}},
+}
+
+var options525 = []Option{
+	{Names: names{"--all"}},
+	{Names: names{"--allow-missing-template-keys"}},
+	{Names: names{"--current-replicas"}, Value: Required},
+	{Names: names{"--dry-run"}, Value: Required},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"-R", "--recursive"}},
+	{Names: names{"--replicas"}, Value: Required},
+	{Names: names{"--resource-version"}, Value: Required},
+	{Names: names{"-l", "--selector"}, Value: Required},
+	{Names: names{"--show-managed-fields"}},
+	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--timeout"}, Value: Required},
+}
+
+var options526 = []Option{
+	{Names: names{"--all"}},
+	{Names: names{"--allow-missing-template-keys"}},
+	{Names: names{"-c", "--containers"}, Value: Required},
+	{Names: names{"--dry-run"}, Value: Required},
+	{Names: names{"-e", "--env"}, Value: Required},
+	{Names: names{"--field-manager"}, Value: Required},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
+	{Names: names{"--from"}, Value: Required},
+	{Names: names{"--keys"}, Value: Required},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"--list"}},
+	{Names: names{"--local"}},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"--overwrite"}},
+	{Names: names{"--prefix"}, Value: Required},
+	{Names: names{"-R", "--recursive"}},
+	{Names: names{"--resolve"}},
+	{Names: names{"-l", "--selector"}, Value: Required},
+	{Names: names{"--show-managed-fields"}},
+	{Names: names{"--template"}, Value: Required},
+}
+
+var options527 = []Option{
+	{Names: names{"--all"}},
+	{Names: names{"--allow-missing-template-keys"}},
+	{Names: names{"--dry-run"}, Value: Required},
+	{Names: names{"--field-manager"}, Value: Required},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"--local"}},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"-R", "--recursive"}},
+	{Names: names{"-l", "--selector"}, Value: Required},
+	{Names: names{"--show-managed-fields"}},
+	{Names: names{"--template"}, Value: Required},
+}
+
+var options528 = []Option{
+	{Names: names{"--all"}},
+	{Names: names{"--allow-missing-template-keys"}},
+	{Names: names{"-c", "--containers"}, Value: Required},
+	{Names: names{"--dry-run"}, Value: Required},
+	{Names: names{"--field-manager"}, Value: Required},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"--limits"}, Value: Required},
+	{Names: names{"--local"}},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"-R", "--recursive"}},
+	{Names: names{"--requests"}, Value: Required},
+	{Names: names{"-l", "--selector"}, Value: Required},
+	{Names: names{"--show-managed-fields"}},
+	{Names: names{"--template"}, Value: Required},
+}
+
+var options529 = []Option{
+	{Names: names{"--all"}},
+	{Names: names{"--allow-missing-template-keys"}},
+	{Names: names{"--dry-run"}, Value: Required},
+	{Names: names{"--field-manager"}, Value: Required},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
+	{Names: names{"--local"}},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"-R", "--recursive"}},
+	{Names: names{"--resource-version"}, Value: Required},
+	{Names: names{"--show-managed-fields"}},
+	{Names: names{"--template"}, Value: Required},
+}
+
+var options530 = []Option{
+	{Names: names{"--all"}},
+	{Names: names{"--allow-missing-template-keys"}},
+	{Names: names{"--dry-run"}, Value: Required},
+	{Names: names{"--field-manager"}, Value: Required},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"--local"}},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"-R", "--recursive"}},
+	{Names: names{"--show-managed-fields"}},
+	{Names: names{"--template"}, Value: Required},
+}
+
+var options531 = []Option{
+	{Names: names{"--all"}},
+	{Names: names{"--allow-missing-template-keys"}},
+	{Names: names{"--dry-run"}, Value: Required},
+	{Names: names{"--field-manager"}, Value: Required},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
+	{Names: names{"--group"}, Value: Required},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"--local"}},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"-R", "--recursive"}},
+	{Names: names{"-l", "--selector"}, Value: Required},
+	{Names: names{"--serviceaccount"}, Value: Required},
+	{Names: names{"--show-managed-fields"}},
+	{Names: names{"--template"}, Value: Required},
+}
+
+var subs532 = []Program{
+	{Name: "env", Style: Exact, Path: names{"set", "env"}, Options: options526},
+	{Name: "image", Style: Exact, Path: names{"set", "image"}, Options: options527},
+	{Name: "resources", Style: Exact, Path: names{"set", "resources"}, Options: options528},
+	{Name: "selector", Style: Exact, Path: names{"set", "selector"}, Options: options529},
+	{Name: "serviceaccount", Style: Exact, Path: names{"set", "serviceaccount"}, Options: options530},
+	{Name: "subject", Style: Exact, Path: names{"set", "subject"}, Options: options531},
+}
+
+var options533 = []Option{
+	{Names: names{"--all"}},
+	{Names: names{"--allow-missing-template-keys"}},
+	{Names: names{"--dry-run"}, Value: Required},
+	{Names: names{"--field-manager"}, Value: Required},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"--overwrite"}},
+	{Names: names{"-l", "--selector"}, Value: Required},
+	{Names: names{"--show-managed-fields"}},
+	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--validate"}, Value: Required},
+}
+
+var options534 = []Option{
+	{Names: names{"--no-headers"}},
+	{Names: names{"-l", "--selector"}, Value: Required},
+	{Names: names{"--show-capacity"}},
+	{Names: names{"--sort-by"}, Value: Required},
+	{Names: names{"--use-protocol-buffers"}},
+}
+
+var options535 = []Option{
+	{Names: names{"-A", "--all-namespaces"}},
+	{Names: names{"--containers"}},
+	{Names: names{"--field-selector"}, Value: Required},
+	{Names: names{"--no-headers"}},
+	{Names: names{"-l", "--selector"}, Value: Required},
+	{Names: names{"--sort-by"}, Value: Required},
+	{Names: names{"--sum"}},
+	{Names: names{"--use-protocol-buffers"}},
+}
+
+var subs536 = []Program{
+	{Name: "node", Style: Exact, Path: names{"top", "node"}, Options: options534},
+	{Name: "pod", Style: Exact, Path: names{"top", "pod"}, Options: options535},
+}
+
+var options537 = []Option{
+	{Names: names{"--client"}},
+	{Names: names{"-o", "--output"}, Value: Required},
+}
+
+var options538 = []Option{
+	{Names: names{"--all"}},
+	{Names: names{"-A", "--all-namespaces"}},
+	{Names: names{"--allow-missing-template-keys"}},
+	{Names: names{"--field-selector"}, Value: Required},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
+	{Names: names{"--for"}, Value: Required},
+	{Names: names{"--local"}},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"-R", "--recursive"}},
+	{Names: names{"-l", "--selector"}, Value: Required},
+	{Names: names{"--show-managed-fields"}},
+	{Names: names{"--template"}, Value: Required},
+	{Names: names{"--timeout"}, Value: Required},
+}
+
+var subs539 = []Program{
+	{Name: "annotate", Style: Exact, Path: names{"annotate"}, Options: options462},
+	{Name: "api-resources", Style: Exact, Path: names{"api-resources"}, Options: options463},
+	{Name: "api-versions", Style: Exact, Path: names{"api-versions"}},
+	{Name: "apply", Style: Exact, Path: names{"apply"}, Options: options464},
+	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options465},
+	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs469, Inherit: true},
+	{Name: "autoscale", Style: Exact, Path: names{"autoscale"}, Options: options470},
+	{Name: "certificate", Style: Exact, Path: names{"certificate"}, Subs: subs472, Inherit: true},
+	{Name: "cluster-info", Style: Exact, Path: names{"cluster-info"}, Subs: subs474, Inherit: true},
+	{Name: "completion", Style: Exact, Path: names{"completion"}},
+	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs481, Inherit: true},
+	{Name: "cordon", Style: Exact, Path: names{"cordon"}, Options: options482},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options483},
+	{Name: "create", Style: Exact, Path: names{"create"}, Options: options484, Subs: subs499, Inherit: true},
+	{Name: "debug", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"debug"}, Options: options500},
+	{Name: "delete", Style: Exact, Path: names{"delete"}, Options: options501},
+	{Name: "describe", Style: Exact, Path: names{"describe"}, Options: options502},
+	{Name: "diff", Style: Exact, Path: names{"diff"}, Options: options503},
+	{Name: "drain", Style: Exact, Path: names{"drain"}, Options: options504},
+	{Name: "edit", Style: Exact, Path: names{"edit"}, Options: options505},
+	{Name: "events", Style: Exact, Path: names{"events"}, Options: options506},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options507},
+	{Name: "explain", Style: Exact, Path: names{"explain"}, Options: options508},
+	{Name: "expose", Style: Exact, Path: names{"expose"}, Options: options509},
+	{Name: "get", Style: Exact, Path: names{"get"}, Options: options510},
+	{Name: "kustomize", Style: Exact, Path: names{"kustomize"}, Options: options511},
+	{Name: "label", Style: Exact, Path: names{"label"}, Options: options462},
+	{Name: "log", Style: Exact, Path: names{"logs"}, Options: options512},
+	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options512},
+	{Name: "patch", Style: Exact, Path: names{"patch"}, Options: options513},
+	{Name: "plugin", Style: Exact, Path: names{"plugin"}, Subs: subs515, Inherit: true},
+	{Name: "port-forward", Style: Exact, Path: names{"port-forward"}, Options: options516},
+	{Name: "proxy", Style: Exact, Path: names{"proxy"}, Options: options517},
+	{Name: "replace", Style: Exact, Path: names{"replace"}, Options: options518},
+	{Name: "rollout", Style: Exact, Path: names{"rollout"}, Subs: subs523, Inherit: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options524},
+	{Name: "scale", Style: Exact, Path: names{"scale"}, Options: options525},
+	{Name: "set", Style: Exact, Path: names{"set"}, Subs: subs532, Inherit: true},
+	{Name: "taint", Style: Exact, Path: names{"taint"}, Options: options533},
+	{Name: "top", Style: Exact, Path: names{"top"}, Subs: subs536, Inherit: true},
+	{Name: "uncordon", Style: Exact, Path: names{"uncordon"}, Options: options482},
+	{Name: "version", Style: Exact, Path: names{"version"}, Options: options537},
+	{Name: "wait", Style: Exact, Path: names{"wait"}, Options: options538},
+}
+
+var options540 = []Option{
+	{Names: names{"-h", "--help"}},
+	{Names: names{"--stack-trace"}},
+}
+
+var options541 = []Option{
+	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--enable-alpha-plugins"}, Effect: EffOpaque},
+	{Names: names{"--enable-exec"}, Effect: EffOpaque},
+	{Names: names{"--enable-helm"}, Effect: EffUnproven},
+	{Names: names{"--helm-command"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--load-restrictor"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--mount"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--network"}},
+	{Names: names{"--network-name"}, Value: Required},
+	{Names: names{"--env"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--as-current-user"}},
+	{Names: names{"--enable-managedby-label"}},
+	{Names: names{"--reorder"}, Value: Required},
+	{Names: names{"-e"}, Value: Required},
+}
+
+var subs542 = []Program{
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options541},
+	{Name: "cfg", Style: Exact, Operands: Unread, Path: names{"edit"}},
+	{Name: "completion", Style: Exact, Operands: Unread, Path: names{"edit"}},
+	{Name: "create", Style: Exact, Operands: Unread, Path: names{"edit"}},
+	{Name: "edit", Style: Exact, Operands: Unread, Path: names{"edit"}},
+	{Name: "fn", Style: Exact, Operands: Unread, Path: names{"edit"}},
+	{Name: "help", Style: Exact, Operands: Unread, Path: names{"edit"}},
+	{Name: "localize", Style: Exact, Operands: Unread, Path: names{"edit"}},
+	{Name: "version", Style: Exact, Operands: Unread, Path: names{"edit"}},
+}
+
+var options543 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-plugin", "--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-f"}, Value: Required},
@@ -14320,7 +17480,7 @@ var options340 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options341 = []Option{
+var options544 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--verify"}},
 	{Names: names{"--inhibit-cache"}},
@@ -14337,7 +17497,7 @@ var options341 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options342 = []Option{
+var options545 = []Option{
 	{Names: names{"-a", "--search-skip-screen"}},
 	{Names: names{"-A", "--SEARCH-SKIP-SCREEN"}},
 	{Names: names{"-b", "--buffers"}, Value: Required},
@@ -14424,7 +17584,7 @@ var options342 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options343 = []Option{
+var options546 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--uname-2.6"}},
 	{Names: names{"-v", "--verbose"}},
@@ -14445,7 +17605,7 @@ var options343 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options344 = []Option{
+var options547 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"--backup"}, Value: Optional},
 	{Names: names{"-b"}},
@@ -14465,7 +17625,7 @@ var options344 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options345 = []Option{
+var options548 = []Option{
 	{Names: names{"-A", "--all"}},
 	{Names: names{"-b", "--basename"}},
 	{Names: names{"-c", "--count"}},
@@ -14491,7 +17651,7 @@ var options345 = []Option{
 	{Names: names{"-H"}},
 }
 
-var options346 = []Option{
+var options549 = []Option{
 	{Names: names{"-a", "--alternative"}},
 	{Names: names{"-d", "--alphanum"}},
 	{Names: names{"-f", "--ignore-case"}},
@@ -14502,7 +17662,7 @@ var options346 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options347 = []Option{
+var options550 = []Option{
 	{Names: names{"-G", "--no-group"}},
 	{Names: names{"--zero"}},
 	{Names: names{"-O"}},
@@ -14570,7 +17730,7 @@ var options347 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options348 = []Option{
+var options551 = []Option{
 	{Names: names{"-a", "--align"}, Value: Required},
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-b", "--no-signals"}},
@@ -14600,7 +17760,7 @@ var options348 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options349 = []Option{
+var options552 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}},
 	{Names: names{"-l"}, Value: Required, Effect: EffProgram},
@@ -14612,7 +17772,7 @@ var options349 = []Option{
 	{Names: names{"-b"}, Effect: EffUnproven},
 }
 
-var options350 = []Option{
+var options553 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-m"}},
 	{Names: names{"-B", "--always-make"}},
@@ -14652,7 +17812,7 @@ var options350 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options351 = []Option{
+var options554 = []Option{
 	{Names: names{"-C", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--debug"}},
 	{Names: names{"-D", "--default"}},
@@ -14698,7 +17858,7 @@ var options351 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options352 = []Option{
+var options555 = []Option{
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-O"}, Value: Required},
@@ -14709,7 +17869,7 @@ var options352 = []Option{
 	{Names: names{"-c"}, Value: Required},
 }
 
-var options353 = []Option{
+var options556 = []Option{
 	{Names: names{"-0"}},
 	{Names: names{"-live"}},
 	{Names: names{"-count"}},
@@ -14721,7 +17881,7 @@ var options353 = []Option{
 	{Names: names{"-attr"}, Value: Required},
 }
 
-var options354 = []Option{
+var options557 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-j", "--jobs"}, Value: Required},
 	{Names: names{"-l", "--load-average"}, Value: Required},
@@ -14732,14 +17892,14 @@ var options354 = []Option{
 	{Names: names{"--xcode-args"}, Value: Required, Effect: EffUnproven},
 }
 
-var options355 = []Option{
+var options558 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"--dump"}, Value: Optional},
 	{Names: names{"--dump-format"}, Value: Required},
 	{Names: names{"-w", "--workdir"}, Value: Required, Effect: EffDir},
 }
 
-var options356 = []Option{
+var options559 = []Option{
 	{Names: names{"--native-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--cross-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--wipe"}},
@@ -14754,7 +17914,7 @@ var options356 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options357 = []Option{
+var options560 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"--repeat"}, Value: Required},
 	{Names: names{"--no-rebuild"}},
@@ -14776,10 +17936,10 @@ var options357 = []Option{
 	{Names: names{"--maxfail"}, Value: Required},
 }
 
-var subs358 = []Program{
-	{Name: "compile", Path: names{"compile"}, Options: options354, Workdir: true},
+var subs561 = []Program{
+	{Name: "compile", Path: names{"compile"}, Options: options557, Workdir: true},
 	{Name: "configure", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options355, Ends: true, Workdir: true},
+	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options558, Ends: true, Workdir: true},
 	{Name: "dist", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "env2mfile", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "fmt", Operands: Unread, Path: names{"configure"}, Workdir: true},
@@ -14789,13 +17949,92 @@ var subs358 = []Program{
 	{Name: "install", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "introspect", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "rewrite", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options356, Workdir: true},
+	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options559, Workdir: true},
 	{Name: "subprojects", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "test", Path: names{"test"}, Options: options357, Workdir: true},
+	{Name: "test", Path: names{"test"}, Options: options560, Workdir: true},
 	{Name: "wrap", Operands: Unread, Path: names{"configure"}, Workdir: true},
 }
 
-var options359 = []Option{
+var options562 = []Option{
+	{Names: names{"-p", "--profile"}, Value: Required},
+	{Names: names{"--alsologtostderr"}},
+	{Names: names{"-b", "--bootstrapper"}, Value: Required},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"--log_dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--log_file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--logtostderr"}},
+	{Names: names{"--rootless"}},
+	{Names: names{"--skip-audit"}},
+	{Names: names{"--user"}, Value: Required},
+	{Names: names{"-v", "--v"}, Value: Required},
+	{Names: names{"--one_output"}},
+}
+
+var options563 = []Option{
+	{Names: names{"-n", "--node"}, Value: Required},
+	{Names: names{"--native-ssh"}},
+}
+
+var options564 = []Option{
+	{Names: names{"--driver"}, Value: Required},
+	{Names: names{"--cpus"}, Value: Required},
+	{Names: names{"--memory"}, Value: Required},
+	{Names: names{"--nodes"}, Value: Required},
+	{Names: names{"--kubernetes-version"}, Value: Required},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"--all"}},
+	{Names: names{"--purge"}},
+	{Names: names{"--name"}, Value: Required},
+	{Names: names{"--config"}, Value: Required, Effect: EffInput},
+	{Names: names{"--image"}, Value: Required},
+	{Names: names{"--wait"}, Value: Required},
+	{Names: names{"-f", "--format", "--file", "--follow"}, Value: Required},
+	{Names: names{"-n", "--node", "--length", "--namespace"}, Value: Required},
+	{Names: names{"--url"}},
+}
+
+var subs565 = []Program{
+	{Name: "addons", Style: Exact, Path: names{"start"}, Options: options564},
+	{Name: "build", Style: Exact, Path: names{"start"}, Options: options564},
+	{Name: "cache", Style: Exact, Path: names{"start"}, Options: options564},
+	{Name: "completion", Style: Exact, Path: names{"start"}, Options: options564},
+	{Name: "config", Style: Exact, Path: names{"start"}, Options: options564},
+	{Name: "cp", Style: Exact, Path: names{"start"}, Options: options564},
+	{Name: "create", Style: Exact, Path: names{"start"}, Options: options564},
+	{Name: "dashboard", Style: Exact, Path: names{"start"}, Options: options564},
+	{Name: "delete", Style: Exact, Path: names{"start"}, Options: options564},
+	{Name: "docker-env", Style: Exact, Path: names{"start"}, Options: options564},
+	{Name: "export", Style: Exact, Path: names{"start"}, Options: options564},
+	{Name: "get", Style: Exact, Path: names{"start"}, Options: options564},
+	{Name: "help", Style: Exact, Path: names{"start"}, Options: options564},
+	{Name: "image", Style: Exact, Path: names{"start"}, Options: options564},
+	{Name: "ip", Style: Exact, Path: names{"start"}, Options: options564},
+	{Name: "kubectl", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options563, Ends: true},
+	{Name: "license", Style: Exact, Path: names{"start"}, Options: options564},
+	{Name: "load", Style: Exact, Path: names{"start"}, Options: options564},
+	{Name: "logs", Style: Exact, Path: names{"start"}, Options: options564},
+	{Name: "mount", Style: Exact, Path: names{"start"}, Options: options564},
+	{Name: "node", Style: Exact, Path: names{"start"}, Options: options564},
+	{Name: "options", Style: Exact, Path: names{"start"}, Options: options564},
+	{Name: "pause", Style: Exact, Path: names{"start"}, Options: options564},
+	{Name: "podman-env", Style: Exact, Path: names{"start"}, Options: options564},
+	{Name: "profile", Style: Exact, Path: names{"start"}, Options: options564},
+	{Name: "service", Style: Exact, Path: names{"start"}, Options: options564},
+	{Name: "shell", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options563, Ends: true},
+	{Name: "ssh", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options563, Ends: true},
+	{Name: "ssh-host", Style: Exact, Path: names{"start"}, Options: options564},
+	{Name: "ssh-key", Style: Exact, Path: names{"start"}, Options: options564},
+	{Name: "start", Style: Exact, Path: names{"start"}, Options: options564},
+	{Name: "status", Style: Exact, Path: names{"start"}, Options: options564},
+	{Name: "stop", Style: Exact, Path: names{"start"}, Options: options564},
+	{Name: "tunnel", Style: Exact, Path: names{"start"}, Options: options564},
+	{Name: "unpause", Style: Exact, Path: names{"start"}, Options: options564},
+	{Name: "update-check", Style: Exact, Path: names{"start"}, Options: options564},
+	{Name: "update-context", Style: Exact, Path: names{"start"}, Options: options564},
+	{Name: "version", Style: Exact, Path: names{"start"}, Options: options564},
+}
+
+var options566 = []Option{
 	{Names: names{"-C", "--cd"}, Value: Required, Effect: EffDir},
 	{Names: names{"-E", "--env"}, Value: Required},
 	{Names: names{"-j", "--jobs"}, Value: Required},
@@ -14814,11 +18053,11 @@ var options359 = []Option{
 	{Names: names{"-f", "--force"}},
 }
 
-var options360 = []Option{
+var options567 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 }
 
-var options361 = []Option{
+var options568 = []Option{
 	{Names: names{"-c", "--current"}},
 	{Names: names{"-g", "--global"}},
 	{Names: names{"-i", "--installed"}},
@@ -14835,7 +18074,7 @@ var options361 = []Option{
 	{Names: names{"-b", "--bump"}},
 }
 
-var options362 = []Option{
+var options569 = []Option{
 	{Names: names{"-S", "--silent"}},
 	{Names: names{"-c", "--continue-on-error"}},
 	{Names: names{"-s", "--shell"}, Value: Required, Effect: EffProgram},
@@ -14850,7 +18089,7 @@ var options362 = []Option{
 	{Names: names{"--fresh-env"}},
 }
 
-var options363 = []Option{
+var options570 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"--hidden"}},
@@ -14860,73 +18099,73 @@ var options363 = []Option{
 	{Names: names{"--no-header"}},
 }
 
-var subs364 = []Program{
-	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options363, Workdir: true},
-	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options363, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options363, Workdir: true},
+var subs571 = []Program{
+	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options570, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options570, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options570, Workdir: true},
 	{Name: "r", Style: Exact, Path: names{"tasks", "run"}, Ends: true, Workdir: true},
 	{Name: "run", Style: Exact, Path: names{"tasks", "run"}, Ends: true, Workdir: true},
-	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options363, Workdir: true},
+	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options570, Workdir: true},
 }
 
-var subs365 = []Program{
+var subs572 = []Program{
 	{Name: "a", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options361, Workdir: true},
+	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options568, Workdir: true},
 	{Name: "add", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "backends", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options361, Workdir: true},
+	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options568, Workdir: true},
 	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "cfg", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options361, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options568, Workdir: true},
 	{Name: "config", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options361, Workdir: true},
-	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options361, Workdir: true},
-	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options361, Workdir: true},
-	{Name: "dr", Style: Exact, Path: names{"ls"}, Options: options361, Workdir: true},
-	{Name: "e", Style: Exact, Path: names{"ls"}, Options: options361, Workdir: true},
+	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options568, Workdir: true},
+	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options568, Workdir: true},
+	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options568, Workdir: true},
+	{Name: "dr", Style: Exact, Path: names{"ls"}, Options: options568, Workdir: true},
+	{Name: "e", Style: Exact, Path: names{"ls"}, Options: options568, Workdir: true},
 	{Name: "edit", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "en", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options361, Workdir: true},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options360, Workdir: true},
+	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options568, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options567, Workdir: true},
 	{Name: "fmt", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "g", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "generate", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "global", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options361, Workdir: true},
+	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options568, Workdir: true},
 	{Name: "i", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "implode", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "install", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options361, Workdir: true},
+	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options568, Workdir: true},
 	{Name: "link", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"ls"}, Options: options361, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"ls"}, Options: options568, Workdir: true},
 	{Name: "local", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "lock", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options361, Workdir: true},
-	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options361, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options568, Workdir: true},
+	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options568, Workdir: true},
 	{Name: "mcp", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "oci", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options361, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options568, Workdir: true},
 	{Name: "p", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "plugins", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "prepare", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "prune", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "r", Style: Exact, Path: names{"run"}, Options: options362, Ends: true, Workdir: true},
+	{Name: "r", Style: Exact, Path: names{"run"}, Options: options569, Ends: true, Workdir: true},
 	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "reshim", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "rm", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options362, Ends: true, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options361, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options569, Ends: true, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options568, Workdir: true},
 	{Name: "self-update", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "set", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "settings", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "sh", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "shell", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "sync", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "t", Style: Exact, Path: names{"tasks"}, Subs: subs364, Workdir: true},
-	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs364, Workdir: true},
-	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options361, Workdir: true},
-	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options361, Workdir: true},
+	{Name: "t", Style: Exact, Path: names{"tasks"}, Subs: subs571, Workdir: true},
+	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs571, Workdir: true},
+	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options568, Workdir: true},
+	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options568, Workdir: true},
 	{Name: "tool-stub", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "trust", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "u", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
@@ -14937,16 +18176,16 @@ var subs365 = []Program{
 	{Name: "update", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "use", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "v", Style: Exact, Path: names{"ls"}, Options: options361, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options361, Workdir: true},
+	{Name: "v", Style: Exact, Path: names{"ls"}, Options: options568, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options568, Workdir: true},
 	{Name: "w", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "watch", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options361, Workdir: true},
-	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options361, Workdir: true},
-	{Name: "x", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options360, Workdir: true},
+	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options568, Workdir: true},
+	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options568, Workdir: true},
+	{Name: "x", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options567, Workdir: true},
 }
 
-var options366 = []Option{
+var options573 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
@@ -14956,7 +18195,7 @@ var options366 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options367 = []Option{
+var options574 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-Z"}},
 	{Names: names{"--context"}, Value: Optional},
@@ -14964,7 +18203,7 @@ var options367 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options368 = []Option{
+var options575 = []Option{
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"--tmpdir"}, Value: Optional},
 	{Names: names{"-V"}},
@@ -14977,7 +18216,7 @@ var options368 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options369 = []Option{
+var options576 = []Option{
 	{Names: names{"--allow-uncaught"}},
 	{Names: names{"-A", "--async-only"}},
 	{Names: names{"-b", "--bail"}},
@@ -15027,7 +18266,7 @@ var options369 = []Option{
 	{Names: names{"--pass-on-failing-test-suite"}},
 }
 
-var options370 = []Option{
+var options577 = []Option{
 	{Names: names{"-d", "--silent"}},
 	{Names: names{"-l", "--logical"}},
 	{Names: names{"-e", "--exit-on-eof"}},
@@ -15045,7 +18284,7 @@ var options370 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options371 = []Option{
+var options578 = []Option{
 	{Names: names{"--client"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--server"}, Value: Required, Effect: EffRun},
 	{Names: names{"--ssh"}, Value: Required, Effect: EffRun},
@@ -15067,7 +18306,7 @@ var options371 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options372 = []Option{
+var options579 = []Option{
 	{Names: names{"-u"}},
 	{Names: names{"--update"}, Value: Optional},
 	{Names: names{"--debug"}},
@@ -15088,7 +18327,7 @@ var options372 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options373 = []Option{
+var options580 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffDir},
 	{Names: names{"-s", "--settings"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-gs", "--global-settings"}, Value: Required, Effect: EffProgram},
@@ -15131,7 +18370,7 @@ var options373 = []Option{
 	{Names: names{"-sl"}},
 }
 
-var options374 = []Option{
+var options581 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-V", "--version"}},
@@ -15245,7 +18484,7 @@ var options374 = []Option{
 	{Names: names{"--check-hidden"}},
 }
 
-var options375 = []Option{
+var options582 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-b"}},
@@ -15301,14 +18540,14 @@ var options375 = []Option{
 	{Names: names{"--append-output"}},
 }
 
-var options376 = []Option{
+var options583 = []Option{
 	{Names: names{"-n", "--adjustment"}, Value: Required},
 	{Names: names{"-#"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options377 = []Option{
+var options584 = []Option{
 	{Names: names{"--version"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--quiet"}},
@@ -15324,7 +18563,7 @@ var options377 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options378 = []Option{
+var options585 = []Option{
 	{Names: names{"-b", "--body-numbering"}, Value: Required},
 	{Names: names{"-d", "--section-delimiter"}, Value: Required},
 	{Names: names{"-f", "--footer-numbering"}, Value: Required},
@@ -15340,7 +18579,7 @@ var options378 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options379 = []Option{
+var options586 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-C", "--demangle"}, Value: Optional},
@@ -15383,7 +18622,7 @@ var options379 = []Option{
 	{Names: names{"--radix"}, Value: Required},
 }
 
-var options380 = []Option{
+var options587 = []Option{
 	{Names: names{"-iL"}, Value: Required, Effect: EffRead},
 	{Names: names{"-iR"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -15510,7 +18749,7 @@ var options380 = []Option{
 	{Names: names{"--noninteractive"}},
 }
 
-var options381 = []Option{
+var options588 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Optional, Effect: EffCode, Pattern: true},
 	{Names: names{"-pe"}, Value: Required, Effect: EffCode, Pattern: true},
@@ -15723,7 +18962,7 @@ var options381 = []Option{
 	{Names: names{"--harmony"}},
 }
 
-var options382 = []Option{
+var options589 = []Option{
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-h", "-?", "--help", "--usage"}},
 	{Names: names{"-g", "--global"}},
@@ -15862,12 +19101,12 @@ var options382 = []Option{
 	{Names: names{"--allow-scripts"}, Value: Required},
 }
 
-var options383 = []Option{
+var options590 = []Option{
 	{Names: names{"-c", "--call"}, Value: Required, Effect: EffRun},
 	{Names: names{"--package"}, Value: Required},
 }
 
-var subs384 = []Program{
+var subs591 = []Program{
 	{Name: "access", Path: names{"publish"}, Workdir: true},
 	{Name: "add", Path: names{"install"}, Workdir: true},
 	{Name: "add-user", Path: names{"publish"}, Workdir: true},
@@ -15894,7 +19133,7 @@ var subs384 = []Program{
 	{Name: "docs", Path: names{"ls"}, Workdir: true},
 	{Name: "doctor", Path: names{"ls"}, Workdir: true},
 	{Name: "edit", Operands: Unread, Path: names{"edit"}, Workdir: true},
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options383, Ends: true, Workdir: true},
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options590, Ends: true, Workdir: true},
 	{Name: "explain", Path: names{"ls"}, Workdir: true},
 	{Name: "explore", Operands: RunsArgs, Skip: 1, Path: names{"explore"}, Ends: true, Workdir: true},
 	{Name: "find", Path: names{"ls"}, Workdir: true},
@@ -15992,10 +19231,10 @@ var subs384 = []Program{
 	{Name: "view", Path: names{"ls"}, Workdir: true},
 	{Name: "whoami", Path: names{"ls"}, Workdir: true},
 	{Name: "why", Path: names{"ls"}, Workdir: true},
-	{Name: "x", Operands: RunsArgs, Path: names{"exec"}, Options: options383, Ends: true, Workdir: true},
+	{Name: "x", Operands: RunsArgs, Path: names{"exec"}, Options: options590, Ends: true, Workdir: true},
 }
 
-var options385 = []Option{
+var options592 = []Option{
 	{Names: names{"-s", "--sequential", "--serial"}},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-c", "--continue-on-error"}},
@@ -16011,14 +19250,14 @@ var options385 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options386 = []Option{
+var options593 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--ignore"}, Value: Required},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options387 = []Option{
+var options594 = []Option{
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--no"}},
 	{Names: names{"-n", "--node-arg"}, Value: Required, Effect: EffUnproven},
@@ -16046,7 +19285,7 @@ var options387 = []Option{
 	{Names: names{"--force"}},
 }
 
-var options388 = []Option{
+var options595 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-m", "--mount"}, Value: Optional},
 	{Names: names{"-t", "--target"}, Value: Required},
@@ -16069,7 +19308,7 @@ var options388 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options389 = []Option{
+var options596 = []Option{
 	{Names: names{"-c", "--commands", "--command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-Command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-EncodedCommand"}, Value: Required, Effect: EffOpaque},
@@ -16077,7 +19316,7 @@ var options389 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffOpaque},
 }
 
-var options390 = []Option{
+var options597 = []Option{
 	{Names: names{"-i", "--interleave"}, Value: Required},
 	{Names: names{"-p", "--preferred"}, Value: Required},
 	{Names: names{"-P", "--preferred-many"}, Value: Required},
@@ -16093,7 +19332,7 @@ var options390 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffUnproven},
 }
 
-var options391 = []Option{
+var options598 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 	{Names: names{"--debug"}},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -16113,7 +19352,7 @@ var options391 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options392 = []Option{
+var options599 = []Option{
 	{Names: names{"-A", "--address-radix"}, Value: Required},
 	{Names: names{"--endian"}, Value: Required},
 	{Names: names{"-j", "--skip-bytes"}, Value: Required},
@@ -16137,7 +19376,7 @@ var options392 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options393 = []Option{
+var options600 = []Option{
 	{Names: names{"-e"}},
 	{Names: names{"-d"}},
 	{Names: names{"-a", "-base64"}},
@@ -16199,7 +19438,7 @@ var options393 = []Option{
 	{Names: names{"-help"}},
 }
 
-var options394 = []Option{
+var options601 = []Option{
 	{Names: names{"-base64"}},
 	{Names: names{"-hex"}},
 	{Names: names{"-a"}},
@@ -16238,7 +19477,7 @@ var options394 = []Option{
 	{Names: names{"-help"}},
 }
 
-var options395 = []Option{
+var options602 = []Option{
 	{Names: names{"-connect"}, Value: Required},
 	{Names: names{"-host"}, Value: Required},
 	{Names: names{"-port"}, Value: Required},
@@ -16307,7 +19546,7 @@ var options395 = []Option{
 	{Names: names{"-help"}},
 }
 
-var options396 = []Option{
+var options603 = []Option{
 	{Names: names{"-new"}},
 	{Names: names{"-newkey"}, Value: Required},
 	{Names: names{"-x509"}},
@@ -16429,73 +19668,73 @@ var options396 = []Option{
 	{Names: names{"-help"}},
 }
 
-var subs397 = []Program{
-	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options393},
-	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options393},
-	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options396},
-	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options393},
-	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options396},
-	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options395},
-	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options396},
-	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options396},
-	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options396},
-	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options393},
-	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options396},
-	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options396},
-	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options396},
-	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options396},
-	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options396},
-	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options393},
-	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options394},
-	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options396},
-	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options396},
-	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options396},
-	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options396},
-	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options394},
-	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options394},
-	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options393},
-	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options394},
-	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options393},
-	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options393},
-	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options396},
-	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options396},
-	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options394},
-	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options396},
-	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options396},
-	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options396},
-	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options396},
-	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options396},
-	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options396},
-	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options394},
-	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options394},
-	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options396},
-	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options396},
-	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options396},
-	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options395},
-	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options395},
-	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options395},
-	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options396},
-	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options393},
-	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options393},
-	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options393},
-	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options396},
-	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options394},
-	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options396},
-	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options396},
-	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options396},
-	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options396},
-	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options394},
-	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options396},
+var subs604 = []Program{
+	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options600},
+	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options600},
+	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options603},
+	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options600},
+	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options603},
+	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options602},
+	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options603},
+	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options603},
+	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options603},
+	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options600},
+	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options603},
+	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options603},
+	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options603},
+	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options603},
+	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options603},
+	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options600},
+	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options601},
+	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options603},
+	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options603},
+	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options603},
+	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options603},
+	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options601},
+	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options601},
+	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options600},
+	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options601},
+	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options600},
+	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options600},
+	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options603},
+	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options603},
+	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options601},
+	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options603},
+	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options603},
+	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options603},
+	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options603},
+	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options603},
+	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options603},
+	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options601},
+	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options601},
+	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options603},
+	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options603},
+	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options603},
+	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options602},
+	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options602},
+	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options602},
+	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options603},
+	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options600},
+	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options600},
+	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options600},
+	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options603},
+	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options601},
+	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options603},
+	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options603},
+	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options603},
+	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options603},
+	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options601},
+	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options603},
 }
 
-var options398 = []Option{
+var options605 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}, Effect: EffOpaque},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-s"}, Value: Required},
 }
 
-var options399 = []Option{
+var options606 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--arg-file-sep"}, Value: Required},
@@ -16652,7 +19891,7 @@ var options399 = []Option{
 	{Names: names{"--unsafe"}},
 }
 
-var options400 = []Option{
+var options607 = []Option{
 	{Names: names{"-d", "--delimiters"}, Value: Required},
 	{Names: names{"-s", "--serial"}},
 	{Names: names{"-z", "--zero-terminated"}},
@@ -16660,7 +19899,7 @@ var options400 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options401 = []Option{
+var options608 = []Option{
 	{Names: names{"-b", "--backup"}},
 	{Names: names{"--backup-if-mismatch"}},
 	{Names: names{"--no-backup-if-mismatch"}},
@@ -16704,7 +19943,7 @@ var options401 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options402 = []Option{
+var options609 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 	{Names: names{"--portability"}},
@@ -16712,7 +19951,7 @@ var options402 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options403 = []Option{
+var options610 = []Option{
 	{Names: names{"-d", "--desc"}},
 	{Names: names{"-v", "--long-desc"}},
 	{Names: names{"--no-desc"}},
@@ -16721,7 +19960,7 @@ var options403 = []Option{
 	{Names: names{"-j", "--json"}},
 }
 
-var options404 = []Option{
+var options611 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -16755,7 +19994,7 @@ var options404 = []Option{
 	{Names: names{"--vmlinux"}, Value: Required, Effect: EffInput},
 }
 
-var options405 = []Option{
+var options612 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required, Effect: EffInput},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-n", "--show-nr-samples"}},
@@ -16784,7 +20023,7 @@ var options405 = []Option{
 	{Names: names{"--header"}},
 }
 
-var options406 = []Option{
+var options613 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -16811,7 +20050,7 @@ var options406 = []Option{
 	{Names: names{"-j", "--json-output"}},
 }
 
-var options407 = []Option{
+var options614 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -16829,7 +20068,7 @@ var options407 = []Option{
 	{Names: names{"-D", "--delay"}, Value: Required},
 }
 
-var subs408 = []Program{
+var subs615 = []Program{
 	{Name: "annotate", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "archive", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "bench", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
@@ -16848,23 +20087,23 @@ var subs408 = []Program{
 	{Name: "kmem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kvm", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kwork", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options403},
+	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options610},
 	{Name: "lock", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "mem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "probe", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options404, Ends: true, Here: true},
-	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options405},
+	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options611, Ends: true, Here: true},
+	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options612},
 	{Name: "sched", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "script", Style: POSIX, Operands: Unread, Path: names{"script"}},
-	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options406, Ends: true},
+	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options613, Ends: true},
 	{Name: "test", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "timechart", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "top", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options407, Ends: true},
+	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options614, Ends: true},
 	{Name: "version", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 }
 
-var options409 = []Option{
+var options616 = []Option{
 	{Names: names{"-0"}, Value: Optional},
 	{Names: names{"-a"}},
 	{Names: names{"-C"}, Value: Optional},
@@ -16900,7 +20139,7 @@ var options409 = []Option{
 	{Names: names{"--version"}, Effect: EffPattern},
 }
 
-var options410 = []Option{
+var options617 = []Option{
 	{Names: names{"-a", "--interactive"}, Effect: EffOpaque},
 	{Names: names{"-b", "--bindpath"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-C", "--no-chdir"}},
@@ -16936,7 +20175,7 @@ var options410 = []Option{
 	{Names: names{"--ri", "--rextinfo"}, Value: Required, Effect: EffPattern},
 }
 
-var options411 = []Option{
+var options618 = []Option{
 	{Names: names{"--bootstrap", "--autoload-file", "-a"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--configuration", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-configuration"}},
@@ -16988,7 +20227,7 @@ var options411 = []Option{
 	{Names: names{"--allow-root"}},
 }
 
-var options412 = []Option{
+var options619 = []Option{
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-i"}, Value: Required},
 	{Names: names{"-w"}, Value: Required},
@@ -17025,7 +20264,7 @@ var options412 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options413 = []Option{
+var options620 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-b"}},
 	{Names: names{"-h"}},
@@ -17039,7 +20278,7 @@ var options413 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options414 = []Option{
+var options621 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--debug"}},
 	{Names: names{"--isolated"}},
@@ -17068,14 +20307,14 @@ var options414 = []Option{
 	{Names: names{"--resume-retries"}, Value: Required},
 }
 
-var options415 = []Option{
+var options622 = []Option{
 	{Names: names{"--editor"}, Value: Required, Effect: EffRun},
 	{Names: names{"--global"}},
 	{Names: names{"--user"}},
 	{Names: names{"--site"}},
 }
 
-var options416 = []Option{
+var options623 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--constraint"}, Value: Required, Effect: EffInput},
 	{Names: names{"--build-constraint"}, Value: Required, Effect: EffInput},
@@ -17127,7 +20366,7 @@ var options416 = []Option{
 	{Names: names{"--no-verify"}},
 }
 
-var options417 = []Option{
+var options624 = []Option{
 	{Names: names{"-o", "--outdated"}},
 	{Names: names{"-u", "--uptodate"}},
 	{Names: names{"-e", "--editable"}},
@@ -17149,34 +20388,34 @@ var options417 = []Option{
 	{Names: names{"--no-index"}},
 }
 
-var options418 = []Option{
+var options625 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffInput},
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--root-user-action"}, Value: Required},
 	{Names: names{"--break-system-packages"}},
 }
 
-var subs419 = []Program{
-	{Name: "cache", Path: names{"list"}, Options: options417},
-	{Name: "check", Path: names{"list"}, Options: options417},
-	{Name: "completion", Path: names{"list"}, Options: options417},
-	{Name: "config", Path: names{"config"}, Options: options415},
-	{Name: "debug", Path: names{"list"}, Options: options417},
-	{Name: "download", Path: names{"install"}, Options: options416},
-	{Name: "freeze", Path: names{"list"}, Options: options417},
-	{Name: "hash", Path: names{"list"}, Options: options417},
-	{Name: "help", Path: names{"list"}, Options: options417},
-	{Name: "index", Path: names{"list"}, Options: options417},
-	{Name: "inspect", Path: names{"list"}, Options: options417},
-	{Name: "install", Path: names{"install"}, Options: options416},
-	{Name: "list", Path: names{"list"}, Options: options417},
-	{Name: "search", Path: names{"list"}, Options: options417},
-	{Name: "show", Path: names{"list"}, Options: options417},
-	{Name: "uninstall", Path: names{"uninstall"}, Options: options418},
-	{Name: "wheel", Path: names{"install"}, Options: options416},
+var subs626 = []Program{
+	{Name: "cache", Path: names{"list"}, Options: options624},
+	{Name: "check", Path: names{"list"}, Options: options624},
+	{Name: "completion", Path: names{"list"}, Options: options624},
+	{Name: "config", Path: names{"config"}, Options: options622},
+	{Name: "debug", Path: names{"list"}, Options: options624},
+	{Name: "download", Path: names{"install"}, Options: options623},
+	{Name: "freeze", Path: names{"list"}, Options: options624},
+	{Name: "hash", Path: names{"list"}, Options: options624},
+	{Name: "help", Path: names{"list"}, Options: options624},
+	{Name: "index", Path: names{"list"}, Options: options624},
+	{Name: "inspect", Path: names{"list"}, Options: options624},
+	{Name: "install", Path: names{"install"}, Options: options623},
+	{Name: "list", Path: names{"list"}, Options: options624},
+	{Name: "search", Path: names{"list"}, Options: options624},
+	{Name: "show", Path: names{"list"}, Options: options624},
+	{Name: "uninstall", Path: names{"uninstall"}, Options: options625},
+	{Name: "wheel", Path: names{"install"}, Options: options623},
 }
 
-var options420 = []Option{
+var options627 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--version"}},
@@ -17184,7 +20423,7 @@ var options420 = []Option{
 	{Names: names{"--global"}},
 }
 
-var options421 = []Option{
+var options628 = []Option{
 	{Names: names{"--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--pip-args"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-i", "--index-url"}, Value: Required, Effect: EffUnproven},
@@ -17195,13 +20434,13 @@ var options421 = []Option{
 	{Names: names{"--preinstall"}, Value: Required},
 }
 
-var options422 = []Option{
+var options629 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"--short"}},
 	{Names: names{"--include-injected"}},
 }
 
-var options423 = []Option{
+var options630 = []Option{
 	{Names: names{"--spec"}, Value: Required},
 	{Names: names{"--path"}},
 	{Names: names{"--no-cache"}},
@@ -17216,31 +20455,31 @@ var options423 = []Option{
 	{Names: names{"--fetch-missing-python"}},
 }
 
-var subs424 = []Program{
-	{Name: "completions", Path: names{"list"}, Options: options422},
-	{Name: "ensurepath", Path: names{"install"}, Options: options421},
-	{Name: "environment", Path: names{"list"}, Options: options422},
-	{Name: "help", Path: names{"list"}, Options: options422},
-	{Name: "inject", Path: names{"install"}, Options: options421},
-	{Name: "install", Path: names{"install"}, Options: options421},
-	{Name: "install-all", Path: names{"install"}, Options: options421},
-	{Name: "interpreter", Path: names{"install"}, Options: options421},
-	{Name: "list", Path: names{"list"}, Options: options422},
-	{Name: "pin", Path: names{"install"}, Options: options421},
-	{Name: "reinstall", Path: names{"install"}, Options: options421},
-	{Name: "reinstall-all", Path: names{"install"}, Options: options421},
-	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options423, Ends: true},
+var subs631 = []Program{
+	{Name: "completions", Path: names{"list"}, Options: options629},
+	{Name: "ensurepath", Path: names{"install"}, Options: options628},
+	{Name: "environment", Path: names{"list"}, Options: options629},
+	{Name: "help", Path: names{"list"}, Options: options629},
+	{Name: "inject", Path: names{"install"}, Options: options628},
+	{Name: "install", Path: names{"install"}, Options: options628},
+	{Name: "install-all", Path: names{"install"}, Options: options628},
+	{Name: "interpreter", Path: names{"install"}, Options: options628},
+	{Name: "list", Path: names{"list"}, Options: options629},
+	{Name: "pin", Path: names{"install"}, Options: options628},
+	{Name: "reinstall", Path: names{"install"}, Options: options628},
+	{Name: "reinstall-all", Path: names{"install"}, Options: options628},
+	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options630, Ends: true},
 	{Name: "runpip", Operands: Unread, Path: names{"runpip"}},
-	{Name: "uninject", Path: names{"install"}, Options: options421},
-	{Name: "uninstall", Path: names{"install"}, Options: options421},
-	{Name: "uninstall-all", Path: names{"install"}, Options: options421},
-	{Name: "unpin", Path: names{"install"}, Options: options421},
-	{Name: "upgrade", Path: names{"install"}, Options: options421},
-	{Name: "upgrade-all", Path: names{"install"}, Options: options421},
-	{Name: "upgrade-shared", Path: names{"install"}, Options: options421},
+	{Name: "uninject", Path: names{"install"}, Options: options628},
+	{Name: "uninstall", Path: names{"install"}, Options: options628},
+	{Name: "uninstall-all", Path: names{"install"}, Options: options628},
+	{Name: "unpin", Path: names{"install"}, Options: options628},
+	{Name: "upgrade", Path: names{"install"}, Options: options628},
+	{Name: "upgrade-all", Path: names{"install"}, Options: options628},
+	{Name: "upgrade-shared", Path: names{"install"}, Options: options628},
 }
 
-var options425 = []Option{
+var options632 = []Option{
 	{Names: names{"--user"}, Value: Required},
 	{Names: names{"--disable-internal-agent"}},
 	{Names: names{"--keep-cwd"}},
@@ -17248,7 +20487,7 @@ var options425 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options426 = []Option{
+var options633 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--host"}, Value: Required},
 	{Names: names{"--port"}, Value: Required},
@@ -17260,7 +20499,7 @@ var options426 = []Option{
 	{Names: names{"--reporter"}, Value: Required, Effect: EffPlugin},
 }
 
-var options427 = []Option{
+var options634 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--debug"}},
 	{Names: names{"-g", "--grep"}, Value: Required},
@@ -17300,28 +20539,28 @@ var options427 = []Option{
 	{Names: names{"--test-list-invert"}, Value: Required, Effect: EffInput},
 }
 
-var subs428 = []Program{
-	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options426, Workdir: true},
-	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options426, Workdir: true},
-	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options426, Workdir: true},
-	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options426, Workdir: true},
-	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options426, Workdir: true},
-	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options426, Workdir: true},
-	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options426, Workdir: true},
-	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options426, Workdir: true},
-	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options426, Workdir: true},
-	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options426, Workdir: true},
-	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options426, Workdir: true},
-	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options426, Workdir: true},
-	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options426, Workdir: true},
-	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options426, Workdir: true},
-	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options426, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options427, Workdir: true},
-	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options426, Workdir: true},
-	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options426, Workdir: true},
+var subs635 = []Program{
+	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options633, Workdir: true},
+	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options633, Workdir: true},
+	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options633, Workdir: true},
+	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options633, Workdir: true},
+	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options633, Workdir: true},
+	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options633, Workdir: true},
+	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options633, Workdir: true},
+	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options633, Workdir: true},
+	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options633, Workdir: true},
+	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options633, Workdir: true},
+	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options633, Workdir: true},
+	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options633, Workdir: true},
+	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options633, Workdir: true},
+	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options633, Workdir: true},
+	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options633, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options634, Workdir: true},
+	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options633, Workdir: true},
+	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options633, Workdir: true},
 }
 
-var options429 = []Option{
+var options636 = []Option{
 	{Names: names{"-C", "--dir"}, Value: Required, Effect: EffDir},
 	{Names: names{"-r", "--recursive"}},
 	{Names: names{"-w", "--workspace-root"}},
@@ -17416,22 +20655,22 @@ var options429 = []Option{
 	{Names: names{"--config"}, Value: Required},
 }
 
-var options430 = []Option{
+var options637 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"--package"}, Value: Required},
 }
 
-var options431 = []Option{
+var options638 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 }
 
-var options432 = []Option{
+var options639 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
 }
 
-var subs433 = []Program{
+var subs640 = []Program{
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "approve-builds", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
 	{Name: "audit", Style: Exact, Path: names{"list"}, Workdir: true},
@@ -17447,11 +20686,11 @@ var subs433 = []Program{
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "deploy", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
 	{Name: "dislink", Style: Exact, Path: names{"install"}, Workdir: true},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options430, Ends: true, Workdir: true},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options637, Ends: true, Workdir: true},
 	{Name: "docs", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "doctor", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "env", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options431, Ends: true, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options638, Ends: true, Workdir: true},
 	{Name: "fetch", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "find-hash", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "get", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
@@ -17471,7 +20710,7 @@ var subs433 = []Program{
 	{Name: "ll", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "ln", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "ls", Style: Exact, Path: names{"list"}, Workdir: true},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options432, Ends: true, Workdir: true},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options639, Ends: true, Workdir: true},
 	{Name: "outdated", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "pack", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "patch", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
@@ -17511,13 +20750,13 @@ var subs433 = []Program{
 	{Name: "why", Style: Exact, Path: names{"list"}, Workdir: true},
 }
 
-var options434 = []Option{
+var options641 = []Option{
 	{Names: names{"--package"}, Value: Required},
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"-s", "--silent"}},
 }
 
-var options435 = []Option{
+var options642 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-V", "--version"}},
@@ -17537,7 +20776,7 @@ var options435 = []Option{
 	{Names: names{"--manifest-path"}, Value: Required, Effect: EffDir},
 }
 
-var options436 = []Option{
+var options643 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-o", "--output", "--dest"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--clean"}},
@@ -17547,7 +20786,7 @@ var options436 = []Option{
 	{Names: names{"--no-clean"}},
 }
 
-var options437 = []Option{
+var options644 = []Option{
 	{Names: names{"--only"}, Value: Required},
 	{Names: names{"--with"}, Value: Required},
 	{Names: names{"--without"}, Value: Required},
@@ -17586,7 +20825,7 @@ var options437 = []Option{
 	{Names: names{"--prod"}},
 }
 
-var options438 = []Option{
+var options645 = []Option{
 	{Names: names{"-t", "--tree"}},
 	{Names: names{"-l", "--latest"}},
 	{Names: names{"-o", "--outdated"}},
@@ -17606,66 +20845,66 @@ var options438 = []Option{
 	{Names: names{"--dev"}},
 }
 
-var subs439 = []Program{
-	{Name: "about", Style: Exact, Path: names{"show"}, Options: options438, Workdir: true},
-	{Name: "add", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options436, Workdir: true},
-	{Name: "cache", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
-	{Name: "check", Style: Exact, Path: names{"show"}, Options: options438, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"show"}, Options: options438, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
-	{Name: "debug", Style: Exact, Path: names{"show"}, Options: options438, Workdir: true},
-	{Name: "dep", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
-	{Name: "env", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
+var subs646 = []Program{
+	{Name: "about", Style: Exact, Path: names{"show"}, Options: options645, Workdir: true},
+	{Name: "add", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options643, Workdir: true},
+	{Name: "cache", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options645, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"show"}, Options: options645, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
+	{Name: "debug", Style: Exact, Path: names{"show"}, Options: options645, Workdir: true},
+	{Name: "dep", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
+	{Name: "env", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"show"}, Options: options438, Workdir: true},
-	{Name: "fix", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
-	{Name: "fmt", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
-	{Name: "format", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
-	{Name: "global", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
-	{Name: "graph", Style: Exact, Path: names{"show"}, Options: options438, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"show"}, Options: options438, Workdir: true},
-	{Name: "import", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
-	{Name: "info", Style: Exact, Path: names{"show"}, Options: options438, Workdir: true},
-	{Name: "init", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
-	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"show"}, Options: options438, Workdir: true},
-	{Name: "lock", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
-	{Name: "new", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"show"}, Options: options438, Workdir: true},
-	{Name: "publish", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
-	{Name: "requirements", Style: Exact, Path: names{"show"}, Options: options438, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"show"}, Options: options645, Workdir: true},
+	{Name: "fix", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
+	{Name: "fmt", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
+	{Name: "format", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
+	{Name: "global", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
+	{Name: "graph", Style: Exact, Path: names{"show"}, Options: options645, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options645, Workdir: true},
+	{Name: "import", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"show"}, Options: options645, Workdir: true},
+	{Name: "init", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
+	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"show"}, Options: options645, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
+	{Name: "new", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"show"}, Options: options645, Workdir: true},
+	{Name: "publish", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
+	{Name: "requirements", Style: Exact, Path: names{"show"}, Options: options645, Workdir: true},
 	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Ends: true, Workdir: true},
-	{Name: "scripts", Style: Exact, Path: names{"show"}, Options: options438, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"show"}, Options: options438, Workdir: true},
-	{Name: "self", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
-	{Name: "shell", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
-	{Name: "show", Style: Exact, Path: names{"show"}, Options: options438, Workdir: true},
-	{Name: "source", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
-	{Name: "status", Style: Exact, Path: names{"show"}, Options: options438, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
-	{Name: "task", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
-	{Name: "tree", Style: Exact, Path: names{"show"}, Options: options438, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
-	{Name: "update", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
-	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
-	{Name: "upload", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
-	{Name: "use", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
-	{Name: "verify", Style: Exact, Path: names{"show"}, Options: options438, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"install"}, Options: options437, Workdir: true},
+	{Name: "scripts", Style: Exact, Path: names{"show"}, Options: options645, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"show"}, Options: options645, Workdir: true},
+	{Name: "self", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
+	{Name: "shell", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options645, Workdir: true},
+	{Name: "source", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
+	{Name: "status", Style: Exact, Path: names{"show"}, Options: options645, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
+	{Name: "task", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
+	{Name: "tree", Style: Exact, Path: names{"show"}, Options: options645, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
+	{Name: "update", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
+	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
+	{Name: "upload", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
+	{Name: "use", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
+	{Name: "verify", Style: Exact, Path: names{"show"}, Options: options645, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
 }
 
-var options440 = []Option{
+var options647 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 }
 
-var options441 = []Option{
+var options648 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 	{Names: names{"--columns"}, Value: Required},
@@ -17695,14 +20934,14 @@ var options441 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options442 = []Option{
+var options649 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--color"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-V", "--version"}},
 }
 
-var options443 = []Option{
+var options650 = []Option{
 	{Names: names{"-a", "--all-files"}},
 	{Names: names{"--files"}, Value: Required},
 	{Names: names{"-s", "--from-ref", "--source"}, Value: Required},
@@ -17716,7 +20955,7 @@ var options443 = []Option{
 	{Names: names{"--fail-fast"}},
 }
 
-var subs444 = []Program{
+var subs651 = []Program{
 	{Name: "auto-update", Path: names{"install"}, Workdir: true},
 	{Name: "autoupdate", Path: names{"install"}, Workdir: true},
 	{Name: "clean", Path: names{"install"}, Workdir: true},
@@ -17728,7 +20967,7 @@ var subs444 = []Program{
 	{Name: "install", Path: names{"install"}, Workdir: true},
 	{Name: "install-hooks", Path: names{"install"}, Workdir: true},
 	{Name: "migrate-config", Path: names{"install"}, Workdir: true},
-	{Name: "run", Path: names{"run"}, Options: options443, Workdir: true},
+	{Name: "run", Path: names{"run"}, Options: options650, Workdir: true},
 	{Name: "sample-config", Path: names{"install"}, Workdir: true},
 	{Name: "try-repo", Path: names{"install"}, Workdir: true},
 	{Name: "uninstall", Path: names{"install"}, Workdir: true},
@@ -17736,7 +20975,7 @@ var subs444 = []Program{
 	{Name: "validate-manifest", Path: names{"install"}, Workdir: true},
 }
 
-var options445 = []Option{
+var options652 = []Option{
 	{Names: names{"-c", "--check"}},
 	{Names: names{"-l", "--list-different"}},
 	{Names: names{"-w", "--write"}, Effect: EffInPlace},
@@ -17790,7 +21029,7 @@ var options445 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options446 = []Option{
+var options653 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -17817,17 +21056,17 @@ var options446 = []Option{
 	{Names: names{"-z"}, Effect: EffOpaque},
 }
 
-var options447 = []Option{
+var options654 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options448 = []Option{
+var options655 = []Option{
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options449 = []Option{
+var options656 = []Option{
 	{Names: names{"--noheadings"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -17853,7 +21092,7 @@ var options449 = []Option{
 	{Names: names{"-y", "--rttime"}, Value: Optional},
 }
 
-var options450 = []Option{
+var options657 = []Option{
 	{Names: names{"-I", "--proto_path"}, Value: Required},
 	{Names: names{"--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--descriptor_set_out"}, Value: Required, Effect: EffWrite},
@@ -17888,12 +21127,12 @@ var options450 = []Option{
 	{Names: names{"--experimental_allow_proto3_optional"}},
 }
 
-var options451 = []Option{
+var options658 = []Option{
 	{Names: names{"-q"}},
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 }
 
-var options452 = []Option{
+var options659 = []Option{
 	{Names: names{"-A", "--auto-reference"}},
 	{Names: names{"-G", "--traditional"}},
 	{Names: names{"-F", "--flag-truncation"}, Value: Required},
@@ -17914,13 +21153,13 @@ var options452 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options453 = []Option{
+var options660 = []Option{
 	{Names: names{"-L", "--logical"}},
 	{Names: names{"-P", "--physical"}},
 	{Names: names{"-W"}},
 }
 
-var options454 = []Option{
+var options661 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-r"}, Value: Required},
 	{Names: names{"-f"}},
@@ -17938,7 +21177,7 @@ var options454 = []Option{
 	{Names: names{"-e"}, Value: Required},
 }
 
-var options455 = []Option{
+var options662 = []Option{
 	{Names: names{"-k"}, Value: Required},
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"--markers"}},
@@ -18125,7 +21364,7 @@ var options455 = []Option{
 	{Names: names{"--cache"}, Value: Required},
 }
 
-var options456 = []Option{
+var options663 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-bb"}},
 	{Names: names{"-B"}},
@@ -18157,7 +21396,7 @@ var options456 = []Option{
 	{Names: names{"-2"}},
 }
 
-var options457 = []Option{
+var options664 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-p", "--port"}, Value: Required},
 	{Names: names{"-b", "--binding"}, Value: Required},
@@ -18174,26 +21413,26 @@ var options457 = []Option{
 	{Names: names{"-t", "--trace"}},
 }
 
-var options458 = []Option{
+var options665 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-s", "--sandbox"}},
 }
 
-var options459 = []Option{
+var options666 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-w", "--skip-executor"}},
 }
 
-var subs460 = []Program{
-	{Name: "c", Path: names{"console"}, Options: options458, Workdir: true, Stdin: true},
-	{Name: "console", Path: names{"console"}, Options: options458, Workdir: true, Stdin: true},
-	{Name: "db", Path: names{"console"}, Options: options458, Workdir: true, Stdin: true},
-	{Name: "dbconsole", Path: names{"console"}, Options: options458, Workdir: true, Stdin: true},
-	{Name: "r", Operands: Code, Path: names{"runner"}, Options: options459, Workdir: true},
-	{Name: "runner", Operands: Code, Path: names{"runner"}, Options: options459, Workdir: true},
+var subs667 = []Program{
+	{Name: "c", Path: names{"console"}, Options: options665, Workdir: true, Stdin: true},
+	{Name: "console", Path: names{"console"}, Options: options665, Workdir: true, Stdin: true},
+	{Name: "db", Path: names{"console"}, Options: options665, Workdir: true, Stdin: true},
+	{Name: "dbconsole", Path: names{"console"}, Options: options665, Workdir: true, Stdin: true},
+	{Name: "r", Operands: Code, Path: names{"runner"}, Options: options666, Workdir: true},
+	{Name: "runner", Operands: Code, Path: names{"runner"}, Options: options666, Workdir: true},
 }
 
-var options461 = []Option{
+var options668 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
@@ -18203,7 +21442,7 @@ var options461 = []Option{
 	{Names: names{"--password-command"}, Value: Required, Effect: EffRun},
 }
 
-var options462 = []Option{
+var options669 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-e"}},
@@ -18218,7 +21457,7 @@ var options462 = []Option{
 	{Names: names{"-u"}, Value: Required},
 }
 
-var options463 = []Option{
+var options670 = []Option{
 	{Names: names{"-f", "--canonicalize"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -18231,7 +21470,7 @@ var options463 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options464 = []Option{
+var options671 = []Option{
 	{Names: names{"-E"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -18246,14 +21485,14 @@ var options464 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options465 = []Option{
+var options672 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"-V"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options466 = []Option{
+var options673 = []Option{
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -18401,7 +21640,7 @@ var options466 = []Option{
 	{Names: names{"-w", "--word-regexp"}},
 }
 
-var options467 = []Option{
+var options674 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
 	{Names: names{"-g", "--glob"}, Value: Optional},
@@ -18421,7 +21660,7 @@ var options467 = []Option{
 	{Names: names{"-t", "--tmp"}, Value: Required, Effect: EffWrite},
 }
 
-var options468 = []Option{
+var options675 = []Option{
 	{Names: names{"-a", "--always-readline"}, Value: Optional},
 	{Names: names{"-A", "--ansi-colour-aware"}, Value: Optional},
 	{Names: names{"-b", "--break-chars"}, Value: Required},
@@ -18459,7 +21698,7 @@ var options468 = []Option{
 	{Names: names{"-z", "--filter"}, Value: Required, Effect: EffRun},
 }
 
-var options469 = []Option{
+var options676 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-i"}},
 	{Names: names{"-I"}},
@@ -18474,7 +21713,7 @@ var options469 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options470 = []Option{
+var options677 = []Option{
 	{Names: names{"--ignore-fail-on-non-empty"}},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
@@ -18482,7 +21721,7 @@ var options470 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options471 = []Option{
+var options678 = []Option{
 	{Names: names{"-I"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-O", "--options"}, Value: Required, Effect: EffProgram},
@@ -18521,7 +21760,7 @@ var options471 = []Option{
 	{Names: names{"--documentation"}},
 }
 
-var options472 = []Option{
+var options679 = []Option{
 	{Names: names{"-o", "--owner"}},
 	{Names: names{"-h", "--human-readable"}},
 	{Names: names{"-M", "--remote-option"}, Value: Required, Effect: EffUnproven},
@@ -18689,7 +21928,7 @@ var options472 = []Option{
 	{Names: names{"--no-compress"}},
 }
 
-var options473 = []Option{
+var options680 = []Option{
 	{Names: names{"-l", "--lint"}},
 	{Names: names{"-x", "--fix-layout"}, Effect: EffInPlace},
 	{Names: names{"-a", "--autocorrect", "--auto-correct"}, Effect: EffInPlace},
@@ -18738,7 +21977,7 @@ var options473 = []Option{
 	{Names: names{"-w"}, Value: Required},
 }
 
-var options474 = []Option{
+var options681 = []Option{
 	{Names: names{"-0"}, Value: Optional},
 	{Names: names{"-a"}},
 	{Names: names{"-c"}},
@@ -18785,7 +22024,7 @@ var options474 = []Option{
 	{Names: names{"--yydebug"}},
 }
 
-var options475 = []Option{
+var options682 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-s", "--silent"}},
@@ -18809,7 +22048,7 @@ var options475 = []Option{
 	{Names: names{"--per-file-ignores"}, Value: Required},
 }
 
-var options476 = []Option{
+var options683 = []Option{
 	{Names: names{"--fix"}, Effect: EffInPlace},
 	{Names: names{"--no-fix"}},
 	{Names: names{"--unsafe-fixes"}},
@@ -18841,7 +22080,7 @@ var options476 = []Option{
 	{Names: names{"--exit-non-zero-on-format"}},
 }
 
-var options477 = []Option{
+var options684 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--diff"}, Effect: EffReadOnly},
 	{Names: names{"--range"}, Value: Required},
@@ -18849,28 +22088,28 @@ var options477 = []Option{
 	{Names: names{"--output-format"}, Value: Required},
 }
 
-var options478 = []Option{
+var options685 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--output-format"}, Value: Required},
 	{Names: names{"--direction"}, Value: Required},
 	{Names: names{"--detect-string-imports"}},
 }
 
-var subs479 = []Program{
-	{Name: "analyze", Style: Exact, Path: names{"rule"}, Options: options478, Workdir: true},
-	{Name: "check", Style: Exact, Operands: Reads, Path: names{"check"}, Options: options476, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"rule"}, Options: options478, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"rule"}, Options: options478, Workdir: true},
-	{Name: "format", Style: Exact, Operands: Outputs, Path: names{"format"}, Options: options477, Workdir: true},
-	{Name: "generate-shell-completion", Style: Exact, Path: names{"rule"}, Options: options478, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"rule"}, Options: options478, Workdir: true},
-	{Name: "linter", Style: Exact, Path: names{"rule"}, Options: options478, Workdir: true},
-	{Name: "rule", Style: Exact, Path: names{"rule"}, Options: options478, Workdir: true},
-	{Name: "server", Style: Exact, Path: names{"rule"}, Options: options478, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"rule"}, Options: options478, Workdir: true},
+var subs686 = []Program{
+	{Name: "analyze", Style: Exact, Path: names{"rule"}, Options: options685, Workdir: true},
+	{Name: "check", Style: Exact, Operands: Reads, Path: names{"check"}, Options: options683, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"rule"}, Options: options685, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"rule"}, Options: options685, Workdir: true},
+	{Name: "format", Style: Exact, Operands: Outputs, Path: names{"format"}, Options: options684, Workdir: true},
+	{Name: "generate-shell-completion", Style: Exact, Path: names{"rule"}, Options: options685, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"rule"}, Options: options685, Workdir: true},
+	{Name: "linter", Style: Exact, Path: names{"rule"}, Options: options685, Workdir: true},
+	{Name: "rule", Style: Exact, Path: names{"rule"}, Options: options685, Workdir: true},
+	{Name: "server", Style: Exact, Path: names{"rule"}, Options: options685, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"rule"}, Options: options685, Workdir: true},
 }
 
-var options480 = []Option{
+var options687 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--machine"}, Value: Required},
 	{Names: names{"--unit"}, Value: Required},
@@ -18891,7 +22130,7 @@ var options480 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options481 = []Option{
+var options688 = []Option{
 	{Names: names{"-c", "--compute"}},
 	{Names: names{"-t", "--type"}, Value: Required},
 	{Names: names{"-u", "--user"}, Value: Required},
@@ -18901,7 +22140,7 @@ var options481 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options482 = []Option{
+var options689 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -18917,7 +22156,7 @@ var options482 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options483 = []Option{
+var options690 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--cfg"}, Value: Required},
 	{Names: names{"--check-cfg"}, Value: Required},
@@ -18954,7 +22193,7 @@ var options483 = []Option{
 	{Names: names{"-Z"}, Value: Required, Effect: EffUnproven},
 }
 
-var options484 = []Option{
+var options691 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--emit"}, Value: Required},
 	{Names: names{"--backup"}},
@@ -18975,7 +22214,7 @@ var options484 = []Option{
 	{Names: names{"--file-lines"}, Value: Required},
 }
 
-var options485 = []Option{
+var options692 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-h", "--help"}},
@@ -18983,17 +22222,17 @@ var options485 = []Option{
 	{Names: names{"+"}},
 }
 
-var options486 = []Option{
+var options693 = []Option{
 	{Names: names{"--install"}},
 }
 
-var options487 = []Option{
+var options694 = []Option{
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--path"}},
 }
 
-var options488 = []Option{
+var options695 = []Option{
 	{Names: names{"--force"}},
 	{Names: names{"--no-self-update"}},
 	{Names: names{"--profile"}, Value: Required},
@@ -19003,28 +22242,28 @@ var options488 = []Option{
 	{Names: names{"--path"}, Value: Required},
 }
 
-var subs489 = []Program{
-	{Name: "check", Style: Exact, Path: names{"show"}, Options: options487},
-	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options487},
-	{Name: "component", Style: Exact, Path: names{"update"}, Options: options488},
-	{Name: "default", Style: Exact, Path: names{"update"}, Options: options488},
-	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options487},
-	{Name: "help", Style: Exact, Path: names{"show"}, Options: options487},
-	{Name: "install", Style: Exact, Path: names{"update"}, Options: options488},
-	{Name: "man", Style: Exact, Path: names{"show"}, Options: options487},
-	{Name: "override", Style: Exact, Path: names{"update"}, Options: options488},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options486, Ends: true},
-	{Name: "self", Style: Exact, Path: names{"update"}, Options: options488},
-	{Name: "set", Style: Exact, Path: names{"update"}, Options: options488},
-	{Name: "show", Style: Exact, Path: names{"show"}, Options: options487},
-	{Name: "target", Style: Exact, Path: names{"update"}, Options: options488},
-	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options488},
-	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options488},
-	{Name: "update", Style: Exact, Path: names{"update"}, Options: options488},
-	{Name: "which", Style: Exact, Path: names{"show"}, Options: options487},
+var subs696 = []Program{
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options694},
+	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options694},
+	{Name: "component", Style: Exact, Path: names{"update"}, Options: options695},
+	{Name: "default", Style: Exact, Path: names{"update"}, Options: options695},
+	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options694},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options694},
+	{Name: "install", Style: Exact, Path: names{"update"}, Options: options695},
+	{Name: "man", Style: Exact, Path: names{"show"}, Options: options694},
+	{Name: "override", Style: Exact, Path: names{"update"}, Options: options695},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options693, Ends: true},
+	{Name: "self", Style: Exact, Path: names{"update"}, Options: options695},
+	{Name: "set", Style: Exact, Path: names{"update"}, Options: options695},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options694},
+	{Name: "target", Style: Exact, Path: names{"update"}, Options: options695},
+	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options695},
+	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options695},
+	{Name: "update", Style: Exact, Path: names{"update"}, Options: options695},
+	{Name: "which", Style: Exact, Path: names{"show"}, Options: options694},
 }
 
-var options490 = []Option{
+var options697 = []Option{
 	{Names: names{"-f", "--file", "--makefile", "--rakefile", "--sconstruct", "--gulpfile", "--gruntfile", "--noxfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-C", "--directory", "--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"-D"}, Value: Required},
@@ -19049,7 +22288,7 @@ var options490 = []Option{
 	{Names: names{"-l", "--list"}},
 }
 
-var options491 = []Option{
+var options698 = []Option{
 	{Names: names{"-3"}},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -19075,7 +22314,7 @@ var options491 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options492 = []Option{
+var options699 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-E", "--echo"}, Value: Required},
@@ -19094,7 +22333,7 @@ var options492 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options493 = []Option{
+var options700 = []Option{
 	{Names: names{"-t", "--timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-T", "--log-timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-I", "--log-in"}, Value: Required, Effect: EffInput},
@@ -19110,7 +22349,7 @@ var options493 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options494 = []Option{
+var options701 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-i", "--ignore-case"}},
 	{Names: names{"-E", "--ignore-tab-expansion"}},
@@ -19134,7 +22373,7 @@ var options494 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options495 = []Option{
+var options702 = []Option{
 	{Names: names{"-e", "--expression"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
 	{Names: names{"-i", "--in-place"}, Value: Optional, Effect: EffInPlace},
@@ -19153,7 +22392,7 @@ var options495 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options496 = []Option{
+var options703 = []Option{
 	{Names: names{"-t", "--terminator"}, Value: Required},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-s", "--separator"}, Value: Required},
@@ -19162,7 +22401,7 @@ var options496 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options497 = []Option{
+var options704 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-e"}},
@@ -19188,42 +22427,42 @@ var options497 = []Option{
 	{Names: names{"+"}},
 }
 
-var subs498 = []Program{
-	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
-	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
-	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
-	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
-	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
-	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
-	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
-	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
-	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
-	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
-	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
-	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
-	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
-	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
-	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
-	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
-	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
-	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
-	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
-	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
-	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options343, Ends: true},
+var subs705 = []Program{
+	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
+	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
+	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
+	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
+	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
+	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
+	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
+	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
+	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
+	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
+	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
+	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
+	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
+	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
+	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
+	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
+	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
+	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
+	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
+	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
+	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
 }
 
-var options499 = []Option{
+var options706 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-o"}, Value: Required},
 	{Names: names{"+o"}, Value: Required},
 }
 
-var options500 = []Option{
+var options707 = []Option{
 	{Names: names{"--clear-groups"}},
 	{Names: names{"-d", "--dump"}},
 	{Names: names{"--groups"}, Value: Required},
@@ -19253,7 +22492,7 @@ var options500 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options501 = []Option{
+var options708 = []Option{
 	{Names: names{"-c", "--ctty"}},
 	{Names: names{"-f", "--fork"}},
 	{Names: names{"-w", "--wait"}},
@@ -19261,7 +22500,7 @@ var options501 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options502 = []Option{
+var options709 = []Option{
 	{Names: names{"-s"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -19289,11 +22528,11 @@ var options502 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options503 = []Option{
+var options710 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
 }
 
-var options504 = []Option{
+var options711 = []Option{
 	{Names: names{"-s"}},
 	{Names: names{"-u"}},
 	{Names: names{"-p"}},
@@ -19301,7 +22540,7 @@ var options504 = []Option{
 	{Names: names{"-o"}},
 }
 
-var options505 = []Option{
+var options712 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-n", "--iterations"}, Value: Required},
 	{Names: names{"--random-source"}, Value: Required, Effect: EffRead},
@@ -19315,7 +22554,7 @@ var options505 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options506 = []Option{
+var options713 = []Option{
 	{Names: names{"-e", "--echo"}},
 	{Names: names{"-i", "--input-range"}, Value: Required},
 	{Names: names{"-n", "--head-count"}, Value: Required},
@@ -19327,7 +22566,7 @@ var options506 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options507 = []Option{
+var options714 = []Option{
 	{Names: names{"-V"}},
 	{Names: names{"-h"}},
 	{Names: names{"-d"}},
@@ -19359,7 +22598,7 @@ var options507 = []Option{
 	{Names: names{"-S"}, Value: Required},
 }
 
-var options508 = []Option{
+var options715 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
@@ -19373,7 +22612,7 @@ var options508 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options509 = []Option{
+var options716 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-C"}},
 	{Names: names{"--check"}, Value: Optional},
@@ -19414,7 +22653,7 @@ var options509 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options510 = []Option{
+var options717 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-a", "--suffix-length"}, Value: Required},
 	{Names: names{"--additional-suffix"}, Value: Required},
@@ -19435,7 +22674,7 @@ var options510 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options511 = []Option{
+var options718 = []Option{
 	{Names: names{"-D", "--diag"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-F", "--filter"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--continuous"}},
@@ -19487,7 +22726,7 @@ var options511 = []Option{
 	{Names: names{"-A", "--query", "--socket"}, Value: Required},
 }
 
-var options512 = []Option{
+var options719 = []Option{
 	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-P"}, Value: Required},
 	{Names: names{"-4"}},
@@ -19535,7 +22774,7 @@ var options512 = []Option{
 	{Names: names{"-y"}},
 }
 
-var options513 = []Option{
+var options720 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
 	{Names: names{"-d"}},
@@ -19558,7 +22797,7 @@ var options513 = []Option{
 	{Names: names{"-C"}},
 }
 
-var options514 = []Option{
+var options721 = []Option{
 	{Names: names{"-a"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
@@ -19571,7 +22810,7 @@ var options514 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options515 = []Option{
+var options722 = []Option{
 	{Names: names{"-i"}, Value: Optional, Effect: EffSend},
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
@@ -19584,7 +22823,7 @@ var options515 = []Option{
 	{Names: names{"-h", "-?"}},
 }
 
-var options516 = []Option{
+var options723 = []Option{
 	{Names: names{"-A"}, Effect: EffUnproven},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-a"}, Value: Required},
@@ -19630,7 +22869,7 @@ var options516 = []Option{
 	{Names: names{"-Z"}, Value: Required},
 }
 
-var options517 = []Option{
+var options724 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-c"}},
@@ -19645,7 +22884,7 @@ var options517 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options518 = []Option{
+var options725 = []Option{
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"-f"}, Value: Required, Effect: EffInput},
 	{Names: names{"-d"}, Value: Required},
@@ -19656,7 +22895,7 @@ var options518 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options519 = []Option{
+var options726 = []Option{
 	{Names: names{"-S", "--start"}},
 	{Names: names{"-K", "--stop"}},
 	{Names: names{"-T", "--status"}},
@@ -19692,7 +22931,7 @@ var options519 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options520 = []Option{
+var options727 = []Option{
 	{Names: names{"-c", "--format"}, Value: Required},
 	{Names: names{"-f", "--file-system"}},
 	{Names: names{"-t", "--terse"}},
@@ -19709,7 +22948,7 @@ var options520 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options521 = []Option{
+var options728 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-e", "--error"}, Value: Required},
@@ -19717,7 +22956,7 @@ var options521 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options522 = []Option{
+var options729 = []Option{
 	{Names: names{"-e", "--trace"}, Value: Required},
 	{Names: names{"-E", "--env"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-p", "--attach"}, Value: Required},
@@ -19786,7 +23025,7 @@ var options522 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options523 = []Option{
+var options730 = []Option{
 	{Names: names{"-n", "--bytes"}, Value: Required},
 	{Names: names{"-U", "--unicode"}, Value: Required},
 	{Names: names{"-a", "--all"}},
@@ -19805,7 +23044,7 @@ var options523 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options524 = []Option{
+var options731 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-g", "--save"}},
 	{Names: names{"-F", "--file"}, Value: Required},
@@ -19813,7 +23052,7 @@ var options524 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options525 = []Option{
+var options732 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -19828,7 +23067,7 @@ var options525 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options526 = []Option{
+var options733 = []Option{
 	{Names: names{"-A", "--askpass"}},
 	{Names: names{"-B", "--bell"}},
 	{Names: names{"-b", "--background"}},
@@ -19860,7 +23099,7 @@ var options526 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options527 = []Option{
+var options734 = []Option{
 	{Names: names{"-u", "--user"}, Value: Required},
 	{Names: names{"-g", "--group"}, Value: Required},
 	{Names: names{"-A"}},
@@ -19870,7 +23109,7 @@ var options527 = []Option{
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options528 = []Option{
+var options735 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-version", "--version"}, Effect: EffPattern},
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
@@ -19885,7 +23124,7 @@ var options528 = []Option{
 	{Names: names{"-Onone"}},
 }
 
-var options529 = []Option{
+var options736 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"--package-path"}, Value: Required, Effect: EffDir},
 	{Names: names{"--scratch-path", "--build-path"}, Value: Required, Effect: EffWrite},
@@ -19916,24 +23155,24 @@ var options529 = []Option{
 	{Names: names{"--sanitize"}, Value: Required},
 }
 
-var subs530 = []Program{
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options529, Workdir: true},
-	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Options: options529, Workdir: true},
-	{Name: "package", Style: Exact, Path: names{"build"}, Options: options529, Workdir: true},
-	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options529, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"build"}, Options: options529, Workdir: true},
-	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options529, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"build"}, Options: options529, Workdir: true},
+var subs737 = []Program{
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options736, Workdir: true},
+	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Options: options736, Workdir: true},
+	{Name: "package", Style: Exact, Path: names{"build"}, Options: options736, Workdir: true},
+	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options736, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"build"}, Options: options736, Workdir: true},
+	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options736, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"build"}, Options: options736, Workdir: true},
 }
 
-var options531 = []Option{
+var options738 = []Option{
 	{Names: names{"-d", "--data"}},
 	{Names: names{"-f", "--file-system"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options532 = []Option{
+var options739 = []Option{
 	{Names: names{"--no-pager"}},
 	{Names: names{"--no-legend"}},
 	{Names: names{"--what"}, Value: Required},
@@ -19945,7 +23184,7 @@ var options532 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options533 = []Option{
+var options740 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--scope"}},
 	{Names: names{"-u", "--unit"}, Value: Required},
@@ -19988,7 +23227,7 @@ var options533 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options534 = []Option{
+var options741 = []Option{
 	{Names: names{"-b", "--before"}},
 	{Names: names{"-r", "--regex"}},
 	{Names: names{"-s", "--separator"}, Value: Required},
@@ -19996,7 +23235,7 @@ var options534 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options535 = []Option{
+var options742 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"--follow"}, Value: Optional},
 	{Names: names{"-n", "--lines"}, Value: Required},
@@ -20018,7 +23257,7 @@ var options535 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options536 = []Option{
+var options743 = []Option{
 	{Names: names{"-A", "--catenate", "--concatenate"}},
 	{Names: names{"-c", "--create"}},
 	{Names: names{"-d", "--diff", "--compare"}},
@@ -20188,7 +23427,7 @@ var options536 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options537 = []Option{
+var options744 = []Option{
 	{Names: names{"-c", "--color"}},
 	{Names: names{"-C", "--concurrency"}, Value: Required},
 	{Names: names{"-d", "--dir"}, Value: Required, Effect: EffDir},
@@ -20223,7 +23462,7 @@ var options537 = []Option{
 	{Names: names{"--download"}},
 }
 
-var options538 = []Option{
+var options745 = []Option{
 	{Names: names{"-a", "--all-tasks"}},
 	{Names: names{"-c", "--cpu-list"}},
 	{Names: names{"-p", "--pid"}},
@@ -20231,7 +23470,7 @@ var options538 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options539 = []Option{
+var options746 = []Option{
 	{Names: names{"-A"}},
 	{Names: names{"-b"}},
 	{Names: names{"-B", "--buffer-size"}, Value: Required},
@@ -20295,7 +23534,7 @@ var options539 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options540 = []Option{
+var options747 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-i", "--ignore-interrupts"}},
 	{Names: names{"-p"}},
@@ -20304,7 +23543,7 @@ var options540 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options541 = []Option{
+var options748 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-8"}},
@@ -20321,7 +23560,7 @@ var options541 = []Option{
 	{Names: names{"-r"}},
 }
 
-var options542 = []Option{
+var options749 = []Option{
 	{Names: names{"-n", "--number"}, Value: Required},
 	{Names: names{"-r", "--repeat"}, Value: Required},
 	{Names: names{"-s", "--setup"}, Value: Required, Effect: EffCode},
@@ -20331,7 +23570,7 @@ var options542 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options543 = []Option{
+var options750 = []Option{
 	{Names: names{"--preserve-status"}},
 	{Names: names{"--foreground"}},
 	{Names: names{"-k", "--kill-after"}, Value: Required},
@@ -20341,7 +23580,7 @@ var options543 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options544 = []Option{
+var options751 = []Option{
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-a"}},
 	{Names: names{"-c", "--no-create"}},
@@ -20356,7 +23595,7 @@ var options544 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options545 = []Option{
+var options752 = []Option{
 	{Names: names{"-c", "--conf"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-r", "--recreate"}},
@@ -20392,7 +23631,7 @@ var options545 = []Option{
 	{Names: names{"-k", "--labels"}},
 }
 
-var options546 = []Option{
+var options753 = []Option{
 	{Names: names{"-c", "-C", "--complement"}},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-s", "--squeeze-repeats"}},
@@ -20401,7 +23640,7 @@ var options546 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options547 = []Option{
+var options754 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-n"}},
@@ -20430,13 +23669,13 @@ var options547 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options548 = []Option{
+var options755 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 }
 
-var options549 = []Option{
+var options756 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-d"}},
 	{Names: names{"-l"}},
@@ -20505,7 +23744,7 @@ var options549 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options550 = []Option{
+var options757 = []Option{
 	{Names: names{"-c", "--no-create"}},
 	{Names: names{"-o", "--io-blocks"}},
 	{Names: names{"-r", "--reference"}, Value: Required, Effect: EffRead},
@@ -20514,7 +23753,7 @@ var options550 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options551 = []Option{
+var options758 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-b", "--build"}},
 	{Names: names{"-h", "--help"}},
@@ -20586,13 +23825,13 @@ var options551 = []Option{
 	{Names: names{"--plugins"}, Value: Required, Effect: EffProgram},
 }
 
-var options552 = []Option{
+var options759 = []Option{
 	{Names: names{"-s", "--silent", "--quiet"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options553 = []Option{
+var options760 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-f"}},
 	{Names: names{"-p"}},
@@ -20606,7 +23845,7 @@ var options553 = []Option{
 	{Names: names{"-w"}},
 }
 
-var options554 = []Option{
+var options761 = []Option{
 	{Names: names{"-S"}},
 	{Names: names{"-H"}},
 	{Names: names{"-a"}},
@@ -20633,16 +23872,16 @@ var options554 = []Option{
 	{Names: names{"-x"}, Value: Required},
 }
 
-var options555 = []Option{
+var options762 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-S"}},
 }
 
-var options556 = []Option{
+var options763 = []Option{
 	{Names: names{"-a"}},
 }
 
-var options557 = []Option{
+var options764 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s", "--kernel-name"}},
 	{Names: names{"-n", "--nodename"}},
@@ -20656,7 +23895,7 @@ var options557 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options558 = []Option{
+var options765 = []Option{
 	{Names: names{"-D"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
@@ -20674,7 +23913,7 @@ var options558 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options559 = []Option{
+var options766 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--locals"}},
@@ -20689,13 +23928,13 @@ var options559 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options560 = []Option{
+var options767 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-v"}},
 	{Names: names{"-n"}},
 }
 
-var options561 = []Option{
+var options768 = []Option{
 	{Names: names{"-i", "--ipc"}, Value: Optional},
 	{Names: names{"-m", "--mount"}, Value: Optional},
 	{Names: names{"-n", "--net"}, Value: Optional},
@@ -20729,7 +23968,7 @@ var options561 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options562 = []Option{
+var options769 = []Option{
 	{Names: names{"-Z"}, Effect: EffReadOnly},
 	{Names: names{"-A"}},
 	{Names: names{"-c"}, Effect: EffReadOnly},
@@ -20777,7 +24016,7 @@ var options562 = []Option{
 	{Names: names{"-hh"}},
 }
 
-var options563 = []Option{
+var options770 = []Option{
 	{Names: names{"-p", "--pretty"}},
 	{Names: names{"-h"}},
 	{Names: names{"-s", "--since"}},
@@ -20786,7 +24025,7 @@ var options563 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options564 = []Option{
+var options771 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--color"}, Value: Required},
@@ -20861,7 +24100,7 @@ var options564 = []Option{
 	{Names: names{"--fork-strategy"}, Value: Required},
 }
 
-var options565 = []Option{
+var options772 = []Option{
 	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
 	{Names: names{"--optional"}, Value: Required},
@@ -20878,7 +24117,7 @@ var options565 = []Option{
 	{Names: names{"--no-workspace"}},
 }
 
-var options566 = []Option{
+var options773 = []Option{
 	{Names: names{"-o", "--out-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--sdist"}},
 	{Names: names{"--wheel"}},
@@ -20891,7 +24130,7 @@ var options566 = []Option{
 	{Names: names{"--clear"}},
 }
 
-var options567 = []Option{
+var options774 = []Option{
 	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-header"}},
@@ -20901,7 +24140,7 @@ var options567 = []Option{
 	{Names: names{"--prune"}, Value: Required},
 }
 
-var options568 = []Option{
+var options775 = []Option{
 	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
 	{Names: names{"--overrides"}, Value: Required, Effect: EffInput},
@@ -20915,7 +24154,7 @@ var options568 = []Option{
 	{Names: names{"--emit-index-url"}},
 }
 
-var options569 = []Option{
+var options776 = []Option{
 	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffInput},
 	{Names: names{"-e", "--editable"}, Value: Required},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
@@ -20936,7 +24175,7 @@ var options569 = []Option{
 	{Names: names{"--strict"}},
 }
 
-var options570 = []Option{
+var options777 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--outdated"}},
 	{Names: names{"--exclude"}, Value: Required},
@@ -20949,19 +24188,19 @@ var options570 = []Option{
 	{Names: names{"--depth"}, Value: Required},
 }
 
-var subs571 = []Program{
-	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options570, Workdir: true},
-	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options568, Workdir: true},
-	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options570, Workdir: true},
-	{Name: "install", Style: Exact, Path: names{"pip", "install"}, Options: options569, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options570, Workdir: true},
-	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options570, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"pip", "install"}, Options: options569, Workdir: true},
-	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options570, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options570, Workdir: true},
+var subs778 = []Program{
+	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options777, Workdir: true},
+	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options775, Workdir: true},
+	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options777, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"pip", "install"}, Options: options776, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options777, Workdir: true},
+	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options777, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"pip", "install"}, Options: options776, Workdir: true},
+	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options777, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options777, Workdir: true},
 }
 
-var options572 = []Option{
+var options779 = []Option{
 	{Names: names{"-t", "--token"}, Value: Required},
 	{Names: names{"-u", "--username"}, Value: Required},
 	{Names: names{"--publish-url"}, Value: Required, Effect: EffUnproven},
@@ -20975,7 +24214,7 @@ var options572 = []Option{
 	{Names: names{"--diff"}},
 }
 
-var options573 = []Option{
+var options780 = []Option{
 	{Names: names{"-m", "--module"}, Value: Required, Effect: EffModule, Pattern: true, Ends: true},
 	{Names: names{"-s", "--script"}},
 	{Names: names{"--gui-script"}},
@@ -20985,7 +24224,7 @@ var options573 = []Option{
 	{Names: names{"--isolated"}},
 }
 
-var options574 = []Option{
+var options781 = []Option{
 	{Names: names{"--check"}},
 	{Names: names{"--dry-run"}},
 	{Names: names{"--output-format"}, Value: Required},
@@ -20999,7 +24238,7 @@ var options574 = []Option{
 	{Names: names{"--short"}},
 }
 
-var options575 = []Option{
+var options782 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -21010,7 +24249,7 @@ var options575 = []Option{
 	{Names: names{"--show-version-specifiers"}},
 }
 
-var options576 = []Option{
+var options783 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -21020,17 +24259,17 @@ var options576 = []Option{
 	{Names: names{"--isolated"}},
 }
 
-var subs577 = []Program{
-	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options575, Workdir: true},
-	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options575, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options575, Workdir: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options576, Ends: true, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options575, Workdir: true},
-	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options575, Workdir: true},
-	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options575, Workdir: true},
+var subs784 = []Program{
+	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options782, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options782, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options782, Workdir: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options783, Ends: true, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options782, Workdir: true},
+	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options782, Workdir: true},
+	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options782, Workdir: true},
 }
 
-var options578 = []Option{
+var options785 = []Option{
 	{Names: names{"--system"}},
 	{Names: names{"--no-project"}},
 	{Names: names{"--seed"}},
@@ -21041,34 +24280,34 @@ var options578 = []Option{
 	{Names: names{"--relocatable"}},
 }
 
-var subs579 = []Program{
-	{Name: "add", Style: Exact, Path: names{"add"}, Options: options565, Workdir: true},
-	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options574, Workdir: true},
+var subs786 = []Program{
+	{Name: "add", Style: Exact, Path: names{"add"}, Options: options772, Workdir: true},
+	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options781, Workdir: true},
 	{Name: "auth", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options566, Workdir: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options773, Workdir: true},
 	{Name: "cache", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"export"}, Options: options567, Workdir: true},
-	{Name: "format", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options572, Workdir: true},
-	{Name: "generate-shell-completion", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options572, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options574, Workdir: true},
-	{Name: "init", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options572, Workdir: true},
-	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options574, Workdir: true},
-	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options574, Workdir: true},
-	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs571, Workdir: true},
-	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options572, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"export"}, Options: options774, Workdir: true},
+	{Name: "format", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options779, Workdir: true},
+	{Name: "generate-shell-completion", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options779, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options781, Workdir: true},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options779, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options781, Workdir: true},
+	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options781, Workdir: true},
+	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs778, Workdir: true},
+	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options779, Workdir: true},
 	{Name: "python", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options565, Workdir: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options573, Ends: true, Workdir: true},
-	{Name: "self", Style: Exact, Path: names{"sync"}, Options: options574, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options574, Workdir: true},
-	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs577, Workdir: true},
-	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options574, Workdir: true},
-	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options578, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options574, Workdir: true},
-	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options574, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options772, Workdir: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options780, Ends: true, Workdir: true},
+	{Name: "self", Style: Exact, Path: names{"sync"}, Options: options781, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options781, Workdir: true},
+	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs784, Workdir: true},
+	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options781, Workdir: true},
+	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options785, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options781, Workdir: true},
+	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options781, Workdir: true},
 }
 
-var options580 = []Option{
+var options787 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -21094,7 +24333,7 @@ var options580 = []Option{
 	{Names: names{"--no-env-file"}},
 }
 
-var options581 = []Option{
+var options788 = []Option{
 	{Names: names{"--tool"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
@@ -21135,7 +24374,7 @@ var options581 = []Option{
 	{Names: names{"--keep-debuginfo"}, Value: Required},
 }
 
-var options582 = []Option{
+var options789 = []Option{
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--symlinks"}},
 	{Names: names{"--copies"}},
@@ -21148,7 +24387,7 @@ var options582 = []Option{
 	{Names: names{"--without-scm-ignore-files"}},
 }
 
-var options583 = []Option{
+var options790 = []Option{
 	{Names: names{"-p", "--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--clear"}},
@@ -21178,7 +24417,7 @@ var options583 = []Option{
 	{Names: names{"--without-pip"}},
 }
 
-var options584 = []Option{
+var options791 = []Option{
 	{Names: names{"-r", "--root"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-u", "--update"}},
@@ -21259,7 +24498,7 @@ var options584 = []Option{
 	{Names: names{"--no-watch"}},
 }
 
-var subs585 = []Program{
+var subs792 = []Program{
 	{Name: "bench", Style: Exact, Path: names{"run"}, Workdir: true},
 	{Name: "dev", Style: Exact, Path: names{"run"}, Workdir: true},
 	{Name: "init", Style: Exact, Path: names{"run"}, Workdir: true},
@@ -21269,7 +24508,7 @@ var subs585 = []Program{
 	{Name: "watch", Style: Exact, Path: names{"run"}, Workdir: true},
 }
 
-var options586 = []Option{
+var options793 = []Option{
 	{Names: names{"-h", "--no-header"}},
 	{Names: names{"-u", "--no-current"}},
 	{Names: names{"-s", "--short"}},
@@ -21281,13 +24520,13 @@ var options586 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options587 = []Option{
+var options794 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options588 = []Option{
+var options795 = []Option{
 	{Names: names{"-d", "--differences"}, Value: Optional},
 	{Names: names{"-n", "--interval"}, Value: Required},
 	{Names: names{"-p", "--precise"}},
@@ -21306,7 +24545,7 @@ var options588 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options589 = []Option{
+var options796 = []Option{
 	{Names: names{"-w", "--watch"}, Value: Required},
 	{Names: names{"-W", "--watch-non-recursive"}, Value: Required},
 	{Names: names{"-F", "--watch-file"}, Value: Required, Effect: EffInput},
@@ -21355,7 +24594,7 @@ var options589 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options590 = []Option{
+var options797 = []Option{
 	{Names: names{"--total"}, Value: Required},
 	{Names: names{"-c", "--bytes"}},
 	{Names: names{"-m", "--chars"}},
@@ -21367,7 +24606,7 @@ var options590 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options591 = []Option{
+var options798 = []Option{
 	{Names: names{"-1", "--no-deleted"}},
 	{Names: names{"-2", "--no-inserted"}},
 	{Names: names{"-3", "--no-common"}},
@@ -21382,7 +24621,7 @@ var options591 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options592 = []Option{
+var options799 = []Option{
 	{Names: names{"-c", "--config", "--config-file", "--tsconfig", "--schema"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--output", "--out", "--outfile", "--out-file", "--output-path", "--out-dir", "--outdir", "--outDir", "--output-dir", "--dist-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-p", "--plugin", "--plugins"}, Value: Required, Effect: EffPlugin},
@@ -21428,7 +24667,7 @@ var options592 = []Option{
 	{Names: names{"--loader:"}, Value: Required},
 }
 
-var options593 = []Option{
+var options800 = []Option{
 	{Names: names{"-O", "--output-document"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-nd", "--no-directories"}},
 	{Names: names{"-np", "--no-parent"}},
@@ -21589,7 +24828,7 @@ var options593 = []Option{
 	{Names: names{"-X", "--exclude-directories"}, Value: Required},
 }
 
-var options594 = []Option{
+var options801 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s"}},
 	{Names: names{"-b"}},
@@ -21614,7 +24853,7 @@ var options594 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options595 = []Option{
+var options802 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--boot"}},
 	{Names: names{"-d", "--dead"}},
@@ -21636,7 +24875,7 @@ var options595 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options596 = []Option{
+var options803 = []Option{
 	{Names: names{"-h", "--host"}, Value: Required},
 	{Names: names{"-H"}},
 	{Names: names{"-p", "--port"}, Value: Required},
@@ -21666,7 +24905,7 @@ var options596 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options597 = []Option{
+var options804 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -21693,7 +24932,7 @@ var options597 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options598 = []Option{
+var options805 = []Option{
 	{Names: names{"-project"}, Value: Required, Effect: EffDir},
 	{Names: names{"-workspace"}, Value: Required, Effect: EffDir},
 	{Names: names{"-scheme"}, Value: Required},
@@ -21740,7 +24979,7 @@ var options598 = []Option{
 	{Names: names{"-clonedSourcePackagesDirPath"}, Value: Required, Effect: EffWrite},
 }
 
-var options599 = []Option{
+var options806 = []Option{
 	{Names: names{"--sdk", "-sdk"}, Value: Required},
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-f", "--find"}},
@@ -21756,7 +24995,7 @@ var options599 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options600 = []Option{
+var options807 = []Option{
 	{Names: names{"--noout"}},
 	{Names: names{"--format"}},
 	{Names: names{"--xpath"}, Value: Required},
@@ -21811,7 +25050,7 @@ var options600 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options601 = []Option{
+var options808 = []Option{
 	{Names: names{"-a", "--auto-servernum", "--auto-display"}},
 	{Names: names{"-e", "--error-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-f", "--auth-file"}, Value: Required, Effect: EffWrite},
@@ -21823,7 +25062,7 @@ var options601 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options602 = []Option{
+var options809 = []Option{
 	{Names: names{"-a", "-autoskip"}},
 	{Names: names{"-b", "-bits"}},
 	{Names: names{"-c", "-cols"}, Value: Required},
@@ -21846,7 +25085,7 @@ var options602 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options603 = []Option{
+var options810 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"--use-yarnrc"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--script-shell"}, Value: Required, Effect: EffProgram},
@@ -21921,18 +25160,18 @@ var options603 = []Option{
 	{Names: names{"--skip-integrity-check"}},
 }
 
-var options604 = []Option{
+var options811 = []Option{
 	{Names: names{"-p", "--package"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options605 = []Option{
+var options812 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r"}, Value: Required, Effect: EffProgram},
 }
 
-var options606 = []Option{
+var options813 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-t", "--topological"}},
@@ -21949,15 +25188,15 @@ var options606 = []Option{
 	{Names: names{"-R", "--recursive"}},
 }
 
-var subs607 = []Program{
+var subs814 = []Program{
 	{Name: "focus", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
-	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options606, Ends: true, Workdir: true},
+	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options813, Ends: true, Workdir: true},
 	{Name: "info", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
 	{Name: "list", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
 	{Name: "run", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
 }
 
-var subs608 = []Program{
+var subs815 = []Program{
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "audit", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "autoclean", Style: Exact, Path: names{"install"}, Workdir: true},
@@ -21968,7 +25207,7 @@ var subs608 = []Program{
 	{Name: "constraints", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options604, Ends: true, Workdir: true},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options811, Ends: true, Workdir: true},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true},
 	{Name: "explain", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "global", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
@@ -21982,7 +25221,7 @@ var subs608 = []Program{
 	{Name: "list", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "login", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
 	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options605, Ends: true, Workdir: true},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options812, Ends: true, Workdir: true},
 	{Name: "npm", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
 	{Name: "outdated", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "owner", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
@@ -22012,10 +25251,10 @@ var subs608 = []Program{
 	{Name: "versions", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
 	{Name: "why", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "workspace", Style: Exact, Path: names{"workspace"}, Workdir: true},
-	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs607, Workdir: true},
+	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs814, Workdir: true},
 }
 
-var options609 = []Option{
+var options816 = []Option{
 	{Names: names{"-C", "--colors"}},
 	{Names: names{"--csv-auto-parse"}},
 	{Names: names{"-e", "--exit-status"}},
@@ -22059,7 +25298,7 @@ var options609 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options610 = []Option{
+var options817 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
@@ -22076,7 +25315,7 @@ var options610 = []Option{
 	{Names: names{"-T", "--threads"}, Value: Required},
 }
 
-var options611 = []Option{
+var options818 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"--config", "--config-file", "--config-dir"}, Value: Required, Effect: EffProgram},
@@ -22105,7 +25344,7 @@ var options611 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 }
 
-var options612 = []Option{
+var options819 = []Option{
 	{Names: names{"-a", "--ascii"}},
 	{Names: names{"-A", "--adjust-sfx"}},
 	{Names: names{"-AC", "--archive-clear"}},
@@ -22188,7 +25427,7 @@ var options612 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options613 = []Option{
+var options820 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-u"}},
 	{Names: names{"-a"}, Effect: EffUnproven},
