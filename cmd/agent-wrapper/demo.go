@@ -100,18 +100,18 @@ func demoSpec(file string) (*policy.Spec, error) {
 
 // policyText shows a policy in a few lines.
 func policyText(s *policy.Spec) string {
-	out := "mode   " + s.Mode + "\n"
+	out := fmt.Sprintf("%-13s %s\n", "mode", s.Mode)
 	for _, l := range []struct {
 		name  string
 		items []policy.Item
 	}{{"allow", s.Allow}, {"ask", s.Ask}, {"deny", s.Deny}, {"session allow", s.SessionAllow}, {"session deny", s.SessionDeny}} {
 		if len(l.items) > 0 {
-			out += fmt.Sprintf("%-6s %s\n", l.name, strings.Join(texts(l.items), ", "))
+			out += fmt.Sprintf("%-13s %s\n", l.name, strings.Join(texts(l.items), ", "))
 		}
 	}
 	for _, r := range s.Rules {
 		conditions := strings.Join(append(append(append(append([]string{}, r.Paths...), r.Commands...), r.Patterns...), r.Domains...), ", ")
-		out += fmt.Sprintf("rule   %s %s: %s\n", r.Action, strings.Join(r.Tools, ", "), conditions)
+		out += fmt.Sprintf("%-13s %s %s: %s\n", "rule", r.Action, strings.Join(r.Tools, ", "), conditions)
 	}
 	return visible.Text(out) + "\n"
 }

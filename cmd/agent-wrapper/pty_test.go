@@ -30,6 +30,12 @@ func onTerminal(t *testing.T, uses []string, flags ...string) *terminal {
 	t.Helper()
 	home := t.TempDir()
 	args := append([]string{"run", "--prompt", strings.Join(uses, "\n"), "--agent-command", "pretend-agent", "--cwd", home}, flags...)
+	return started(t, home, args...)
+}
+
+// started runs the program on a new terminal.
+func started(t *testing.T, home string, args ...string) *terminal {
+	t.Helper()
 	cmd := exec.Command("agent-wrapper", args...)
 	cmd.Env = append(os.Environ(), "HOME="+home, "TERM=dumb", "XDG_STATE_HOME=")
 	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 50, Cols: 200})
@@ -176,5 +182,20 @@ func TestInterruptAtPrompt(t *testing.T) {
 	record, _ := os.ReadFile(audit)
 	if code != 1 || strings.Contains(shown, "ran with") || strings.Contains(string(record), `"behavior":"allow"`) {
 		t.Errorf("exit code %d:\n%s\n%s", code, shown, record)
+	}
+}
+
+// On a terminal the demo asks the person.
+func TestDemoOnTerminal(t *testing.T) {
+	x := started(t, t.TempDir(), "demo")
+	x.wait("command: rm -rf build")
+	x.say("d keep it")
+	x.wait("DENY   Bash  rm -rf build")
+	x.wait("| keep it")
+	x.say("d")
+	x.say("s")
+	x.wait("ALLOW  Bash  git push origin main")
+	if code, shown := x.end(); code != 0 || !strings.Contains(shown, "12 tool uses: 5 allowed, 7 denied") {
+		t.Errorf("exit code %d:\n%s", code, shown)
 	}
 }

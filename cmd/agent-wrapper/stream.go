@@ -154,14 +154,23 @@ func (s *stream) decision(e claude.Event) string {
 	if e.Reason != "" {
 		why += ": " + visible.Line(e.Reason)
 	}
-	if e.Rule != "" {
-		why += "  [" + visible.Line(strings.TrimSpace(e.Rule+" "+e.Source)) + "]"
+	if rule := ruleAndSource(e); rule != "" {
+		why += "  [" + visible.Line(rule) + "]"
 	}
 	about := strings.TrimPrefix(e.InputSummary, s.base+"/")
 	if s.base != "" {
 		why = strings.ReplaceAll(why, " "+s.base+"/", " ")
 	}
 	return fmt.Sprintf("%s  %s  %s%s\n       %s\n", s.paint(e.Behavior, word), visible.Line(e.Tool), visible.Line(about), agent, why)
+}
+
+// ruleAndSource is the deciding rule and where it stands; a rule that the
+// reason names is not named again.
+func ruleAndSource(e claude.Event) string {
+	if strings.Contains(e.Reason, e.Rule) {
+		return e.Source
+	}
+	return strings.TrimSpace(e.Rule + " " + e.Source)
 }
 
 func (s *stream) deny(id, reason string) {
