@@ -236,10 +236,15 @@ func leading(t *ruleText) string {
 		return ""
 	}
 	name := strings.Trim(words[0], wildcard)
-	if prog := (*shell.Catalog)(nil).Lookup(name); len(words) > 1 && prog != nil && len(prog.Subs) > 0 && isName(words[1]) {
+	if len(words) > 1 && suited[name] && isName(words[1]) {
 		name += " " + words[1]
 	}
 	return printable(name)
+}
+
+// suited are programs of which a rule is better about a subcommand.
+var suited = map[string]bool{
+	"git": true, "gh": true, "go": true, "npm": true, "pnpm": true, "yarn": true, "cargo": true, "docker": true, "kubectl": true, "ruff": true,
 }
 
 func isName(word string) bool {

@@ -69,7 +69,10 @@ func drawSubject(t *rapid.T, place Place) *Subject {
 		if a.Words[0].Known() {
 			a.Program = (*shell.Catalog)(nil).Lookup(lastSegment(a.Words[0].Text))
 		}
-		line, _ := plainText(a.Words)
+		line := "v=x; " // a line that no rule is written as
+		for i := range a.Words {
+			line += quoted(a.Words[i].Text) + " "
+		}
 		sub.Kind, sub.Tool, sub.Command, sub.Line, sub.Simple = RunCommand, "Bash", a, line, rapid.Bool().Draw(t, "simple")
 	case 2:
 		sub.Kind = rapid.SampledFrom([]Kind{ReadPath, WritePath}).Draw(t, "path")

@@ -109,6 +109,9 @@ func (r *Rule) matchPath(p *Path) Match {
 		for i := range forms {
 			for k := range r.globs {
 				m := r.globs[k].match(&forms[i], false)
+				if m == Maybe {
+					m = max(m, r.globs[k].match(&forms[i], true))
+				}
 				best = max(best, m)
 			}
 		}

@@ -26,7 +26,7 @@ func (c *commandRule) bind(place Place, list List) *commandRule {
 	}
 	b.gaps = b.gaps || strings.IndexByte(strings.Join(b.words, ""), wild) >= 0
 	if b.gaps {
-		b.text = newTextPattern(b.words, b.open)
+		b.text = newTextPattern(b.words, b.open, list != Allow)
 	}
 	if list != Allow {
 		b.shapes = append(b.shapes, shapeOf(b.words, b.open))

@@ -42,7 +42,7 @@ func shapeOf(words []string, open bool) *shape {
 		case w == wildcard:
 			gap, s.open = true, true
 			s.any = s.any || i == 0
-		case gap && !strings.HasPrefix(w, "-"):
+		case gap && (w == "--" || !strings.HasPrefix(w, "-")):
 			return &shape{none: true}
 		default:
 			s.words = append(s.words, w)
@@ -51,7 +51,11 @@ func shapeOf(words []string, open bool) *shape {
 	if n := len(s.words); n > 0 && strings.HasSuffix(s.words[n-1], wildcard) {
 		// "push*" is at least "push *"; "--author=*" is the option with a value.
 		s.open = true
-		if head := strings.TrimSuffix(s.words[n-1], wildcard); !strings.HasSuffix(head, "=") {
+		head := strings.TrimSuffix(s.words[n-1], wildcard)
+		if strings.Trim(head, "-") == "" {
+			return &shape{none: true}
+		}
+		if !strings.HasSuffix(head, "=") {
 			s.words = append(s.words[:n-1:n-1], head)
 		}
 	}
@@ -85,15 +89,21 @@ func (s *shape) match(sub *Subject, place Place) Match {
 
 func (s *shape) matchWords(words []shell.Word, prog *shell.Program, sub *Subject, dirs []shell.Word, place Place) Match {
 	head := Yes
+	known := words[0].Known()
 	if !s.any {
 		if head = isProgram(s.words[0], &words[0], dirs, place); head == No {
 			return No
 		}
-		if head == Maybe && words[0].Split {
-			return Maybe // the words that it becomes may be any
-		}
 	}
-	if prog == nil || !words[0].Known() {
+	switch {
+	case !known && words[0].Split:
+		return Maybe // the words that it becomes may be any
+	case !known && s.any:
+		return maybeIf(mayHaveOptions(words[1:]))
+	case !known:
+		prog = (*shell.Catalog)(nil).Lookup(lastSegment(s.words[0]))
+	}
+	if prog == nil {
 		prog = stranger
 	}
 	var have shell.Scan
@@ -104,6 +114,15 @@ func (s *shape) matchWords(words []shell.Word, prog *shell.Program, sub *Subject
 		have = sub.scanned()
 	}
 	return min(head, s.reading(prog).match(&have, words, s.open))
+}
+
+func mayHaveOptions(words []shell.Word) bool {
+	for i := range words {
+		if strings.HasPrefix(words[i].Text, "-") || words[i].MayBeOption() {
+			return true
+		}
+	}
+	return false
 }
 
 // scanned returns the words of the subject's command as its program reads
@@ -176,9 +195,9 @@ var systemDirs = map[string]bool{
 
 // isProgramAt says whether a command's first word is the program at a path.
 func isProgramAt(want string, w *shell.Word, dirs []shell.Word, place Place) Match {
-	name := path.Base(want)
+	name := lastSegment(want)
 	if !w.Known() {
-		return maybeIf(w.Split || nameMeets(name, w))
+		return maybeIf(w.Split || nameMeets(name, w) || path.Base(want) != name)
 	}
 	if !sameName(name, lastSegment(w.Text), place.Fold) {
 		return No
@@ -279,7 +298,7 @@ func (r *reading) astray(have *shell.Scan, words []shell.Word) Match {
 // anyOrder reports whether each wanted word may be one of words.
 func anyOrder(want, words []shell.Word) bool {
 	for i := range want {
-		found := false
+		found := want[i].Text == "--"
 		for j := range words {
 			found = found || fits(want[i].Text, &words[j]) > No || words[j].Split && words[j].MayBeOption()
 		}
@@ -382,12 +401,24 @@ func (r *reading) unlisted(want *shell.Arg, have *shell.Scan, words []shell.Word
 	return best
 }
 
-// unlistedWord looks for a subcommand that the entry does not list.
+// unlistedWord looks for a subcommand that the entry does not list: the first
+// word that is no option.
 func (r *reading) unlistedWord(text string, have *shell.Scan, words []shell.Word) Match {
-	best := No
+	best, certain := No, Yes
 	for i := range have.Args {
-		if k := have.Args[i].Kind; k == shell.ArgUnlisted || k == shell.ArgUnsure || k == shell.ArgOperand {
-			best = max(best, fits(text, &words[have.Args[i].Word]))
+		a := &have.Args[i]
+		w := &words[a.Word]
+		switch {
+		case a.Kind == shell.ArgOption:
+			continue
+		case a.Kind == shell.ArgDashes:
+			return best
+		case a.Kind == shell.ArgUnsure || a.Kind == shell.ArgUnlisted && strings.HasPrefix(w.Text, "-"):
+			certain = Maybe
+		}
+		best = max(best, min(certain, fits(text, w)))
+		if certain == Yes {
+			return best
 		}
 	}
 	return best
@@ -623,7 +654,7 @@ func (r *reading) names(o *shell.Option, have *shell.Scan) bool {
 }
 
 func (r *reading) unnamed(text string) bool {
-	for i := range r.words {
+	for i := 1; i < len(r.words); i++ {
 		if flagText(r.words[i].Text, &shell.Word{Text: text}) > No {
 			return false
 		}

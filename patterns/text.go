@@ -20,9 +20,13 @@ type textPattern struct {
 	open   bool // the text may go on with further words
 }
 
-// newTextPattern joins the words of a rule.
-func newTextPattern(words []string, open bool) textPattern {
+// newTextPattern joins the words of a rule. With loose set, a blank in a word
+// counts as the border of two words.
+func newTextPattern(words []string, open, loose bool) textPattern {
 	joined := strings.Join(words, "\x00")
+	if loose {
+		joined = strings.NewReplacer(" ", "\x00", "\t", "\x00", "\n", "\x00").Replace(joined)
+	}
 	return textPattern{chunks: strings.Split(joined, wildcard), open: open}
 }
 
