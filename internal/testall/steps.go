@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -78,7 +79,7 @@ func lint(r *runner) {
 	r.checkEmpty("gofmt", "gofmt", "-l", ".")
 	r.check("go mod tidy", "go", "mod", "tidy", "-diff")
 	r.check("go vet", "go", "vet", "./...")
-	r.check("go vet (e2e)", "go", "vet", "-tags", "e2e", "./e2e")
+	r.check("go vet (e2e, oracle)", "go", "vet", "-tags", "e2e,oracle", "./e2e", "./shell")
 	r.check("staticcheck", "go", "run", staticcheck, "./...")
 }
 
@@ -107,8 +108,18 @@ func race(r *runner) {
 	r.goTest(append([]string{"-race"}, concurrent...)...)
 }
 
-// differential compares the reading of command lines with real shells.
-func differential(r *runner) { r.goTest("-count=1", "-v", "-run", "Differential", "./shell/...") }
+// differential gives generated command lines to real bash and compares what it
+// would run with what was read; its figures are shown.
+func differential(r *runner) {
+	lines := "2000"
+	if r.long {
+		lines = "100000"
+	}
+	defer func(before bool) { r.Verbose = before }(r.Verbose)
+	r.Verbose = true
+	r.goTest("-count=1", "-timeout", "2h", "-tags", "oracle", "-run", "^TestBashRunsNothingUnseen$", "./shell",
+		"-args", "-lines", lines, "-seed", fmt.Sprint(r.seed))
+}
 
 // fuzz runs every fuzz target for a while.
 func fuzz(r *runner) {
