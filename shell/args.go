@@ -372,13 +372,8 @@ func (s *scanner) shortValue(w *Word, from int) Word {
 // length of its name there; a number is one option.
 func (s *scanner) short(rest string) (*Option, int) {
 	for d := s.depth - 1; d >= 0; d-- {
-		opts := s.parents[d].Options
-		for i := range opts {
-			for _, n := range opts[i].Names {
-				if len(n) == 2 && n[0] == '-' && n[1] == rest[0] {
-					return &opts[i], 1
-				}
-			}
+		if o := s.parents[d].letter(rest[0]); o != nil {
+			return o, 1
 		}
 		if d > 0 && !s.parents[d-1].Inherit {
 			break
@@ -403,12 +398,38 @@ func (s *scanner) exact(name string) *Option {
 	return nil
 }
 
-// option returns the program's own option of that name, or nil.
+// list is the i-th list of the program's options, its own ones first.
+func (p *Program) list(i int) []Option {
+	if i == 0 {
+		return p.Options
+	}
+	return p.Shared[i-1]
+}
+
+// option returns the program's option of that name, or nil.
 func (p *Program) option(name string) *Option {
-	for i := range p.Options {
-		for _, n := range p.Options[i].Names {
-			if n == name {
-				return &p.Options[i]
+	for l := 0; l <= len(p.Shared); l++ {
+		opts := p.list(l)
+		for i := range opts {
+			for _, n := range opts[i].Names {
+				if n == name {
+					return &opts[i]
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// letter returns the program's option of one dash and one letter, or nil.
+func (p *Program) letter(c byte) *Option {
+	for l := 0; l <= len(p.Shared); l++ {
+		opts := p.list(l)
+		for i := range opts {
+			for _, n := range opts[i].Names {
+				if len(n) == 2 && n[0] == '-' && n[1] == c {
+					return &opts[i]
+				}
 			}
 		}
 	}
@@ -425,17 +446,17 @@ func (s *scanner) abbreviated(name string) *Option {
 	var found *Option
 	several := false
 	for d := s.depth - 1; d >= 0; d-- {
-		opts := s.parents[d].Options
-		for i := range opts {
-			o := &opts[i]
-			switch {
-			case o == found || !o.begins(name):
-			case found == nil:
-				found = o
-			case found.Effect == EffNone:
-				found, several = o, true
-			default:
-				several = true
+		for l := 0; l <= len(s.parents[d].Shared); l++ {
+			opts := s.parents[d].list(l)
+			for i := range opts {
+				o := &opts[i]
+				if !o.begins(name) || o == found {
+					continue
+				}
+				several = several || found != nil
+				if found == nil || found.Effect == EffNone {
+					found = o
+				}
 			}
 		}
 		if d > 0 && !s.parents[d-1].Inherit {
@@ -461,21 +482,33 @@ func (o *Option) begins(text string) bool {
 // longestPrefix returns the option with a value whose name is the longest
 // beginning of the word, and the length of the name.
 func (s *scanner) longestPrefix(w *Word) (*Option, int) {
-	known := len(w.Text)
+	text := w.Text
 	if len(w.Holes) > 0 {
-		known = w.Holes[0].At
+		text = text[:w.Holes[0].At]
 	}
 	var found *Option
 	length := 0
-	for i := range s.prog.Options {
-		o := &s.prog.Options[i]
-		for _, n := range o.Names {
-			if o.Value != NoValue && len(n) > length && strings.HasPrefix(w.Text[:known], n) {
-				found, length = o, len(n)
+	for l := 0; l <= len(s.prog.Shared); l++ {
+		opts := s.prog.list(l)
+		for i := range opts {
+			if n := opts[i].prefixOf(text); opts[i].Value != NoValue && n > length {
+				found, length = &opts[i], n
 			}
 		}
 	}
 	return found, length
+}
+
+// prefixOf returns the length of the option's longest name that text begins
+// with, or 0.
+func (o *Option) prefixOf(text string) int {
+	length := 0
+	for _, n := range o.Names {
+		if len(n) > length && strings.HasPrefix(text, n) {
+			length = len(n)
+		}
+	}
+	return length
 }
 
 // digits returns the number of decimal digits that text begins with.

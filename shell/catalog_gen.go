@@ -2725,201 +2725,201 @@ var programs = [...]Program{
 	{Name: "vegeta", Operands: URLs, Options: options2},
 	{Name: "oha", Operands: URLs, Options: options2},
 	{Name: "autocannon", Operands: URLs, Options: options2},
-	{Name: "ack", Operands: PatternTree, Options: options3},
-	{Name: "ag", Operands: PatternTree, Options: options4},
-	{Name: "alias", Style: POSIX, Options: options5, Special: "alias"},
-	{Name: "apropos", Options: options6},
-	{Name: "whatis", Options: options6},
-	{Name: "ar", Style: Bundle, Operands: Outputs, Options: options7},
-	{Name: "arch", Options: options8, Safe: true},
-	{Name: "whoami", Options: options8, Safe: true},
-	{Name: "logname", Options: options8, Safe: true},
-	{Name: "users", Options: options8, Safe: true},
-	{Name: "groups", Options: options8, Safe: true},
-	{Name: "yes", Options: options8, Safe: true},
-	{Name: "sleep", Options: options8, Safe: true},
-	{Name: "factor", Options: options8, Safe: true},
-	{Name: "aria2c", Operands: URLs, Options: options9, Here: true},
-	{Name: "asdf", Operands: Unread, Subs: subs10},
-	{Name: "autoload", Operands: Unread, Options: options11},
-	{Name: "autossh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options12, Ends: true, Special: "ssh"},
-	{Name: "ava", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
-	{Name: "tap", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
-	{Name: "jasmine", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
-	{Name: "karma", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
-	{Name: "uvu", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
-	{Name: "zora", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
-	{Name: "qunit", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
-	{Name: "wtr", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
-	{Name: "nyc", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
-	{Name: "c8", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
-	{Name: "istanbul", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
-	{Name: "codecov", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
-	{Name: "coveralls", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
-	{Name: "testcafe", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
-	{Name: "nightwatch", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
-	{Name: "webdriverio", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
-	{Name: "wdio", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
-	{Name: "cucumber-js", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
-	{Name: "storybook", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
-	{Name: "start-storybook", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
-	{Name: "chromatic", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
-	{Name: "percy", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
-	{Name: "lhci", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
-	{Name: "lighthouse", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
-	{Name: "pa11y", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
-	{Name: "web-test-runner", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
-	{Name: "detox", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
-	{Name: "appium", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
-	{Name: "newman", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
-	{Name: "k6", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
-	{Name: "artillery", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
-	{Name: "checkly", Style: POSIX, Operands: Unread, Options: options13, Workdir: true},
-	{Name: "awk", Style: POSIX, Operands: Script, Options: options14, Ends: true, Special: "awk"},
-	{Name: "gawk", Style: POSIX, Operands: Script, Options: options14, Ends: true, Special: "awk"},
-	{Name: "mawk", Style: POSIX, Operands: Script, Options: options14, Ends: true, Special: "awk"},
-	{Name: "nawk", Style: POSIX, Operands: Script, Options: options14, Ends: true, Special: "awk"},
-	{Name: "original-awk", Style: POSIX, Operands: Script, Options: options14, Ends: true, Special: "awk"},
-	{Name: "goawk", Style: POSIX, Operands: Script, Options: options14, Ends: true, Special: "awk"},
-	{Name: "b2sum", Operands: Reads, Options: options15, Safe: true},
-	{Name: "md5sum", Operands: Reads, Options: options15, Safe: true},
-	{Name: "sha1sum", Operands: Reads, Options: options15, Safe: true},
-	{Name: "sha224sum", Operands: Reads, Options: options15, Safe: true},
-	{Name: "sha256sum", Operands: Reads, Options: options15, Safe: true},
-	{Name: "sha384sum", Operands: Reads, Options: options15, Safe: true},
-	{Name: "sha512sum", Operands: Reads, Options: options15, Safe: true},
-	{Name: "shasum", Operands: Reads, Options: options15, Safe: true},
-	{Name: "md5", Operands: Reads, Options: options15, Safe: true},
-	{Name: "base64", Operands: Reads, Options: options16, Safe: true},
-	{Name: "base32", Operands: Reads, Options: options16, Safe: true},
-	{Name: "basenc", Operands: Reads, Options: options16, Safe: true},
-	{Name: "basename", Operands: Names, Options: options17, Safe: true},
-	{Name: "bash", Style: POSIX, Operands: Script, Options: options18, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "sh", Style: POSIX, Operands: Script, Options: options18, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "dash", Style: POSIX, Operands: Script, Options: options18, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "ash", Style: POSIX, Operands: Script, Options: options18, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "zsh", Style: POSIX, Operands: Script, Options: options18, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "ksh", Style: POSIX, Operands: Script, Options: options18, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "mksh", Style: POSIX, Operands: Script, Options: options18, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "ksh93", Style: POSIX, Operands: Script, Options: options18, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "rbash", Style: POSIX, Operands: Script, Options: options18, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "rzsh", Style: POSIX, Operands: Script, Options: options18, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "yash", Style: POSIX, Operands: Script, Options: options18, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "posh", Style: POSIX, Operands: Script, Options: options18, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "bat", Style: Exact, Operands: Reads, Options: options19},
-	{Name: "batcat", Style: Exact, Operands: Reads, Options: options19},
+	{Name: "ack", Operands: PatternTree, Options: options3, Shared: [][]Option{options4}},
+	{Name: "ag", Operands: PatternTree, Options: options5, Shared: [][]Option{options4}},
+	{Name: "alias", Style: POSIX, Options: options6, Special: "alias"},
+	{Name: "apropos", Options: options7, Shared: [][]Option{options4}},
+	{Name: "whatis", Options: options7, Shared: [][]Option{options4}},
+	{Name: "ar", Style: Bundle, Operands: Outputs, Options: options8},
+	{Name: "arch", Options: options9, Shared: [][]Option{options4}, Safe: true},
+	{Name: "whoami", Options: options9, Shared: [][]Option{options4}, Safe: true},
+	{Name: "logname", Options: options9, Shared: [][]Option{options4}, Safe: true},
+	{Name: "users", Options: options9, Shared: [][]Option{options4}, Safe: true},
+	{Name: "groups", Options: options9, Shared: [][]Option{options4}, Safe: true},
+	{Name: "yes", Options: options9, Shared: [][]Option{options4}, Safe: true},
+	{Name: "sleep", Options: options9, Shared: [][]Option{options4}, Safe: true},
+	{Name: "factor", Options: options9, Shared: [][]Option{options4}, Safe: true},
+	{Name: "aria2c", Operands: URLs, Options: options10, Here: true},
+	{Name: "asdf", Operands: Unread, Subs: subs11},
+	{Name: "autoload", Operands: Unread, Options: options12},
+	{Name: "autossh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options13, Ends: true, Special: "ssh"},
+	{Name: "ava", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
+	{Name: "tap", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
+	{Name: "jasmine", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
+	{Name: "karma", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
+	{Name: "uvu", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
+	{Name: "zora", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
+	{Name: "qunit", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
+	{Name: "wtr", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
+	{Name: "nyc", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
+	{Name: "c8", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
+	{Name: "istanbul", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
+	{Name: "codecov", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
+	{Name: "coveralls", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
+	{Name: "testcafe", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
+	{Name: "nightwatch", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
+	{Name: "webdriverio", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
+	{Name: "wdio", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
+	{Name: "cucumber-js", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
+	{Name: "storybook", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
+	{Name: "start-storybook", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
+	{Name: "chromatic", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
+	{Name: "percy", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
+	{Name: "lhci", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
+	{Name: "lighthouse", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
+	{Name: "pa11y", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
+	{Name: "web-test-runner", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
+	{Name: "detox", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
+	{Name: "appium", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
+	{Name: "newman", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
+	{Name: "k6", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
+	{Name: "artillery", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
+	{Name: "checkly", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
+	{Name: "awk", Style: POSIX, Operands: Script, Options: options15, Shared: [][]Option{options4}, Ends: true, Special: "awk"},
+	{Name: "gawk", Style: POSIX, Operands: Script, Options: options15, Shared: [][]Option{options4}, Ends: true, Special: "awk"},
+	{Name: "mawk", Style: POSIX, Operands: Script, Options: options15, Shared: [][]Option{options4}, Ends: true, Special: "awk"},
+	{Name: "nawk", Style: POSIX, Operands: Script, Options: options15, Shared: [][]Option{options4}, Ends: true, Special: "awk"},
+	{Name: "original-awk", Style: POSIX, Operands: Script, Options: options15, Shared: [][]Option{options4}, Ends: true, Special: "awk"},
+	{Name: "goawk", Style: POSIX, Operands: Script, Options: options15, Shared: [][]Option{options4}, Ends: true, Special: "awk"},
+	{Name: "b2sum", Operands: Reads, Options: options16, Shared: [][]Option{options4}, Safe: true},
+	{Name: "md5sum", Operands: Reads, Options: options16, Shared: [][]Option{options4}, Safe: true},
+	{Name: "sha1sum", Operands: Reads, Options: options16, Shared: [][]Option{options4}, Safe: true},
+	{Name: "sha224sum", Operands: Reads, Options: options16, Shared: [][]Option{options4}, Safe: true},
+	{Name: "sha256sum", Operands: Reads, Options: options16, Shared: [][]Option{options4}, Safe: true},
+	{Name: "sha384sum", Operands: Reads, Options: options16, Shared: [][]Option{options4}, Safe: true},
+	{Name: "sha512sum", Operands: Reads, Options: options16, Shared: [][]Option{options4}, Safe: true},
+	{Name: "shasum", Operands: Reads, Options: options16, Shared: [][]Option{options4}, Safe: true},
+	{Name: "md5", Operands: Reads, Options: options16, Shared: [][]Option{options4}, Safe: true},
+	{Name: "base64", Operands: Reads, Options: options17, Shared: [][]Option{options4}, Safe: true},
+	{Name: "base32", Operands: Reads, Options: options17, Shared: [][]Option{options4}, Safe: true},
+	{Name: "basenc", Operands: Reads, Options: options17, Shared: [][]Option{options4}, Safe: true},
+	{Name: "basename", Operands: Names, Options: options18, Shared: [][]Option{options4}, Safe: true},
+	{Name: "bash", Style: POSIX, Operands: Script, Options: options19, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "sh", Style: POSIX, Operands: Script, Options: options19, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "dash", Style: POSIX, Operands: Script, Options: options19, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "ash", Style: POSIX, Operands: Script, Options: options19, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "zsh", Style: POSIX, Operands: Script, Options: options19, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "ksh", Style: POSIX, Operands: Script, Options: options19, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "mksh", Style: POSIX, Operands: Script, Options: options19, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "ksh93", Style: POSIX, Operands: Script, Options: options19, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "rbash", Style: POSIX, Operands: Script, Options: options19, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "rzsh", Style: POSIX, Operands: Script, Options: options19, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "yash", Style: POSIX, Operands: Script, Options: options19, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "posh", Style: POSIX, Operands: Script, Options: options19, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "bat", Style: Exact, Operands: Reads, Options: options20, Shared: [][]Option{options4}},
+	{Name: "batcat", Style: Exact, Operands: Reads, Options: options20, Shared: [][]Option{options4}},
 	{Name: "bg", Safe: true},
 	{Name: "fg", Safe: true},
-	{Name: "bind", Style: POSIX, Operands: Unread, Options: options20},
-	{Name: "biome", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "rome", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "oxlint", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "oxfmt", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "dprint", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "stylelint", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "standardjs", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "tslint", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "jshint", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "jscs", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "csslint", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "htmlhint", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "markdownlint", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "markdownlint-cli2", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "remark", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "alex", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "textlint", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "cspell", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "knip", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "depcheck", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "madge", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "dependency-cruiser", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "depcruise", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "npm-check", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "npm-check-updates", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "ncu", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "size-limit", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "bundlesize", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "publint", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "attw", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "syncpack", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "sort-package-json", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "commitlint", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "ls-lint", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "secretlint", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "sherif", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "typedoc", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "api-extractor", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "license-checker", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "tsd", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "type-coverage", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "ts-prune", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "unimported", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "sql-formatter", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "svgo", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "lint-staged", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "taplo", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "buf-lint", Style: Exact, Operands: Unread, Options: options21, Workdir: true},
-	{Name: "black", Operands: Outputs, Options: options22, Workdir: true},
-	{Name: "isort", Operands: Outputs, Options: options22, Workdir: true},
-	{Name: "autopep8", Operands: Outputs, Options: options22, Workdir: true},
-	{Name: "yapf", Operands: Outputs, Options: options22, Workdir: true},
-	{Name: "autoflake", Operands: Outputs, Options: options22, Workdir: true},
-	{Name: "pyupgrade", Operands: Outputs, Options: options22, Workdir: true},
-	{Name: "add-trailing-comma", Operands: Outputs, Options: options22, Workdir: true},
-	{Name: "docformatter", Operands: Outputs, Options: options22, Workdir: true},
-	{Name: "ssort", Operands: Outputs, Options: options22, Workdir: true},
-	{Name: "usort", Operands: Outputs, Options: options22, Workdir: true},
-	{Name: "blacken-docs", Operands: Outputs, Options: options22, Workdir: true},
-	{Name: "djlint", Operands: Outputs, Options: options22, Workdir: true},
-	{Name: "djhtml", Operands: Outputs, Options: options22, Workdir: true},
+	{Name: "bind", Style: POSIX, Operands: Unread, Options: options21},
+	{Name: "biome", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "rome", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "oxlint", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "oxfmt", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "dprint", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "stylelint", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "standardjs", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "tslint", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "jshint", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "jscs", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "csslint", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "htmlhint", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "markdownlint", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "markdownlint-cli2", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "remark", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "alex", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "textlint", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "cspell", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "knip", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "depcheck", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "madge", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "dependency-cruiser", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "depcruise", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "npm-check", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "npm-check-updates", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "ncu", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "size-limit", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "bundlesize", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "publint", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "attw", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "syncpack", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "sort-package-json", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "commitlint", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "ls-lint", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "secretlint", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "sherif", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "typedoc", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "api-extractor", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "license-checker", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "tsd", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "type-coverage", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "ts-prune", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "unimported", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "sql-formatter", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "svgo", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "lint-staged", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "taplo", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "buf-lint", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
+	{Name: "black", Operands: Outputs, Options: options23, Workdir: true},
+	{Name: "isort", Operands: Outputs, Options: options23, Workdir: true},
+	{Name: "autopep8", Operands: Outputs, Options: options23, Workdir: true},
+	{Name: "yapf", Operands: Outputs, Options: options23, Workdir: true},
+	{Name: "autoflake", Operands: Outputs, Options: options23, Workdir: true},
+	{Name: "pyupgrade", Operands: Outputs, Options: options23, Workdir: true},
+	{Name: "add-trailing-comma", Operands: Outputs, Options: options23, Workdir: true},
+	{Name: "docformatter", Operands: Outputs, Options: options23, Workdir: true},
+	{Name: "ssort", Operands: Outputs, Options: options23, Workdir: true},
+	{Name: "usort", Operands: Outputs, Options: options23, Workdir: true},
+	{Name: "blacken-docs", Operands: Outputs, Options: options23, Workdir: true},
+	{Name: "djlint", Operands: Outputs, Options: options23, Workdir: true},
+	{Name: "djhtml", Operands: Outputs, Options: options23, Workdir: true},
 	{Name: "break", Style: NoOpts, Safe: true},
 	{Name: "continue", Style: NoOpts, Safe: true},
 	{Name: "shift", Style: NoOpts, Safe: true},
 	{Name: "logout", Style: NoOpts, Safe: true},
-	{Name: "buf", Style: Exact, Options: options23, Inherit: true, Workdir: true},
+	{Name: "buf", Style: Exact, Options: options24, Inherit: true, Workdir: true},
 	{Name: "builtin", Style: POSIX, Operands: RunsArgs, Ends: true, Plain: true, Special: "command"},
-	{Name: "bun", Style: Exact, Operands: Script, Options: options24, Subs: subs28, Inherit: true, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bundle", Operands: Unread, Options: options29, Subs: subs32, Workdir: true},
-	{Name: "bundler", Operands: Unread, Options: options29, Subs: subs32, Workdir: true},
-	{Name: "bunx", Style: Exact, Operands: RunsArgs, Options: options33, Ends: true, Workdir: true},
+	{Name: "bun", Style: Exact, Operands: Script, Options: options25, Subs: subs29, Inherit: true, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bundle", Operands: Unread, Options: options30, Subs: subs33, Workdir: true},
+	{Name: "bundler", Operands: Unread, Options: options30, Subs: subs33, Workdir: true},
+	{Name: "bunx", Style: Exact, Operands: RunsArgs, Options: options34, Ends: true, Workdir: true},
 	{Name: "busybox", Style: POSIX, Operands: RunsArgs, Ends: true, Special: "busybox"},
 	{Name: "toybox", Style: POSIX, Operands: RunsArgs, Ends: true, Special: "busybox"},
-	{Name: "bzip2", Operands: Outputs, Options: options34},
-	{Name: "bunzip2", Operands: Outputs, Options: options34},
-	{Name: "pbzip2", Operands: Outputs, Options: options34},
-	{Name: "lbzip2", Operands: Outputs, Options: options34},
-	{Name: "xz", Operands: Outputs, Options: options34},
-	{Name: "unxz", Operands: Outputs, Options: options34},
-	{Name: "lzma", Operands: Outputs, Options: options34},
-	{Name: "unlzma", Operands: Outputs, Options: options34},
-	{Name: "pxz", Operands: Outputs, Options: options34},
-	{Name: "lzip", Operands: Outputs, Options: options34},
-	{Name: "zstd", Operands: Outputs, Options: options34},
-	{Name: "unzstd", Operands: Outputs, Options: options34},
-	{Name: "zstdmt", Operands: Outputs, Options: options34},
-	{Name: "lz4", Operands: Outputs, Options: options34},
-	{Name: "unlz4", Operands: Outputs, Options: options34},
-	{Name: "lzop", Operands: Outputs, Options: options34},
-	{Name: "lrzip", Operands: Outputs, Options: options34},
-	{Name: "cProfile", Operands: Script, Options: options35, Ends: true},
-	{Name: "profile", Operands: Script, Options: options35, Ends: true},
-	{Name: "trace", Operands: Script, Options: options35, Ends: true},
-	{Name: "pdb", Operands: Script, Options: options35, Ends: true},
-	{Name: "runpy", Operands: Script, Options: options35, Ends: true},
-	{Name: "doctest", Operands: Script, Options: options35, Ends: true},
-	{Name: "viztracer", Operands: Script, Options: options35, Ends: true},
-	{Name: "kernprof", Operands: Script, Options: options35, Ends: true},
-	{Name: "memray", Operands: Script, Options: options35, Ends: true},
-	{Name: "scalene", Operands: Script, Options: options35, Ends: true},
-	{Name: "pyinstrument", Operands: Script, Options: options35, Ends: true},
-	{Name: "py-spy", Operands: Script, Options: options35, Ends: true},
-	{Name: "debugpy", Operands: Script, Options: options35, Ends: true},
-	{Name: "ipdb", Operands: Script, Options: options35, Ends: true},
-	{Name: "coverage-x", Operands: Script, Options: options35, Ends: true},
-	{Name: "caffeinate", Operands: RunsArgs, Options: options36, Ends: true},
-	{Name: "capsh", Style: POSIX, Operands: ShellArgs, Options: options37, Stdin: true},
-	{Name: "cargo", Style: Exact, Operands: Unread, Options: options38, Subs: subs53, Inherit: true, Workdir: true},
-	{Name: "cat", Operands: Reads, Options: options54, Safe: true},
+	{Name: "bzip2", Operands: Outputs, Options: options35},
+	{Name: "bunzip2", Operands: Outputs, Options: options35},
+	{Name: "pbzip2", Operands: Outputs, Options: options35},
+	{Name: "lbzip2", Operands: Outputs, Options: options35},
+	{Name: "xz", Operands: Outputs, Options: options35},
+	{Name: "unxz", Operands: Outputs, Options: options35},
+	{Name: "lzma", Operands: Outputs, Options: options35},
+	{Name: "unlzma", Operands: Outputs, Options: options35},
+	{Name: "pxz", Operands: Outputs, Options: options35},
+	{Name: "lzip", Operands: Outputs, Options: options35},
+	{Name: "zstd", Operands: Outputs, Options: options35},
+	{Name: "unzstd", Operands: Outputs, Options: options35},
+	{Name: "zstdmt", Operands: Outputs, Options: options35},
+	{Name: "lz4", Operands: Outputs, Options: options35},
+	{Name: "unlz4", Operands: Outputs, Options: options35},
+	{Name: "lzop", Operands: Outputs, Options: options35},
+	{Name: "lrzip", Operands: Outputs, Options: options35},
+	{Name: "cProfile", Operands: Script, Options: options36, Ends: true},
+	{Name: "profile", Operands: Script, Options: options36, Ends: true},
+	{Name: "trace", Operands: Script, Options: options36, Ends: true},
+	{Name: "pdb", Operands: Script, Options: options36, Ends: true},
+	{Name: "runpy", Operands: Script, Options: options36, Ends: true},
+	{Name: "doctest", Operands: Script, Options: options36, Ends: true},
+	{Name: "viztracer", Operands: Script, Options: options36, Ends: true},
+	{Name: "kernprof", Operands: Script, Options: options36, Ends: true},
+	{Name: "memray", Operands: Script, Options: options36, Ends: true},
+	{Name: "scalene", Operands: Script, Options: options36, Ends: true},
+	{Name: "pyinstrument", Operands: Script, Options: options36, Ends: true},
+	{Name: "py-spy", Operands: Script, Options: options36, Ends: true},
+	{Name: "debugpy", Operands: Script, Options: options36, Ends: true},
+	{Name: "ipdb", Operands: Script, Options: options36, Ends: true},
+	{Name: "coverage-x", Operands: Script, Options: options36, Ends: true},
+	{Name: "caffeinate", Operands: RunsArgs, Options: options37, Ends: true},
+	{Name: "capsh", Style: POSIX, Operands: ShellArgs, Options: options38, Stdin: true},
+	{Name: "cargo", Style: Exact, Operands: Unread, Options: options39, Subs: subs54, Inherit: true, Workdir: true},
+	{Name: "cat", Operands: Reads, Options: options55, Shared: [][]Option{options4}, Safe: true},
 	{Name: "catchsegv", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "fakeroot", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "eatmydata", Style: POSIX, Operands: RunsArgs, Ends: true},
@@ -2934,25 +2934,25 @@ var programs = [...]Program{
 	{Name: "tini", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "dumb-init", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "with-contenv", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "cd", Style: POSIX, Operands: Names, Options: options55, Safe: true, Special: "cd"},
-	{Name: "chdir", Style: POSIX, Operands: Names, Options: options55, Safe: true, Special: "cd"},
-	{Name: "chcon", Operands: ModeOutputs, Options: options56},
-	{Name: "chgrp", Operands: ModeOutputs, Options: options57},
-	{Name: "chmod", Operands: ModeWrites, Options: options58},
-	{Name: "chown", Operands: ModeOutputs, Options: options59},
-	{Name: "chpst", Style: POSIX, Operands: RunsArgs, Options: options60, Ends: true},
-	{Name: "chroot", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options61, Ends: true, Stdin: true},
-	{Name: "chrt", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options62, Ends: true},
-	{Name: "cksum", Operands: Reads, Options: options63, Safe: true},
-	{Name: "sum", Operands: Reads, Options: options63, Safe: true},
-	{Name: "cmake", Style: Joined, Options: options64, Workdir: true},
-	{Name: "cmp", Operands: Reads, Options: options65, Safe: true},
-	{Name: "colrm", Options: options66, Safe: true},
-	{Name: "column", Operands: Reads, Options: options67, Safe: true},
-	{Name: "comm", Operands: Reads, Options: options68, Safe: true},
+	{Name: "cd", Style: POSIX, Operands: Names, Options: options56, Safe: true, Special: "cd"},
+	{Name: "chdir", Style: POSIX, Operands: Names, Options: options56, Safe: true, Special: "cd"},
+	{Name: "chcon", Operands: ModeOutputs, Options: options57, Shared: [][]Option{options4}},
+	{Name: "chgrp", Operands: ModeOutputs, Options: options58, Shared: [][]Option{options4}},
+	{Name: "chmod", Operands: ModeWrites, Options: options59, Shared: [][]Option{options4}},
+	{Name: "chown", Operands: ModeOutputs, Options: options60, Shared: [][]Option{options4}},
+	{Name: "chpst", Style: POSIX, Operands: RunsArgs, Options: options61, Ends: true},
+	{Name: "chroot", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options62, Ends: true, Stdin: true},
+	{Name: "chrt", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options63, Ends: true},
+	{Name: "cksum", Operands: Reads, Options: options64, Shared: [][]Option{options4}, Safe: true},
+	{Name: "sum", Operands: Reads, Options: options64, Shared: [][]Option{options4}, Safe: true},
+	{Name: "cmake", Style: Joined, Options: options65, Workdir: true},
+	{Name: "cmp", Operands: Reads, Options: options66, Shared: [][]Option{options4}, Safe: true},
+	{Name: "colrm", Shared: [][]Option{options4}, Safe: true},
+	{Name: "column", Operands: Reads, Options: options67, Shared: [][]Option{options4}, Safe: true},
+	{Name: "comm", Operands: Reads, Options: options68, Shared: [][]Option{options4}, Safe: true},
 	{Name: "command", Style: POSIX, Operands: RunsArgs, Options: options69, Ends: true, Plain: true, Special: "command"},
-	{Name: "compgen", Style: POSIX, Operands: Unread, Options: options70, Special: "compgen"},
-	{Name: "complete", Style: POSIX, Operands: Unread, Options: options71, Special: "complete"},
+	{Name: "compgen", Style: POSIX, Operands: Unread, Shared: [][]Option{options70}, Special: "compgen"},
+	{Name: "complete", Style: POSIX, Operands: Unread, Options: options71, Shared: [][]Option{options70}, Special: "complete"},
 	{Name: "compopt", Style: POSIX, Options: options72},
 	{Name: "composer", Operands: Unread, Options: options73, Subs: subs76, Inherit: true, Workdir: true},
 	{Name: "composer.phar", Operands: Unread, Options: options73, Subs: subs76, Inherit: true, Workdir: true},
@@ -2962,40 +2962,40 @@ var programs = [...]Program{
 	{Name: "micromamba", Operands: Unread, Options: options78, Subs: subs81},
 	{Name: "corepack", Style: Exact, Operands: RunsArgs, Subs: subs83, Ends: true},
 	{Name: "coverage", Operands: Unread, Options: options84, Subs: subs87, Workdir: true},
-	{Name: "cp", Operands: Copy, Options: options88},
+	{Name: "cp", Operands: Copy, Options: options88, Shared: [][]Option{options4}},
 	{Name: "cpack", Style: Joined, Options: options89, Workdir: true},
 	{Name: "cpio", Operands: Unread, Options: options90},
 	{Name: "cross-env", Style: POSIX, Operands: RunsArgs, Ends: true, Assigns: true},
 	{Name: "cross-env-shell", Style: POSIX, Operands: RunsArgs, Ends: true, Assigns: true},
 	{Name: "csh", Style: POSIX, Operands: Script, Options: options91, Ends: true, Stdin: true},
 	{Name: "tcsh", Style: POSIX, Operands: Script, Options: options91, Ends: true, Stdin: true},
-	{Name: "csplit", Operands: Reads, Options: options92, Here: true},
+	{Name: "csplit", Operands: Reads, Options: options92, Shared: [][]Option{options4}, Here: true},
 	{Name: "ctest", Style: Joined, Options: options93, Workdir: true},
 	{Name: "curl", Operands: URLs, Options: options94, Special: "curl"},
-	{Name: "cut", Operands: Reads, Options: options95, Safe: true},
+	{Name: "cut", Operands: Reads, Options: options95, Shared: [][]Option{options4}, Safe: true},
 	{Name: "cypress", Style: Exact, Operands: Unread, Subs: subs97, Workdir: true},
-	{Name: "date", Options: options98},
-	{Name: "dd", Style: NoOpts, Options: options66, Special: "dd"},
+	{Name: "date", Options: options98, Shared: [][]Option{options4}},
+	{Name: "dd", Style: NoOpts, Shared: [][]Option{options4}, Special: "dd"},
 	{Name: "declare", Style: POSIX, Operands: Assigns, Options: options99, Special: "declare"},
 	{Name: "typeset", Style: POSIX, Operands: Assigns, Options: options99, Special: "declare"},
 	{Name: "local", Style: POSIX, Operands: Assigns, Options: options99, Special: "declare"},
 	{Name: "readonly", Style: POSIX, Operands: Assigns, Options: options99, Special: "declare"},
 	{Name: "integer", Style: POSIX, Operands: Assigns, Options: options99, Special: "declare"},
 	{Name: "float", Style: POSIX, Operands: Assigns, Options: options99, Special: "declare"},
-	{Name: "deno", Style: Exact, Operands: Script, Options: options100, Subs: subs110, Ends: true, Stdin: true},
-	{Name: "df", Operands: Names, Options: options111, Safe: true},
-	{Name: "diff", Operands: Reads, Options: options112, Safe: true},
-	{Name: "colordiff", Operands: Reads, Options: options112, Safe: true},
-	{Name: "gdiff", Operands: Reads, Options: options112, Safe: true},
-	{Name: "diff3", Operands: Reads, Options: options113},
-	{Name: "diffstat", Operands: Reads, Options: options114},
+	{Name: "deno", Style: Exact, Operands: Script, Shared: [][]Option{options100}, Subs: subs110, Ends: true, Stdin: true},
+	{Name: "df", Operands: Names, Options: options111, Shared: [][]Option{options4}, Safe: true},
+	{Name: "diff", Operands: Reads, Options: options112, Shared: [][]Option{options4}, Safe: true},
+	{Name: "colordiff", Operands: Reads, Options: options112, Shared: [][]Option{options4}, Safe: true},
+	{Name: "gdiff", Operands: Reads, Options: options112, Shared: [][]Option{options4}, Safe: true},
+	{Name: "diff3", Operands: Reads, Options: options113, Shared: [][]Option{options4}},
+	{Name: "diffstat", Operands: Reads, Options: options114, Shared: [][]Option{options4}},
 	{Name: "dig", Options: options115},
 	{Name: "delv", Options: options115},
-	{Name: "dir", Operands: Names, Options: options116, Safe: true},
-	{Name: "vdir", Operands: Names, Options: options116, Safe: true},
-	{Name: "dircolors", Operands: Reads, Options: options117, Safe: true},
+	{Name: "dir", Operands: Names, Options: options116, Shared: [][]Option{options4}, Safe: true},
+	{Name: "vdir", Operands: Names, Options: options116, Shared: [][]Option{options4}, Safe: true},
+	{Name: "dircolors", Operands: Reads, Options: options117, Shared: [][]Option{options4}, Safe: true},
 	{Name: "direnv", Operands: Unread, Subs: subs119},
-	{Name: "dirname", Operands: Names, Options: options120, Safe: true},
+	{Name: "dirname", Operands: Names, Options: options120, Shared: [][]Option{options4}, Safe: true},
 	{Name: "dirs", Style: POSIX, Options: options121, Safe: true},
 	{Name: "disown", Style: POSIX, Options: options122},
 	{Name: "dlv", Style: Exact, Operands: Unread, Options: options123, Stdin: true},
@@ -3006,18 +3006,18 @@ var programs = [...]Program{
 	{Name: "finch", Style: Exact, Operands: Unread, Options: options125, Subs: subs236, Inherit: true},
 	{Name: "docker-compose", Style: Exact, Operands: Unread, Options: options237, Subs: subs238, Inherit: true, Workdir: true},
 	{Name: "podman-compose", Style: Exact, Operands: Unread, Options: options237, Subs: subs238, Inherit: true, Workdir: true},
-	{Name: "dos2unix", Operands: Outputs, Options: options239},
-	{Name: "unix2dos", Operands: Outputs, Options: options239},
-	{Name: "mac2unix", Operands: Outputs, Options: options239},
+	{Name: "dos2unix", Operands: Outputs, Options: options239, Shared: [][]Option{options4}},
+	{Name: "unix2dos", Operands: Outputs, Options: options239, Shared: [][]Option{options4}},
+	{Name: "mac2unix", Operands: Outputs, Options: options239, Shared: [][]Option{options4}},
 	{Name: "dotenv", Style: POSIX, Operands: RunsArgs, Options: options240, Ends: true},
 	{Name: "dotnet", Operands: Unread, Options: options241, Subs: subs245, Workdir: true},
-	{Name: "du", Operands: Names, Options: options246, Safe: true},
+	{Name: "du", Operands: Names, Options: options246, Shared: [][]Option{options4}, Safe: true},
 	{Name: "echo", Style: NoOpts, Safe: true},
 	{Name: "emulate", Style: POSIX, Operands: Unread, Options: options247},
 	{Name: "enable", Style: POSIX, Operands: Unread, Options: options248, Special: "enable"},
 	{Name: "entr", Style: POSIX, Operands: RunsArgs, Options: options249, Ends: true},
 	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options250, Ends: true, Assigns: true, Special: "env"},
-	{Name: "envsubst", Options: options251, Safe: true},
+	{Name: "envsubst", Options: options251, Shared: [][]Option{options4}, Safe: true},
 	{Name: "eslint", Operands: Reads, Options: options252, Workdir: true},
 	{Name: "eslint_d", Operands: Reads, Options: options252, Workdir: true},
 	{Name: "xo", Operands: Reads, Options: options252, Workdir: true},
@@ -3029,8 +3029,8 @@ var programs = [...]Program{
 	{Name: "exit", Style: NoOpts, Safe: true, Special: "exit"},
 	{Name: "return", Style: NoOpts, Safe: true, Special: "exit"},
 	{Name: "bye", Style: NoOpts, Safe: true, Special: "exit"},
-	{Name: "expand", Operands: Reads, Options: options254, Safe: true},
-	{Name: "unexpand", Operands: Reads, Options: options254, Safe: true},
+	{Name: "expand", Operands: Reads, Options: options254, Shared: [][]Option{options4}, Safe: true},
+	{Name: "unexpand", Operands: Reads, Options: options254, Shared: [][]Option{options4}, Safe: true},
 	{Name: "expect", Style: POSIX, Operands: Script, Options: options255, Ends: true, Stdin: true},
 	{Name: "export", Style: POSIX, Operands: Assigns, Options: options256, Special: "declare"},
 	{Name: "expr", Style: NoOpts, Safe: true},
@@ -3044,19 +3044,19 @@ var programs = [...]Program{
 	{Name: "firejail", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "fish", Style: POSIX, Operands: Script, Options: options261, Ends: true, Stdin: true},
 	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options262},
-	{Name: "fmt", Operands: Reads, Options: options263, Safe: true},
+	{Name: "fmt", Operands: Reads, Options: options263, Shared: [][]Option{options4}, Safe: true},
 	{Name: "fnm", Operands: Unread, Subs: subs265},
 	{Name: "n", Operands: Unread, Subs: subs265},
 	{Name: "nodenv", Operands: Unread, Subs: subs265},
 	{Name: "volta", Operands: Unread, Subs: subs265},
 	{Name: "nvm", Operands: Unread, Subs: subs265},
 	{Name: "nvs", Operands: Unread, Subs: subs265},
-	{Name: "fold", Operands: Reads, Options: options266, Safe: true},
+	{Name: "fold", Operands: Reads, Options: options266, Shared: [][]Option{options4}, Safe: true},
 	{Name: "ftp", Style: POSIX, Options: options267, Stdin: true},
 	{Name: "lftp", Style: POSIX, Options: options267, Stdin: true},
 	{Name: "tnftp", Style: POSIX, Options: options267, Stdin: true},
 	{Name: "ncftp", Style: POSIX, Options: options267, Stdin: true},
-	{Name: "fzf", Options: options268},
+	{Name: "fzf", Options: options268, Shared: [][]Option{options4}},
 	{Name: "gcc", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
 	{Name: "cc", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
 	{Name: "g++", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
@@ -3096,650 +3096,650 @@ var programs = [...]Program{
 	{Name: "aarch64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
 	{Name: "musl-gcc", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
 	{Name: "gem", Operands: Unread, Options: options270, Subs: subs272},
-	{Name: "getconf", Options: options273, Safe: true},
+	{Name: "getconf", Options: options273, Shared: [][]Option{options4}, Safe: true},
 	{Name: "getopts", Style: POSIX, Operands: Assigns, Special: "getopts"},
-	{Name: "git", Operands: Unread, Options: options274, Subs: subs387, Workdir: true, Special: "git"},
-	{Name: "go", Style: Dash, Operands: Unread, Options: options388, Subs: subs411, Workdir: true, Special: "go"},
-	{Name: "go1.21", Style: Dash, Operands: Unread, Options: options388, Subs: subs411, Workdir: true, Special: "go"},
-	{Name: "go1.22", Style: Dash, Operands: Unread, Options: options388, Subs: subs411, Workdir: true, Special: "go"},
-	{Name: "go1.23", Style: Dash, Operands: Unread, Options: options388, Subs: subs411, Workdir: true, Special: "go"},
-	{Name: "go1.24", Style: Dash, Operands: Unread, Options: options388, Subs: subs411, Workdir: true, Special: "go"},
-	{Name: "go1.25", Style: Dash, Operands: Unread, Options: options388, Subs: subs411, Workdir: true, Special: "go"},
-	{Name: "go1.26", Style: Dash, Operands: Unread, Options: options388, Subs: subs411, Workdir: true, Special: "go"},
-	{Name: "gotip", Style: Dash, Operands: Unread, Options: options388, Subs: subs411, Workdir: true, Special: "go"},
-	{Name: "gofmt", Style: Dash, Operands: Reads, Options: options412},
-	{Name: "goimports", Style: Dash, Operands: Reads, Options: options412},
-	{Name: "gofumpt", Style: Dash, Operands: Reads, Options: options412},
-	{Name: "gci", Style: Dash, Operands: Reads, Options: options412},
-	{Name: "golines", Style: Dash, Operands: Reads, Options: options412},
-	{Name: "golangci-lint", Style: Exact, Options: options413, Subs: subs417, Inherit: true, Workdir: true},
+	{Name: "git", Operands: Unread, Options: options274, Subs: subs388, Workdir: true, Special: "git"},
+	{Name: "go", Style: Dash, Operands: Unread, Options: options389, Subs: subs414, Workdir: true, Special: "go"},
+	{Name: "go1.21", Style: Dash, Operands: Unread, Options: options389, Subs: subs414, Workdir: true, Special: "go"},
+	{Name: "go1.22", Style: Dash, Operands: Unread, Options: options389, Subs: subs414, Workdir: true, Special: "go"},
+	{Name: "go1.23", Style: Dash, Operands: Unread, Options: options389, Subs: subs414, Workdir: true, Special: "go"},
+	{Name: "go1.24", Style: Dash, Operands: Unread, Options: options389, Subs: subs414, Workdir: true, Special: "go"},
+	{Name: "go1.25", Style: Dash, Operands: Unread, Options: options389, Subs: subs414, Workdir: true, Special: "go"},
+	{Name: "go1.26", Style: Dash, Operands: Unread, Options: options389, Subs: subs414, Workdir: true, Special: "go"},
+	{Name: "gotip", Style: Dash, Operands: Unread, Options: options389, Subs: subs414, Workdir: true, Special: "go"},
+	{Name: "gofmt", Style: Dash, Operands: Reads, Options: options415},
+	{Name: "goimports", Style: Dash, Operands: Reads, Options: options415},
+	{Name: "gofumpt", Style: Dash, Operands: Reads, Options: options415},
+	{Name: "gci", Style: Dash, Operands: Reads, Options: options415},
+	{Name: "golines", Style: Dash, Operands: Reads, Options: options415},
+	{Name: "golangci-lint", Style: Exact, Options: options416, Subs: subs420, Inherit: true, Workdir: true},
 	{Name: "gosu", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
 	{Name: "su-exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
 	{Name: "setuidgid", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
-	{Name: "gradle", Style: Exact, Options: options418, Workdir: true},
-	{Name: "gradlew", Style: Exact, Options: options418, Workdir: true},
-	{Name: "grep", Operands: PatternReads, Options: options419, Safe: true},
-	{Name: "egrep", Operands: PatternReads, Options: options419, Safe: true},
-	{Name: "fgrep", Operands: PatternReads, Options: options419, Safe: true},
-	{Name: "rgrep", Operands: PatternReads, Options: options419, Safe: true},
-	{Name: "ggrep", Operands: PatternReads, Options: options419, Safe: true},
-	{Name: "zgrep", Operands: PatternReads, Options: options419, Safe: true},
-	{Name: "zegrep", Operands: PatternReads, Options: options419, Safe: true},
-	{Name: "zfgrep", Operands: PatternReads, Options: options419, Safe: true},
-	{Name: "bzgrep", Operands: PatternReads, Options: options419, Safe: true},
-	{Name: "xzgrep", Operands: PatternReads, Options: options419, Safe: true},
-	{Name: "pcregrep", Operands: PatternReads, Options: options419, Safe: true},
-	{Name: "pcre2grep", Operands: PatternReads, Options: options419, Safe: true},
-	{Name: "groovy", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
-	{Name: "scala", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
-	{Name: "kotlin", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
-	{Name: "kscript", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
-	{Name: "jshell", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
-	{Name: "julia", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
-	{Name: "elixir", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
-	{Name: "iex", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
-	{Name: "erl", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
-	{Name: "escript", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ghci", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
-	{Name: "runghc", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
-	{Name: "runhaskell", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
-	{Name: "clojure", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
-	{Name: "clj", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bb", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
-	{Name: "racket", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
-	{Name: "guile", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
-	{Name: "sbcl", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
-	{Name: "emacs", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
-	{Name: "emacsclient", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
-	{Name: "swipl", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
-	{Name: "octave", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
-	{Name: "matlab", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
-	{Name: "janet", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
-	{Name: "gjs", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
-	{Name: "qjs", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
-	{Name: "d8", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bun.exe", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ts-node", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
-	{Name: "tsx", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
-	{Name: "esno", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
-	{Name: "babel-node", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
-	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
-	{Name: "coffee", Style: POSIX, Operands: Script, Options: options420, Ends: true, Workdir: true, Stdin: true},
-	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Options: options421, Ends: true, Plain: true},
-	{Name: "gunicorn", Operands: Unread, Options: options422, Workdir: true},
-	{Name: "uvicorn", Operands: Unread, Options: options422, Workdir: true},
-	{Name: "hypercorn", Operands: Unread, Options: options422, Workdir: true},
-	{Name: "daphne", Operands: Unread, Options: options422, Workdir: true},
-	{Name: "waitress-serve", Operands: Unread, Options: options422, Workdir: true},
-	{Name: "uwsgi", Operands: Unread, Options: options422, Workdir: true},
-	{Name: "flask", Operands: Unread, Options: options422, Workdir: true},
-	{Name: "fastapi", Operands: Unread, Options: options422, Workdir: true},
-	{Name: "granian", Operands: Unread, Options: options422, Workdir: true},
-	{Name: "celery", Operands: Unread, Options: options422, Workdir: true},
-	{Name: "django-admin", Operands: Unread, Options: options422, Workdir: true},
-	{Name: "alembic", Operands: Unread, Options: options422, Workdir: true},
-	{Name: "airflow", Operands: Unread, Options: options422, Workdir: true},
-	{Name: "dagster", Operands: Unread, Options: options422, Workdir: true},
-	{Name: "prefect", Operands: Unread, Options: options422, Workdir: true},
-	{Name: "dbt", Operands: Unread, Options: options422, Workdir: true},
-	{Name: "scrapy", Operands: Unread, Options: options422, Workdir: true},
-	{Name: "locust", Operands: Unread, Options: options422, Workdir: true},
-	{Name: "rq", Operands: Unread, Options: options422, Workdir: true},
-	{Name: "dramatiq", Operands: Unread, Options: options422, Workdir: true},
-	{Name: "huey", Operands: Unread, Options: options422, Workdir: true},
-	{Name: "invoke-x", Operands: Unread, Options: options422, Workdir: true},
-	{Name: "supervisord", Operands: Unread, Options: options422, Workdir: true},
-	{Name: "supervisorctl", Operands: Unread, Options: options422, Workdir: true},
-	{Name: "ansible", Operands: Unread, Options: options422, Workdir: true},
-	{Name: "ansible-playbook", Operands: Unread, Options: options422, Workdir: true},
-	{Name: "ansible-galaxy", Operands: Unread, Options: options422, Workdir: true},
-	{Name: "ansible-vault", Operands: Unread, Options: options422, Workdir: true},
-	{Name: "ansible-inventory", Operands: Unread, Options: options422, Workdir: true},
-	{Name: "ansible-doc", Operands: Unread, Options: options422, Workdir: true},
-	{Name: "salt", Operands: Unread, Options: options422, Workdir: true},
-	{Name: "salt-call", Operands: Unread, Options: options422, Workdir: true},
-	{Name: "puppet", Operands: Unread, Options: options422, Workdir: true},
-	{Name: "chef-client", Operands: Unread, Options: options422, Workdir: true},
-	{Name: "knife", Operands: Unread, Options: options422, Workdir: true},
-	{Name: "gzip", Operands: Outputs, Options: options423},
-	{Name: "gunzip", Operands: Outputs, Options: options423},
-	{Name: "pigz", Operands: Outputs, Options: options423},
-	{Name: "unpigz", Operands: Outputs, Options: options423},
-	{Name: "compress", Operands: Outputs, Options: options423},
-	{Name: "uncompress", Operands: Outputs, Options: options423},
-	{Name: "zopfli", Operands: Outputs, Options: options423},
-	{Name: "brotli", Operands: Outputs, Options: options423},
-	{Name: "hash", Style: POSIX, Operands: Names, Options: options424, Special: "hash"},
-	{Name: "head", Operands: Reads, Options: options425, Safe: true},
-	{Name: "helm", Style: Exact, Operands: Unread, Options: options426, Subs: subs432, Inherit: true},
-	{Name: "help", Style: POSIX, Options: options433, Safe: true},
-	{Name: "hexdump", Operands: Reads, Options: options434, Safe: true},
-	{Name: "hd", Operands: Reads, Options: options434, Safe: true},
-	{Name: "history", Style: POSIX, Operands: Unread, Options: options435, Special: "history"},
-	{Name: "host", Options: options436},
-	{Name: "nslookup", Options: options436},
-	{Name: "drill", Options: options436},
-	{Name: "resolvectl", Options: options436},
-	{Name: "getent", Options: options436},
-	{Name: "hostid", Options: options66, Safe: true},
-	{Name: "hostname", Operands: Unread, Options: options437},
-	{Name: "http", Options: options438},
-	{Name: "https", Options: options438},
-	{Name: "xh", Options: options438},
-	{Name: "xhs", Options: options438},
-	{Name: "httpie", Options: options438},
-	{Name: "http.server", Options: options439},
-	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options440},
-	{Name: "iconv", Operands: Reads, Options: options441},
-	{Name: "id", Options: options442, Safe: true},
+	{Name: "gradle", Style: Exact, Options: options421, Workdir: true},
+	{Name: "gradlew", Style: Exact, Options: options421, Workdir: true},
+	{Name: "grep", Operands: PatternReads, Options: options422, Shared: [][]Option{options4}, Safe: true},
+	{Name: "egrep", Operands: PatternReads, Options: options422, Shared: [][]Option{options4}, Safe: true},
+	{Name: "fgrep", Operands: PatternReads, Options: options422, Shared: [][]Option{options4}, Safe: true},
+	{Name: "rgrep", Operands: PatternReads, Options: options422, Shared: [][]Option{options4}, Safe: true},
+	{Name: "ggrep", Operands: PatternReads, Options: options422, Shared: [][]Option{options4}, Safe: true},
+	{Name: "zgrep", Operands: PatternReads, Options: options422, Shared: [][]Option{options4}, Safe: true},
+	{Name: "zegrep", Operands: PatternReads, Options: options422, Shared: [][]Option{options4}, Safe: true},
+	{Name: "zfgrep", Operands: PatternReads, Options: options422, Shared: [][]Option{options4}, Safe: true},
+	{Name: "bzgrep", Operands: PatternReads, Options: options422, Shared: [][]Option{options4}, Safe: true},
+	{Name: "xzgrep", Operands: PatternReads, Options: options422, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pcregrep", Operands: PatternReads, Options: options422, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pcre2grep", Operands: PatternReads, Options: options422, Shared: [][]Option{options4}, Safe: true},
+	{Name: "groovy", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
+	{Name: "scala", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
+	{Name: "kotlin", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
+	{Name: "kscript", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
+	{Name: "jshell", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
+	{Name: "julia", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
+	{Name: "elixir", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
+	{Name: "iex", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
+	{Name: "erl", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
+	{Name: "escript", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ghci", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
+	{Name: "runghc", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
+	{Name: "runhaskell", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
+	{Name: "clojure", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
+	{Name: "clj", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bb", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
+	{Name: "racket", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
+	{Name: "guile", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
+	{Name: "sbcl", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
+	{Name: "emacs", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
+	{Name: "emacsclient", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
+	{Name: "swipl", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
+	{Name: "octave", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
+	{Name: "matlab", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
+	{Name: "janet", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
+	{Name: "gjs", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
+	{Name: "qjs", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
+	{Name: "d8", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bun.exe", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ts-node", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
+	{Name: "tsx", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
+	{Name: "esno", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
+	{Name: "babel-node", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
+	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
+	{Name: "coffee", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
+	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options424}, Ends: true, Plain: true},
+	{Name: "gunicorn", Operands: Unread, Options: options425, Workdir: true},
+	{Name: "uvicorn", Operands: Unread, Options: options425, Workdir: true},
+	{Name: "hypercorn", Operands: Unread, Options: options425, Workdir: true},
+	{Name: "daphne", Operands: Unread, Options: options425, Workdir: true},
+	{Name: "waitress-serve", Operands: Unread, Options: options425, Workdir: true},
+	{Name: "uwsgi", Operands: Unread, Options: options425, Workdir: true},
+	{Name: "flask", Operands: Unread, Options: options425, Workdir: true},
+	{Name: "fastapi", Operands: Unread, Options: options425, Workdir: true},
+	{Name: "granian", Operands: Unread, Options: options425, Workdir: true},
+	{Name: "celery", Operands: Unread, Options: options425, Workdir: true},
+	{Name: "django-admin", Operands: Unread, Options: options425, Workdir: true},
+	{Name: "alembic", Operands: Unread, Options: options425, Workdir: true},
+	{Name: "airflow", Operands: Unread, Options: options425, Workdir: true},
+	{Name: "dagster", Operands: Unread, Options: options425, Workdir: true},
+	{Name: "prefect", Operands: Unread, Options: options425, Workdir: true},
+	{Name: "dbt", Operands: Unread, Options: options425, Workdir: true},
+	{Name: "scrapy", Operands: Unread, Options: options425, Workdir: true},
+	{Name: "locust", Operands: Unread, Options: options425, Workdir: true},
+	{Name: "rq", Operands: Unread, Options: options425, Workdir: true},
+	{Name: "dramatiq", Operands: Unread, Options: options425, Workdir: true},
+	{Name: "huey", Operands: Unread, Options: options425, Workdir: true},
+	{Name: "invoke-x", Operands: Unread, Options: options425, Workdir: true},
+	{Name: "supervisord", Operands: Unread, Options: options425, Workdir: true},
+	{Name: "supervisorctl", Operands: Unread, Options: options425, Workdir: true},
+	{Name: "ansible", Operands: Unread, Options: options425, Workdir: true},
+	{Name: "ansible-playbook", Operands: Unread, Options: options425, Workdir: true},
+	{Name: "ansible-galaxy", Operands: Unread, Options: options425, Workdir: true},
+	{Name: "ansible-vault", Operands: Unread, Options: options425, Workdir: true},
+	{Name: "ansible-inventory", Operands: Unread, Options: options425, Workdir: true},
+	{Name: "ansible-doc", Operands: Unread, Options: options425, Workdir: true},
+	{Name: "salt", Operands: Unread, Options: options425, Workdir: true},
+	{Name: "salt-call", Operands: Unread, Options: options425, Workdir: true},
+	{Name: "puppet", Operands: Unread, Options: options425, Workdir: true},
+	{Name: "chef-client", Operands: Unread, Options: options425, Workdir: true},
+	{Name: "knife", Operands: Unread, Options: options425, Workdir: true},
+	{Name: "gzip", Operands: Outputs, Options: options426},
+	{Name: "gunzip", Operands: Outputs, Options: options426},
+	{Name: "pigz", Operands: Outputs, Options: options426},
+	{Name: "unpigz", Operands: Outputs, Options: options426},
+	{Name: "compress", Operands: Outputs, Options: options426},
+	{Name: "uncompress", Operands: Outputs, Options: options426},
+	{Name: "zopfli", Operands: Outputs, Options: options426},
+	{Name: "brotli", Operands: Outputs, Options: options426},
+	{Name: "hash", Style: POSIX, Operands: Names, Options: options427, Special: "hash"},
+	{Name: "head", Operands: Reads, Options: options428, Shared: [][]Option{options4}, Safe: true},
+	{Name: "helm", Style: Exact, Operands: Unread, Options: options429, Subs: subs436, Inherit: true},
+	{Name: "help", Style: POSIX, Options: options437, Safe: true},
+	{Name: "hexdump", Operands: Reads, Options: options438, Shared: [][]Option{options4}, Safe: true},
+	{Name: "hd", Operands: Reads, Options: options438, Shared: [][]Option{options4}, Safe: true},
+	{Name: "history", Style: POSIX, Operands: Unread, Options: options439, Special: "history"},
+	{Name: "host", Options: options440},
+	{Name: "nslookup", Options: options440},
+	{Name: "drill", Options: options440},
+	{Name: "resolvectl", Options: options440},
+	{Name: "getent", Options: options440},
+	{Name: "hostid", Shared: [][]Option{options4}, Safe: true},
+	{Name: "hostname", Operands: Unread, Options: options441, Shared: [][]Option{options4}},
+	{Name: "http", Options: options442},
+	{Name: "https", Options: options442},
+	{Name: "xh", Options: options442},
+	{Name: "xhs", Options: options442},
+	{Name: "httpie", Options: options442},
+	{Name: "http.server", Options: options443},
+	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options444},
+	{Name: "iconv", Operands: Reads, Options: options445, Shared: [][]Option{options4}},
+	{Name: "id", Options: options446, Shared: [][]Option{options4}, Safe: true},
 	{Name: "ifconfig", Operands: Unread},
 	{Name: "iwconfig", Operands: Unread},
 	{Name: "arp", Operands: Unread},
 	{Name: "route", Operands: Unread},
-	{Name: "install", Operands: Copy, Options: options443},
-	{Name: "ginstall", Operands: Copy, Options: options443},
-	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options444, Ends: true},
-	{Name: "ip", Style: POSIX, Operands: Unread, Options: options445, Subs: subs449},
-	{Name: "ipython", Operands: Unread, Options: options450},
-	{Name: "ipython3", Operands: Unread, Options: options450},
-	{Name: "jupyter", Operands: Unread, Options: options450},
-	{Name: "jupyter-lab", Operands: Unread, Options: options450},
-	{Name: "jupyter-notebook", Operands: Unread, Options: options450},
-	{Name: "jupyter-nbconvert", Operands: Unread, Options: options450},
-	{Name: "papermill", Operands: Unread, Options: options450},
-	{Name: "streamlit", Operands: Unread, Options: options450},
-	{Name: "gradio", Operands: Unread, Options: options450},
-	{Name: "chainlit", Operands: Unread, Options: options450},
-	{Name: "mlflow", Operands: Unread, Options: options450},
-	{Name: "tensorboard", Operands: Unread, Options: options450},
-	{Name: "java", Style: Joined, Operands: Script, Options: options451, Ends: true},
-	{Name: "javac", Style: Joined, Operands: Reads, Options: options452, Here: true},
-	{Name: "jest", Options: options453, Workdir: true},
-	{Name: "jobs", Style: POSIX, Options: options454, Special: "jobs"},
-	{Name: "join", Operands: Reads, Options: options455, Safe: true},
-	{Name: "jq", Operands: PatternReads, Options: options456, Special: "jq"},
-	{Name: "gojq", Operands: PatternReads, Options: options456, Special: "jq"},
-	{Name: "jaq", Operands: PatternReads, Options: options456, Special: "jq"},
-	{Name: "json.tool", Operands: InOut, Options: options457},
-	{Name: "just", Style: Exact, Options: options458, Workdir: true},
-	{Name: "k9s", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "kubectx", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "kubens", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "stern", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "kubetail", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "istioctl", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "linkerd", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "argocd", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "flux", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "velero", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "cilium", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "eksctl", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "kops", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "kubeadm", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "tkn", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "kn", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "crossplane", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "werf", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "devspace", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "okteto", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "kubeseal", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "kubeconform", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "kubeval", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "conftest", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "opa", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "trivy", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "grype", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "syft", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "cosign", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "crane", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "dive", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "hadolint", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "buildah", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "lxc", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "incus", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "multipass", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "vagrant", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "packer", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "ctr", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "crictl", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "buildctl", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "umoci", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "oras", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "dockle", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "docker-machine", Style: Exact, Operands: Unread, Options: options459},
-	{Name: "kill", Style: Dash, Options: options460, Safe: true, Special: "kill"},
-	{Name: "kubectl", Style: Exact, Operands: Unread, Options: options461, Subs: subs539, Inherit: true},
-	{Name: "oc", Style: Exact, Operands: Unread, Options: options461, Subs: subs539, Inherit: true},
-	{Name: "k", Style: Exact, Operands: Unread, Options: options461, Subs: subs539, Inherit: true},
-	{Name: "kubecolor", Style: Exact, Operands: Unread, Options: options461, Subs: subs539, Inherit: true},
-	{Name: "kustomize", Style: Exact, Operands: Unread, Options: options540, Subs: subs542},
-	{Name: "ld", Style: Joined, Operands: Outputs, Options: options543},
-	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options543},
-	{Name: "lld", Style: Joined, Operands: Outputs, Options: options543},
-	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options543},
-	{Name: "mold", Style: Joined, Operands: Outputs, Options: options543},
-	{Name: "as", Style: Joined, Operands: Outputs, Options: options543},
-	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options543},
-	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options543},
-	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options543},
-	{Name: "strip", Style: Joined, Operands: Outputs, Options: options543},
-	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options543},
-	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options543},
-	{Name: "windres", Style: Joined, Operands: Outputs, Options: options543},
-	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options543},
-	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options543},
-	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options544, Ends: true},
-	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options544, Ends: true},
-	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options544, Ends: true},
-	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options544, Ends: true},
-	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options544, Ends: true},
-	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options544, Ends: true},
-	{Name: "less", Operands: Reads, Options: options545},
-	{Name: "lessecho", Operands: Reads, Options: options545},
+	{Name: "install", Operands: Copy, Options: options447, Shared: [][]Option{options4}},
+	{Name: "ginstall", Operands: Copy, Options: options447, Shared: [][]Option{options4}},
+	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options448, Ends: true},
+	{Name: "ip", Style: POSIX, Operands: Unread, Options: options449, Subs: subs453},
+	{Name: "ipython", Operands: Unread, Options: options454},
+	{Name: "ipython3", Operands: Unread, Options: options454},
+	{Name: "jupyter", Operands: Unread, Options: options454},
+	{Name: "jupyter-lab", Operands: Unread, Options: options454},
+	{Name: "jupyter-notebook", Operands: Unread, Options: options454},
+	{Name: "jupyter-nbconvert", Operands: Unread, Options: options454},
+	{Name: "papermill", Operands: Unread, Options: options454},
+	{Name: "streamlit", Operands: Unread, Options: options454},
+	{Name: "gradio", Operands: Unread, Options: options454},
+	{Name: "chainlit", Operands: Unread, Options: options454},
+	{Name: "mlflow", Operands: Unread, Options: options454},
+	{Name: "tensorboard", Operands: Unread, Options: options454},
+	{Name: "java", Style: Joined, Operands: Script, Options: options455, Ends: true},
+	{Name: "javac", Style: Joined, Operands: Reads, Options: options456, Here: true},
+	{Name: "jest", Options: options457, Workdir: true},
+	{Name: "jobs", Style: POSIX, Options: options458, Special: "jobs"},
+	{Name: "join", Operands: Reads, Options: options459, Shared: [][]Option{options4}, Safe: true},
+	{Name: "jq", Operands: PatternReads, Options: options460, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "gojq", Operands: PatternReads, Options: options460, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "jaq", Operands: PatternReads, Options: options460, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "json.tool", Operands: InOut, Options: options461},
+	{Name: "just", Style: Exact, Options: options462, Workdir: true},
+	{Name: "k9s", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "kubectx", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "kubens", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "stern", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "kubetail", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "istioctl", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "linkerd", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "argocd", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "flux", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "velero", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "cilium", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "eksctl", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "kops", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "kubeadm", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "tkn", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "kn", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "crossplane", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "werf", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "devspace", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "okteto", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "kubeseal", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "kubeconform", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "kubeval", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "conftest", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "opa", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "trivy", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "grype", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "syft", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "cosign", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "crane", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "dive", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "hadolint", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "buildah", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "lxc", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "incus", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "multipass", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "vagrant", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "packer", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "ctr", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "crictl", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "buildctl", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "umoci", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "oras", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "dockle", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "docker-machine", Style: Exact, Operands: Unread, Options: options463},
+	{Name: "kill", Style: Dash, Options: options464, Shared: [][]Option{options465}, Safe: true, Special: "kill"},
+	{Name: "kubectl", Style: Exact, Operands: Unread, Options: options466, Subs: subs544, Inherit: true},
+	{Name: "oc", Style: Exact, Operands: Unread, Options: options466, Subs: subs544, Inherit: true},
+	{Name: "k", Style: Exact, Operands: Unread, Options: options466, Subs: subs544, Inherit: true},
+	{Name: "kubecolor", Style: Exact, Operands: Unread, Options: options466, Subs: subs544, Inherit: true},
+	{Name: "kustomize", Style: Exact, Operands: Unread, Options: options545, Subs: subs547},
+	{Name: "ld", Style: Joined, Operands: Outputs, Options: options548},
+	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options548},
+	{Name: "lld", Style: Joined, Operands: Outputs, Options: options548},
+	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options548},
+	{Name: "mold", Style: Joined, Operands: Outputs, Options: options548},
+	{Name: "as", Style: Joined, Operands: Outputs, Options: options548},
+	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options548},
+	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options548},
+	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options548},
+	{Name: "strip", Style: Joined, Operands: Outputs, Options: options548},
+	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options548},
+	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options548},
+	{Name: "windres", Style: Joined, Operands: Outputs, Options: options548},
+	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options548},
+	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options548},
+	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options549, Ends: true},
+	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options549, Ends: true},
+	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options549, Ends: true},
+	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options549, Ends: true},
+	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options549, Ends: true},
+	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options549, Ends: true},
+	{Name: "less", Operands: Reads, Options: options550, Shared: [][]Option{options4}},
+	{Name: "lessecho", Operands: Reads, Options: options550, Shared: [][]Option{options4}},
 	{Name: "let", Style: NoOpts, Special: "let"},
-	{Name: "link", Operands: Copy, Options: options66},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Options: options546, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Options: options546, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Options: options546, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Options: options546, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Options: options546, Ends: true},
-	{Name: "ln", Operands: Copy, Options: options547},
-	{Name: "locate", Operands: Names, Options: options548, Safe: true},
-	{Name: "plocate", Operands: Names, Options: options548, Safe: true},
-	{Name: "mlocate", Operands: Names, Options: options548, Safe: true},
-	{Name: "look", Operands: PatternReads, Options: options549, Safe: true},
-	{Name: "ls", Operands: Names, Options: options550, Safe: true},
-	{Name: "gls", Operands: Names, Options: options550, Safe: true},
-	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options551, Ends: true},
-	{Name: "lua", Style: POSIX, Operands: Script, Options: options552, Ends: true, Stdin: true},
-	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options552, Ends: true, Stdin: true},
-	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options552, Ends: true, Stdin: true},
-	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options552, Ends: true, Stdin: true},
-	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options552, Ends: true, Stdin: true},
-	{Name: "luajit", Style: POSIX, Operands: Script, Options: options552, Ends: true, Stdin: true},
-	{Name: "texlua", Style: POSIX, Operands: Script, Options: options552, Ends: true, Stdin: true},
-	{Name: "make", Options: options553, Workdir: true, Special: "make"},
-	{Name: "gmake", Options: options553, Workdir: true, Special: "make"},
-	{Name: "remake", Options: options553, Workdir: true, Special: "make"},
-	{Name: "bmake", Options: options553, Workdir: true, Special: "make"},
-	{Name: "pmake", Options: options553, Workdir: true, Special: "make"},
-	{Name: "man", Options: options554},
-	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options555, Special: "mapfile"},
-	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options555, Special: "mapfile"},
-	{Name: "mdfind", Style: Dash, Options: options556, Safe: true},
-	{Name: "meson", Operands: Unread, Subs: subs561, Workdir: true},
-	{Name: "minikube", Style: Exact, Operands: Unread, Options: options562, Subs: subs565, Inherit: true},
-	{Name: "kind", Style: Exact, Operands: Unread, Options: options562, Subs: subs565, Inherit: true},
-	{Name: "k3d", Style: Exact, Operands: Unread, Options: options562, Subs: subs565, Inherit: true},
-	{Name: "k3s", Style: Exact, Operands: Unread, Options: options562, Subs: subs565, Inherit: true},
-	{Name: "microk8s", Style: Exact, Operands: Unread, Options: options562, Subs: subs565, Inherit: true},
-	{Name: "colima", Style: Exact, Operands: Unread, Options: options562, Subs: subs565, Inherit: true},
-	{Name: "rancher-desktop", Style: Exact, Operands: Unread, Options: options562, Subs: subs565, Inherit: true},
-	{Name: "lima", Style: Exact, Operands: Unread, Options: options562, Subs: subs565, Inherit: true},
-	{Name: "limactl", Style: Exact, Operands: Unread, Options: options562, Subs: subs565, Inherit: true},
-	{Name: "mise", Style: Exact, Options: options566, Subs: subs572, Inherit: true, Workdir: true},
-	{Name: "rtx", Style: Exact, Options: options566, Subs: subs572, Inherit: true, Workdir: true},
-	{Name: "mkdir", Operands: Writes, Options: options573},
-	{Name: "mkfifo", Operands: Outputs, Options: options574},
-	{Name: "mknod", Operands: Outputs, Options: options574},
-	{Name: "mktemp", Operands: Outputs, Options: options575},
-	{Name: "mocha", Options: options576, Workdir: true},
-	{Name: "more", Operands: Reads, Options: options577},
-	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options578, Ends: true},
-	{Name: "mv", Operands: Move, Options: options579},
-	{Name: "mvn", Options: options580, Workdir: true},
-	{Name: "mvnw", Options: options580, Workdir: true},
-	{Name: "mvnd", Options: options580, Workdir: true},
-	{Name: "mypy", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "pyright", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "basedpyright", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "pyre", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "pytype", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "flake8", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "pylint", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "pyflakes", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "pycodestyle", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "pydocstyle", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "bandit", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "vulture", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "radon", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "xenon", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "pyroma", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "interrogate", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "safety", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "pip-audit", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "semgrep", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "ty", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "zuban", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "dmypy", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "yamllint", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "ansible-lint", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "cfn-lint", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "sqlfluff", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "codespell", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "curlylint", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "refurb", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "fixit", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "slotscheck", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "import-linter", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "lint-imports", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "deptry", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "mutmut", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "proselint", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "vale", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "rstcheck", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "doc8", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "check-manifest", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "twine", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "towncrier", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "bumpversion", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "bump2version", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "bump-my-version", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "cz", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "commitizen", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "jupytext", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "stubtest", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "stubgen", Operands: Reads, Options: options581, Workdir: true},
-	{Name: "nc", Options: options582},
-	{Name: "netcat", Options: options582},
-	{Name: "ncat", Options: options582},
-	{Name: "nc.openbsd", Options: options582},
-	{Name: "nc.traditional", Options: options582},
-	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options583, Ends: true, Plain: true},
-	{Name: "ninja", Options: options584, Workdir: true},
-	{Name: "ninja-build", Options: options584, Workdir: true},
-	{Name: "samu", Options: options584, Workdir: true},
-	{Name: "nl", Operands: Reads, Options: options585, Safe: true},
-	{Name: "nm", Operands: Reads, Options: options586},
-	{Name: "objdump", Operands: Reads, Options: options586},
-	{Name: "readelf", Operands: Reads, Options: options586},
-	{Name: "size", Operands: Reads, Options: options586},
-	{Name: "ldd", Operands: Reads, Options: options586},
-	{Name: "c++filt", Operands: Reads, Options: options586},
-	{Name: "addr2line", Operands: Reads, Options: options586},
-	{Name: "elfedit", Operands: Reads, Options: options586},
-	{Name: "llvm-nm", Operands: Reads, Options: options586},
-	{Name: "llvm-objdump", Operands: Reads, Options: options586},
-	{Name: "llvm-readelf", Operands: Reads, Options: options586},
-	{Name: "otool", Operands: Reads, Options: options586},
-	{Name: "dwarfdump", Operands: Reads, Options: options586},
-	{Name: "file-x", Operands: Reads, Options: options586},
-	{Name: "nmap", Style: Joined, Options: options587},
-	{Name: "node", Style: Exact, Operands: Script, Options: options588, Ends: true, Workdir: true, Stdin: true},
-	{Name: "nodejs", Style: Exact, Operands: Script, Options: options588, Ends: true, Workdir: true, Stdin: true},
-	{Name: "node.exe", Style: Exact, Operands: Script, Options: options588, Ends: true, Workdir: true, Stdin: true},
-	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options66, Ends: true, Plain: true},
-	{Name: "npm", Operands: Unread, Options: options589, Subs: subs591, Inherit: true, Workdir: true},
-	{Name: "cnpm", Operands: Unread, Options: options589, Subs: subs591, Inherit: true, Workdir: true},
-	{Name: "tnpm", Operands: Unread, Options: options589, Subs: subs591, Inherit: true, Workdir: true},
-	{Name: "npm-run-all", Options: options592, Workdir: true},
-	{Name: "run-s", Options: options592, Workdir: true},
-	{Name: "run-p", Options: options592, Workdir: true},
-	{Name: "npm-run-all2", Options: options592, Workdir: true},
-	{Name: "nproc", Options: options593, Safe: true},
-	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options594, Ends: true, Workdir: true},
-	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options595, Ends: true, Stdin: true},
-	{Name: "nu", Style: POSIX, Operands: Unread, Options: options596, Stdin: true},
-	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options596, Stdin: true},
-	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options596, Stdin: true},
-	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options596, Stdin: true},
-	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options596, Stdin: true},
-	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options596, Stdin: true},
-	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options596, Stdin: true},
-	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options596, Stdin: true},
-	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options596, Stdin: true},
-	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options596, Stdin: true},
-	{Name: "oil", Style: POSIX, Operands: Unread, Options: options596, Stdin: true},
-	{Name: "osh", Style: POSIX, Operands: Unread, Options: options596, Stdin: true},
-	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options596, Stdin: true},
-	{Name: "rc", Style: POSIX, Operands: Unread, Options: options596, Stdin: true},
-	{Name: "es", Style: POSIX, Operands: Unread, Options: options596, Stdin: true},
-	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options597, Ends: true},
-	{Name: "numfmt", Options: options598, Safe: true},
-	{Name: "od", Operands: Reads, Options: options599, Safe: true},
-	{Name: "god", Operands: Reads, Options: options599, Safe: true},
-	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs604},
-	{Name: "osascript", Style: POSIX, Operands: Script, Options: options605, Ends: true, Stdin: true},
-	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options606, Ends: true, Stdin: true},
-	{Name: "paste", Operands: Reads, Options: options607, Safe: true},
-	{Name: "patch", Operands: InOut, Options: options608, Here: true},
-	{Name: "pathchk", Operands: Names, Options: options609, Safe: true},
-	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs615},
-	{Name: "perl", Style: POSIX, Operands: Script, Options: options616, Ends: true, Stdin: true},
-	{Name: "perl5", Style: POSIX, Operands: Script, Options: options616, Ends: true, Stdin: true},
-	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options616, Ends: true, Stdin: true},
-	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options616, Ends: true, Stdin: true},
-	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options616, Ends: true, Stdin: true},
-	{Name: "php", Style: POSIX, Operands: Script, Options: options617, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options617, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options617, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options617, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options617, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options617, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options617, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options617, Ends: true, Workdir: true, Stdin: true},
-	{Name: "phpunit", Operands: Unread, Options: options618, Workdir: true},
-	{Name: "pest", Operands: Unread, Options: options618, Workdir: true},
-	{Name: "phpstan", Operands: Unread, Options: options618, Workdir: true},
-	{Name: "psalm", Operands: Unread, Options: options618, Workdir: true},
-	{Name: "phpcs", Operands: Unread, Options: options618, Workdir: true},
-	{Name: "phpcbf", Operands: Unread, Options: options618, Workdir: true},
-	{Name: "php-cs-fixer", Operands: Unread, Options: options618, Workdir: true},
-	{Name: "pint", Operands: Unread, Options: options618, Workdir: true},
-	{Name: "rector", Operands: Unread, Options: options618, Workdir: true},
-	{Name: "phpmd", Operands: Unread, Options: options618, Workdir: true},
-	{Name: "infection", Operands: Unread, Options: options618, Workdir: true},
-	{Name: "phan", Operands: Unread, Options: options618, Workdir: true},
-	{Name: "deptrac", Operands: Unread, Options: options618, Workdir: true},
-	{Name: "larastan", Operands: Unread, Options: options618, Workdir: true},
-	{Name: "behat", Operands: Unread, Options: options618, Workdir: true},
-	{Name: "codecept", Operands: Unread, Options: options618, Workdir: true},
-	{Name: "paratest", Operands: Unread, Options: options618, Workdir: true},
-	{Name: "artisan", Operands: Unread, Options: options618, Workdir: true},
-	{Name: "symfony", Operands: Unread, Options: options618, Workdir: true},
-	{Name: "drush", Operands: Unread, Options: options618, Workdir: true},
-	{Name: "wp", Operands: Unread, Options: options618, Workdir: true},
-	{Name: "ping", Options: options619},
-	{Name: "ping6", Options: options619},
-	{Name: "arping", Options: options619},
-	{Name: "fping", Options: options619},
-	{Name: "pinky", Options: options620, Safe: true},
-	{Name: "finger", Options: options620, Safe: true},
-	{Name: "pip", Operands: Unread, Options: options621, Subs: subs626, Inherit: true},
-	{Name: "pip3", Operands: Unread, Options: options621, Subs: subs626, Inherit: true},
-	{Name: "pip2", Operands: Unread, Options: options621, Subs: subs626, Inherit: true},
-	{Name: "pip3.8", Operands: Unread, Options: options621, Subs: subs626, Inherit: true},
-	{Name: "pip3.9", Operands: Unread, Options: options621, Subs: subs626, Inherit: true},
-	{Name: "pip3.10", Operands: Unread, Options: options621, Subs: subs626, Inherit: true},
-	{Name: "pip3.11", Operands: Unread, Options: options621, Subs: subs626, Inherit: true},
-	{Name: "pip3.12", Operands: Unread, Options: options621, Subs: subs626, Inherit: true},
-	{Name: "pip3.13", Operands: Unread, Options: options621, Subs: subs626, Inherit: true},
-	{Name: "pip3.14", Operands: Unread, Options: options621, Subs: subs626, Inherit: true},
-	{Name: "pip.exe", Operands: Unread, Options: options621, Subs: subs626, Inherit: true},
-	{Name: "pipx", Operands: Unread, Options: options627, Subs: subs631},
-	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options632, Ends: true},
-	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs635, Workdir: true},
-	{Name: "pnpm", Style: Exact, Options: options636, Subs: subs640, Inherit: true, Workdir: true},
-	{Name: "pnpx-x", Style: Exact, Options: options636, Subs: subs640, Inherit: true, Workdir: true},
-	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options641, Ends: true, Workdir: true},
-	{Name: "poetry", Style: Exact, Operands: Unread, Options: options642, Subs: subs646, Inherit: true, Workdir: true},
-	{Name: "pdm", Style: Exact, Operands: Unread, Options: options642, Subs: subs646, Inherit: true, Workdir: true},
-	{Name: "hatch", Style: Exact, Operands: Unread, Options: options642, Subs: subs646, Inherit: true, Workdir: true},
-	{Name: "rye", Style: Exact, Operands: Unread, Options: options642, Subs: subs646, Inherit: true, Workdir: true},
-	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options642, Subs: subs646, Inherit: true, Workdir: true},
-	{Name: "pixi", Style: Exact, Operands: Unread, Options: options642, Subs: subs646, Inherit: true, Workdir: true},
-	{Name: "flit", Style: Exact, Operands: Unread, Options: options642, Subs: subs646, Inherit: true, Workdir: true},
-	{Name: "popd", Style: POSIX, Operands: Names, Options: options647, Safe: true, Special: "popd"},
-	{Name: "pr", Operands: Reads, Options: options648, Safe: true},
-	{Name: "pre-commit", Operands: Unread, Options: options649, Subs: subs651, Inherit: true, Workdir: true},
-	{Name: "prek", Operands: Unread, Options: options649, Subs: subs651, Inherit: true, Workdir: true},
-	{Name: "lefthook", Operands: Unread, Options: options649, Subs: subs651, Inherit: true, Workdir: true},
-	{Name: "overcommit", Operands: Unread, Options: options649, Subs: subs651, Inherit: true, Workdir: true},
-	{Name: "prettier", Operands: Reads, Options: options652, Workdir: true},
-	{Name: "print", Style: POSIX, Options: options653},
-	{Name: "printenv", Options: options654, Safe: true},
-	{Name: "printf", Style: POSIX, Options: options655, Special: "printf"},
-	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options656, Ends: true},
+	{Name: "link", Operands: Copy, Shared: [][]Option{options4}},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options551}, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options551}, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options551}, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options551}, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options551}, Ends: true},
+	{Name: "ln", Operands: Copy, Options: options552, Shared: [][]Option{options4}},
+	{Name: "locate", Operands: Names, Options: options553, Safe: true},
+	{Name: "plocate", Operands: Names, Options: options553, Safe: true},
+	{Name: "mlocate", Operands: Names, Options: options553, Safe: true},
+	{Name: "look", Operands: PatternReads, Options: options554, Shared: [][]Option{options4}, Safe: true},
+	{Name: "ls", Operands: Names, Options: options555, Shared: [][]Option{options4}, Safe: true},
+	{Name: "gls", Operands: Names, Options: options555, Shared: [][]Option{options4}, Safe: true},
+	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options556, Ends: true},
+	{Name: "lua", Style: POSIX, Operands: Script, Options: options557, Ends: true, Stdin: true},
+	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options557, Ends: true, Stdin: true},
+	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options557, Ends: true, Stdin: true},
+	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options557, Ends: true, Stdin: true},
+	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options557, Ends: true, Stdin: true},
+	{Name: "luajit", Style: POSIX, Operands: Script, Options: options557, Ends: true, Stdin: true},
+	{Name: "texlua", Style: POSIX, Operands: Script, Options: options557, Ends: true, Stdin: true},
+	{Name: "make", Options: options558, Workdir: true, Special: "make"},
+	{Name: "gmake", Options: options558, Workdir: true, Special: "make"},
+	{Name: "remake", Options: options558, Workdir: true, Special: "make"},
+	{Name: "bmake", Options: options558, Workdir: true, Special: "make"},
+	{Name: "pmake", Options: options558, Workdir: true, Special: "make"},
+	{Name: "man", Options: options559, Shared: [][]Option{options4}},
+	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options560, Special: "mapfile"},
+	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options560, Special: "mapfile"},
+	{Name: "mdfind", Style: Dash, Options: options561, Safe: true},
+	{Name: "meson", Operands: Unread, Subs: subs566, Workdir: true},
+	{Name: "minikube", Style: Exact, Operands: Unread, Options: options567, Subs: subs570, Inherit: true},
+	{Name: "kind", Style: Exact, Operands: Unread, Options: options567, Subs: subs570, Inherit: true},
+	{Name: "k3d", Style: Exact, Operands: Unread, Options: options567, Subs: subs570, Inherit: true},
+	{Name: "k3s", Style: Exact, Operands: Unread, Options: options567, Subs: subs570, Inherit: true},
+	{Name: "microk8s", Style: Exact, Operands: Unread, Options: options567, Subs: subs570, Inherit: true},
+	{Name: "colima", Style: Exact, Operands: Unread, Options: options567, Subs: subs570, Inherit: true},
+	{Name: "rancher-desktop", Style: Exact, Operands: Unread, Options: options567, Subs: subs570, Inherit: true},
+	{Name: "lima", Style: Exact, Operands: Unread, Options: options567, Subs: subs570, Inherit: true},
+	{Name: "limactl", Style: Exact, Operands: Unread, Options: options567, Subs: subs570, Inherit: true},
+	{Name: "mise", Style: Exact, Options: options571, Subs: subs577, Inherit: true, Workdir: true},
+	{Name: "rtx", Style: Exact, Options: options571, Subs: subs577, Inherit: true, Workdir: true},
+	{Name: "mkdir", Operands: Writes, Options: options578, Shared: [][]Option{options4}},
+	{Name: "mkfifo", Operands: Outputs, Options: options579, Shared: [][]Option{options4}},
+	{Name: "mknod", Operands: Outputs, Options: options579, Shared: [][]Option{options4}},
+	{Name: "mktemp", Operands: Outputs, Options: options580, Shared: [][]Option{options4}},
+	{Name: "mocha", Options: options581, Workdir: true},
+	{Name: "more", Operands: Reads, Options: options582, Shared: [][]Option{options4}},
+	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options583, Ends: true},
+	{Name: "mv", Operands: Move, Options: options584, Shared: [][]Option{options4}},
+	{Name: "mvn", Options: options585, Workdir: true},
+	{Name: "mvnw", Options: options585, Workdir: true},
+	{Name: "mvnd", Options: options585, Workdir: true},
+	{Name: "mypy", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "pyright", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "basedpyright", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "pyre", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "pytype", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "flake8", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "pylint", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "pyflakes", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "pycodestyle", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "pydocstyle", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "bandit", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "vulture", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "radon", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "xenon", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "pyroma", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "interrogate", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "safety", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "pip-audit", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "semgrep", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "ty", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "zuban", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "dmypy", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "yamllint", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "ansible-lint", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "cfn-lint", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "sqlfluff", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "codespell", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "curlylint", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "refurb", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "fixit", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "slotscheck", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "import-linter", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "lint-imports", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "deptry", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "mutmut", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "proselint", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "vale", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "rstcheck", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "doc8", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "check-manifest", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "twine", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "towncrier", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "bumpversion", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "bump2version", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "bump-my-version", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "cz", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "commitizen", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "jupytext", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "stubtest", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "stubgen", Operands: Reads, Options: options586, Workdir: true},
+	{Name: "nc", Options: options587},
+	{Name: "netcat", Options: options587},
+	{Name: "ncat", Options: options587},
+	{Name: "nc.openbsd", Options: options587},
+	{Name: "nc.traditional", Options: options587},
+	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options588, Ends: true, Plain: true},
+	{Name: "ninja", Options: options589, Workdir: true},
+	{Name: "ninja-build", Options: options589, Workdir: true},
+	{Name: "samu", Options: options589, Workdir: true},
+	{Name: "nl", Operands: Reads, Options: options590, Shared: [][]Option{options4}, Safe: true},
+	{Name: "nm", Operands: Reads, Options: options591},
+	{Name: "objdump", Operands: Reads, Options: options591},
+	{Name: "readelf", Operands: Reads, Options: options591},
+	{Name: "size", Operands: Reads, Options: options591},
+	{Name: "ldd", Operands: Reads, Options: options591},
+	{Name: "c++filt", Operands: Reads, Options: options591},
+	{Name: "addr2line", Operands: Reads, Options: options591},
+	{Name: "elfedit", Operands: Reads, Options: options591},
+	{Name: "llvm-nm", Operands: Reads, Options: options591},
+	{Name: "llvm-objdump", Operands: Reads, Options: options591},
+	{Name: "llvm-readelf", Operands: Reads, Options: options591},
+	{Name: "otool", Operands: Reads, Options: options591},
+	{Name: "dwarfdump", Operands: Reads, Options: options591},
+	{Name: "file-x", Operands: Reads, Options: options591},
+	{Name: "nmap", Style: Joined, Options: options592},
+	{Name: "node", Style: Exact, Operands: Script, Options: options593, Ends: true, Workdir: true, Stdin: true},
+	{Name: "nodejs", Style: Exact, Operands: Script, Options: options593, Ends: true, Workdir: true, Stdin: true},
+	{Name: "node.exe", Style: Exact, Operands: Script, Options: options593, Ends: true, Workdir: true, Stdin: true},
+	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options4, Ends: true, Plain: true},
+	{Name: "npm", Operands: Unread, Options: options594, Subs: subs596, Inherit: true, Workdir: true},
+	{Name: "cnpm", Operands: Unread, Options: options594, Subs: subs596, Inherit: true, Workdir: true},
+	{Name: "tnpm", Operands: Unread, Options: options594, Subs: subs596, Inherit: true, Workdir: true},
+	{Name: "npm-run-all", Options: options597, Workdir: true},
+	{Name: "run-s", Options: options597, Workdir: true},
+	{Name: "run-p", Options: options597, Workdir: true},
+	{Name: "npm-run-all2", Options: options597, Workdir: true},
+	{Name: "nproc", Options: options598, Shared: [][]Option{options4}, Safe: true},
+	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options599, Ends: true, Workdir: true},
+	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options600, Ends: true, Stdin: true},
+	{Name: "nu", Style: POSIX, Operands: Unread, Options: options601, Stdin: true},
+	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options601, Stdin: true},
+	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options601, Stdin: true},
+	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options601, Stdin: true},
+	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options601, Stdin: true},
+	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options601, Stdin: true},
+	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options601, Stdin: true},
+	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options601, Stdin: true},
+	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options601, Stdin: true},
+	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options601, Stdin: true},
+	{Name: "oil", Style: POSIX, Operands: Unread, Options: options601, Stdin: true},
+	{Name: "osh", Style: POSIX, Operands: Unread, Options: options601, Stdin: true},
+	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options601, Stdin: true},
+	{Name: "rc", Style: POSIX, Operands: Unread, Options: options601, Stdin: true},
+	{Name: "es", Style: POSIX, Operands: Unread, Options: options601, Stdin: true},
+	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options602, Ends: true},
+	{Name: "numfmt", Options: options603, Shared: [][]Option{options4}, Safe: true},
+	{Name: "od", Operands: Reads, Options: options604, Shared: [][]Option{options4}, Safe: true},
+	{Name: "god", Operands: Reads, Options: options604, Shared: [][]Option{options4}, Safe: true},
+	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs610},
+	{Name: "osascript", Style: POSIX, Operands: Script, Options: options611, Ends: true, Stdin: true},
+	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options612, Ends: true, Stdin: true},
+	{Name: "paste", Operands: Reads, Options: options613, Shared: [][]Option{options4}, Safe: true},
+	{Name: "patch", Operands: InOut, Options: options614, Shared: [][]Option{options4}, Here: true},
+	{Name: "pathchk", Operands: Names, Options: options615, Shared: [][]Option{options4}, Safe: true},
+	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs621},
+	{Name: "perl", Style: POSIX, Operands: Script, Options: options622, Ends: true, Stdin: true},
+	{Name: "perl5", Style: POSIX, Operands: Script, Options: options622, Ends: true, Stdin: true},
+	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options622, Ends: true, Stdin: true},
+	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options622, Ends: true, Stdin: true},
+	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options622, Ends: true, Stdin: true},
+	{Name: "php", Style: POSIX, Operands: Script, Options: options623, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options623, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options623, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options623, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options623, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options623, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options623, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options623, Ends: true, Workdir: true, Stdin: true},
+	{Name: "phpunit", Operands: Unread, Options: options624, Workdir: true},
+	{Name: "pest", Operands: Unread, Options: options624, Workdir: true},
+	{Name: "phpstan", Operands: Unread, Options: options624, Workdir: true},
+	{Name: "psalm", Operands: Unread, Options: options624, Workdir: true},
+	{Name: "phpcs", Operands: Unread, Options: options624, Workdir: true},
+	{Name: "phpcbf", Operands: Unread, Options: options624, Workdir: true},
+	{Name: "php-cs-fixer", Operands: Unread, Options: options624, Workdir: true},
+	{Name: "pint", Operands: Unread, Options: options624, Workdir: true},
+	{Name: "rector", Operands: Unread, Options: options624, Workdir: true},
+	{Name: "phpmd", Operands: Unread, Options: options624, Workdir: true},
+	{Name: "infection", Operands: Unread, Options: options624, Workdir: true},
+	{Name: "phan", Operands: Unread, Options: options624, Workdir: true},
+	{Name: "deptrac", Operands: Unread, Options: options624, Workdir: true},
+	{Name: "larastan", Operands: Unread, Options: options624, Workdir: true},
+	{Name: "behat", Operands: Unread, Options: options624, Workdir: true},
+	{Name: "codecept", Operands: Unread, Options: options624, Workdir: true},
+	{Name: "paratest", Operands: Unread, Options: options624, Workdir: true},
+	{Name: "artisan", Operands: Unread, Options: options624, Workdir: true},
+	{Name: "symfony", Operands: Unread, Options: options624, Workdir: true},
+	{Name: "drush", Operands: Unread, Options: options624, Workdir: true},
+	{Name: "wp", Operands: Unread, Options: options624, Workdir: true},
+	{Name: "ping", Options: options625},
+	{Name: "ping6", Options: options625},
+	{Name: "arping", Options: options625},
+	{Name: "fping", Options: options625},
+	{Name: "pinky", Options: options626, Shared: [][]Option{options4}, Safe: true},
+	{Name: "finger", Options: options626, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pip", Operands: Unread, Options: options627, Subs: subs632, Inherit: true},
+	{Name: "pip3", Operands: Unread, Options: options627, Subs: subs632, Inherit: true},
+	{Name: "pip2", Operands: Unread, Options: options627, Subs: subs632, Inherit: true},
+	{Name: "pip3.8", Operands: Unread, Options: options627, Subs: subs632, Inherit: true},
+	{Name: "pip3.9", Operands: Unread, Options: options627, Subs: subs632, Inherit: true},
+	{Name: "pip3.10", Operands: Unread, Options: options627, Subs: subs632, Inherit: true},
+	{Name: "pip3.11", Operands: Unread, Options: options627, Subs: subs632, Inherit: true},
+	{Name: "pip3.12", Operands: Unread, Options: options627, Subs: subs632, Inherit: true},
+	{Name: "pip3.13", Operands: Unread, Options: options627, Subs: subs632, Inherit: true},
+	{Name: "pip3.14", Operands: Unread, Options: options627, Subs: subs632, Inherit: true},
+	{Name: "pip.exe", Operands: Unread, Options: options627, Subs: subs632, Inherit: true},
+	{Name: "pipx", Operands: Unread, Options: options633, Subs: subs637},
+	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options638, Ends: true},
+	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs641, Workdir: true},
+	{Name: "pnpm", Style: Exact, Options: options642, Subs: subs646, Inherit: true, Workdir: true},
+	{Name: "pnpx-x", Style: Exact, Options: options642, Subs: subs646, Inherit: true, Workdir: true},
+	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options647, Ends: true, Workdir: true},
+	{Name: "poetry", Style: Exact, Operands: Unread, Options: options648, Subs: subs652, Inherit: true, Workdir: true},
+	{Name: "pdm", Style: Exact, Operands: Unread, Options: options648, Subs: subs652, Inherit: true, Workdir: true},
+	{Name: "hatch", Style: Exact, Operands: Unread, Options: options648, Subs: subs652, Inherit: true, Workdir: true},
+	{Name: "rye", Style: Exact, Operands: Unread, Options: options648, Subs: subs652, Inherit: true, Workdir: true},
+	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options648, Subs: subs652, Inherit: true, Workdir: true},
+	{Name: "pixi", Style: Exact, Operands: Unread, Options: options648, Subs: subs652, Inherit: true, Workdir: true},
+	{Name: "flit", Style: Exact, Operands: Unread, Options: options648, Subs: subs652, Inherit: true, Workdir: true},
+	{Name: "popd", Style: POSIX, Operands: Names, Options: options653, Safe: true, Special: "popd"},
+	{Name: "pr", Operands: Reads, Options: options654, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pre-commit", Operands: Unread, Options: options655, Subs: subs657, Inherit: true, Workdir: true},
+	{Name: "prek", Operands: Unread, Options: options655, Subs: subs657, Inherit: true, Workdir: true},
+	{Name: "lefthook", Operands: Unread, Options: options655, Subs: subs657, Inherit: true, Workdir: true},
+	{Name: "overcommit", Operands: Unread, Options: options655, Subs: subs657, Inherit: true, Workdir: true},
+	{Name: "prettier", Operands: Reads, Options: options658, Workdir: true},
+	{Name: "print", Style: POSIX, Options: options659},
+	{Name: "printenv", Options: options660, Shared: [][]Option{options4}, Safe: true},
+	{Name: "printf", Style: POSIX, Options: options661, Special: "printf"},
+	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options662, Ends: true},
 	{Name: "proot", Style: POSIX, Operands: Unread},
 	{Name: "bwrap", Style: POSIX, Operands: Unread},
-	{Name: "protoc", Operands: Reads, Options: options657},
-	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options658, Ends: true},
-	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options658, Ends: true},
-	{Name: "ptx", Operands: InOut, Options: options659},
-	{Name: "pushd", Style: POSIX, Operands: Names, Options: options647, Safe: true, Special: "pushd"},
-	{Name: "pwd", Style: POSIX, Options: options660, Safe: true},
-	{Name: "py_compile", Operands: Outputs, Options: options661},
-	{Name: "compileall", Operands: Outputs, Options: options661},
-	{Name: "pytest", Options: options662, Workdir: true},
-	{Name: "py.test", Options: options662, Workdir: true},
-	{Name: "python", Style: POSIX, Operands: Script, Options: options663, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python2", Style: POSIX, Operands: Script, Options: options663, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options663, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3", Style: POSIX, Operands: Script, Options: options663, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options663, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options663, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options663, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options663, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options663, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options663, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options663, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options663, Ends: true, Workdir: true, Stdin: true},
-	{Name: "pypy", Style: POSIX, Operands: Script, Options: options663, Ends: true, Workdir: true, Stdin: true},
-	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options663, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options663, Ends: true, Workdir: true, Stdin: true},
-	{Name: "py", Style: POSIX, Operands: Script, Options: options663, Ends: true, Workdir: true, Stdin: true},
-	{Name: "rails", Options: options664, Subs: subs667, Workdir: true},
-	{Name: "rclone", Style: Exact, Operands: Unread, Options: options668},
-	{Name: "read", Style: POSIX, Operands: Assigns, Options: options669, Special: "read"},
-	{Name: "readlink", Operands: Names, Options: options670, Safe: true},
-	{Name: "realpath", Operands: Names, Options: options671, Safe: true},
-	{Name: "grealpath", Operands: Names, Options: options671, Safe: true},
-	{Name: "rev", Operands: Reads, Options: options672, Safe: true},
-	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options673},
-	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options673},
-	{Name: "rimraf", Operands: Outputs, Options: options674},
-	{Name: "del", Operands: Outputs, Options: options674},
-	{Name: "trash", Operands: Outputs, Options: options674},
-	{Name: "trash-put", Operands: Outputs, Options: options674},
-	{Name: "del-cli", Operands: Outputs, Options: options674},
-	{Name: "shx", Operands: Outputs, Options: options674},
-	{Name: "cpx", Operands: Outputs, Options: options674},
-	{Name: "cpy", Operands: Outputs, Options: options674},
-	{Name: "ncp", Operands: Outputs, Options: options674},
-	{Name: "mkdirp", Operands: Outputs, Options: options674},
-	{Name: "copyfiles", Operands: Outputs, Options: options674},
-	{Name: "replace-in-file", Operands: Outputs, Options: options674},
-	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options675, Ends: true},
-	{Name: "rm", Operands: Writes, Options: options676},
-	{Name: "grm", Operands: Writes, Options: options676},
-	{Name: "rmdir", Operands: Writes, Options: options677},
-	{Name: "rspec", Options: options678, Workdir: true},
-	{Name: "rsync", Operands: Transfer, Options: options679},
-	{Name: "openrsync", Operands: Transfer, Options: options679},
-	{Name: "rubocop", Operands: Reads, Options: options680, Workdir: true},
-	{Name: "standardrb", Operands: Reads, Options: options680, Workdir: true},
-	{Name: "reek", Operands: Reads, Options: options680, Workdir: true},
-	{Name: "brakeman", Operands: Reads, Options: options680, Workdir: true},
-	{Name: "erblint", Operands: Reads, Options: options680, Workdir: true},
-	{Name: "haml-lint", Operands: Reads, Options: options680, Workdir: true},
-	{Name: "slim-lint", Operands: Reads, Options: options680, Workdir: true},
-	{Name: "srb", Operands: Reads, Options: options680, Workdir: true},
-	{Name: "steep", Operands: Reads, Options: options680, Workdir: true},
-	{Name: "sorbet", Operands: Reads, Options: options680, Workdir: true},
-	{Name: "solargraph", Operands: Reads, Options: options680, Workdir: true},
-	{Name: "yard", Operands: Reads, Options: options680, Workdir: true},
-	{Name: "rails_best_practices", Operands: Reads, Options: options680, Workdir: true},
-	{Name: "fasterer", Operands: Reads, Options: options680, Workdir: true},
-	{Name: "flog", Operands: Reads, Options: options680, Workdir: true},
-	{Name: "flay", Operands: Reads, Options: options680, Workdir: true},
-	{Name: "ruby", Style: POSIX, Operands: Script, Options: options681, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options681, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options681, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options681, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options681, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options681, Ends: true, Workdir: true, Stdin: true},
-	{Name: "jruby", Style: POSIX, Operands: Script, Options: options681, Ends: true, Workdir: true, Stdin: true},
-	{Name: "irb", Style: POSIX, Operands: Script, Options: options681, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruff", Style: Exact, Operands: Unread, Options: options682, Subs: subs686, Inherit: true, Workdir: true},
-	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options687, Ends: true, Stdin: true},
-	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options688, Ends: true},
-	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options689, Stdin: true},
-	{Name: "rustc", Style: Exact, Operands: Reads, Options: options690},
-	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options691},
-	{Name: "rustup", Style: Exact, Operands: Unread, Options: options692, Subs: subs696},
-	{Name: "scons", Options: options697, Workdir: true},
-	{Name: "waf", Options: options697, Workdir: true},
-	{Name: "tup", Options: options697, Workdir: true},
-	{Name: "redo", Options: options697, Workdir: true},
-	{Name: "buck", Options: options697, Workdir: true},
-	{Name: "buck2", Options: options697, Workdir: true},
-	{Name: "pants", Options: options697, Workdir: true},
-	{Name: "please", Options: options697, Workdir: true},
-	{Name: "rake", Options: options697, Workdir: true},
-	{Name: "drake", Options: options697, Workdir: true},
-	{Name: "thor", Options: options697, Workdir: true},
-	{Name: "invoke", Options: options697, Workdir: true},
-	{Name: "inv", Options: options697, Workdir: true},
-	{Name: "fab", Options: options697, Workdir: true},
-	{Name: "doit", Options: options697, Workdir: true},
-	{Name: "nox", Options: options697, Workdir: true},
-	{Name: "ant", Options: options697, Workdir: true},
-	{Name: "sbt", Options: options697, Workdir: true},
-	{Name: "lein", Options: options697, Workdir: true},
-	{Name: "boot", Options: options697, Workdir: true},
-	{Name: "mill", Options: options697, Workdir: true},
-	{Name: "bleep", Options: options697, Workdir: true},
-	{Name: "grunt", Options: options697, Workdir: true},
-	{Name: "gulp", Options: options697, Workdir: true},
-	{Name: "jake", Options: options697, Workdir: true},
-	{Name: "cake", Options: options697, Workdir: true},
-	{Name: "mage", Options: options697, Workdir: true},
-	{Name: "xmake", Options: options697, Workdir: true},
-	{Name: "premake5", Options: options697, Workdir: true},
-	{Name: "earthly", Options: options697, Workdir: true},
-	{Name: "dagger", Options: options697, Workdir: true},
-	{Name: "tilt", Options: options697, Workdir: true},
-	{Name: "skaffold", Options: options697, Workdir: true},
-	{Name: "garden", Options: options697, Workdir: true},
-	{Name: "bit", Options: options697, Workdir: true},
-	{Name: "scp", Operands: Transfer, Options: options698, Special: "ssh-option"},
-	{Name: "script", Operands: Outputs, Options: options699, Here: true},
-	{Name: "scriptreplay", Operands: Reads, Options: options700},
-	{Name: "sdiff", Operands: Reads, Options: options701},
-	{Name: "sed", Operands: PatternReads, Options: options702, Special: "sed"},
-	{Name: "gsed", Operands: PatternReads, Options: options702, Special: "sed"},
-	{Name: "seq", Options: options703, Safe: true},
-	{Name: "set", Style: POSIX, Options: options704, Special: "set"},
-	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Options: options546, Subs: subs705, Ends: true},
-	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options706},
-	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options706},
-	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options707, Ends: true},
-	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options708, Ends: true},
-	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options709, Stdin: true, Special: "ssh-option"},
-	{Name: "sg", Operands: RunsText, Skip: 1, Options: options710, Ends: true},
-	{Name: "shopt", Style: POSIX, Options: options711, Special: "shopt"},
-	{Name: "shred", Operands: Outputs, Options: options712},
-	{Name: "shuf", Operands: Reads, Options: options713},
-	{Name: "socat", Style: Dash, Operands: Code, Options: options714},
-	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options715, Ends: true},
-	{Name: "sort", Operands: Reads, Options: options716},
-	{Name: "gsort", Operands: Reads, Options: options716},
+	{Name: "protoc", Operands: Reads, Options: options663},
+	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options664, Ends: true},
+	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options664, Ends: true},
+	{Name: "ptx", Operands: InOut, Options: options665, Shared: [][]Option{options4}},
+	{Name: "pushd", Style: POSIX, Operands: Names, Options: options653, Safe: true, Special: "pushd"},
+	{Name: "pwd", Style: POSIX, Options: options666, Safe: true},
+	{Name: "py_compile", Operands: Outputs, Options: options667},
+	{Name: "compileall", Operands: Outputs, Options: options667},
+	{Name: "pytest", Options: options668, Workdir: true},
+	{Name: "py.test", Options: options668, Workdir: true},
+	{Name: "python", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python2", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "pypy", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "py", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "rails", Options: options670, Subs: subs673, Workdir: true},
+	{Name: "rclone", Style: Exact, Operands: Unread, Options: options674},
+	{Name: "read", Style: POSIX, Operands: Assigns, Options: options675, Special: "read"},
+	{Name: "readlink", Operands: Names, Options: options676, Shared: [][]Option{options4}, Safe: true},
+	{Name: "realpath", Operands: Names, Options: options677, Shared: [][]Option{options4}, Safe: true},
+	{Name: "grealpath", Operands: Names, Options: options677, Shared: [][]Option{options4}, Safe: true},
+	{Name: "rev", Operands: Reads, Options: options678, Shared: [][]Option{options4}, Safe: true},
+	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options679},
+	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options679},
+	{Name: "rimraf", Operands: Outputs, Options: options680},
+	{Name: "del", Operands: Outputs, Options: options680},
+	{Name: "trash", Operands: Outputs, Options: options680},
+	{Name: "trash-put", Operands: Outputs, Options: options680},
+	{Name: "del-cli", Operands: Outputs, Options: options680},
+	{Name: "shx", Operands: Outputs, Options: options680},
+	{Name: "cpx", Operands: Outputs, Options: options680},
+	{Name: "cpy", Operands: Outputs, Options: options680},
+	{Name: "ncp", Operands: Outputs, Options: options680},
+	{Name: "mkdirp", Operands: Outputs, Options: options680},
+	{Name: "copyfiles", Operands: Outputs, Options: options680},
+	{Name: "replace-in-file", Operands: Outputs, Options: options680},
+	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options681, Ends: true},
+	{Name: "rm", Operands: Writes, Options: options682, Shared: [][]Option{options4}},
+	{Name: "grm", Operands: Writes, Options: options682, Shared: [][]Option{options4}},
+	{Name: "rmdir", Operands: Writes, Options: options683, Shared: [][]Option{options4}},
+	{Name: "rspec", Options: options684, Workdir: true},
+	{Name: "rsync", Operands: Transfer, Options: options685},
+	{Name: "openrsync", Operands: Transfer, Options: options685},
+	{Name: "rubocop", Operands: Reads, Options: options686, Workdir: true},
+	{Name: "standardrb", Operands: Reads, Options: options686, Workdir: true},
+	{Name: "reek", Operands: Reads, Options: options686, Workdir: true},
+	{Name: "brakeman", Operands: Reads, Options: options686, Workdir: true},
+	{Name: "erblint", Operands: Reads, Options: options686, Workdir: true},
+	{Name: "haml-lint", Operands: Reads, Options: options686, Workdir: true},
+	{Name: "slim-lint", Operands: Reads, Options: options686, Workdir: true},
+	{Name: "srb", Operands: Reads, Options: options686, Workdir: true},
+	{Name: "steep", Operands: Reads, Options: options686, Workdir: true},
+	{Name: "sorbet", Operands: Reads, Options: options686, Workdir: true},
+	{Name: "solargraph", Operands: Reads, Options: options686, Workdir: true},
+	{Name: "yard", Operands: Reads, Options: options686, Workdir: true},
+	{Name: "rails_best_practices", Operands: Reads, Options: options686, Workdir: true},
+	{Name: "fasterer", Operands: Reads, Options: options686, Workdir: true},
+	{Name: "flog", Operands: Reads, Options: options686, Workdir: true},
+	{Name: "flay", Operands: Reads, Options: options686, Workdir: true},
+	{Name: "ruby", Style: POSIX, Operands: Script, Options: options687, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options687, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options687, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options687, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options687, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options687, Ends: true, Workdir: true, Stdin: true},
+	{Name: "jruby", Style: POSIX, Operands: Script, Options: options687, Ends: true, Workdir: true, Stdin: true},
+	{Name: "irb", Style: POSIX, Operands: Script, Options: options687, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruff", Style: Exact, Operands: Unread, Options: options688, Subs: subs692, Inherit: true, Workdir: true},
+	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options693, Ends: true, Stdin: true},
+	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options694, Shared: [][]Option{options4}, Ends: true},
+	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options695, Stdin: true},
+	{Name: "rustc", Style: Exact, Operands: Reads, Options: options696},
+	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options697},
+	{Name: "rustup", Style: Exact, Operands: Unread, Options: options698, Subs: subs702},
+	{Name: "scons", Options: options703, Workdir: true},
+	{Name: "waf", Options: options703, Workdir: true},
+	{Name: "tup", Options: options703, Workdir: true},
+	{Name: "redo", Options: options703, Workdir: true},
+	{Name: "buck", Options: options703, Workdir: true},
+	{Name: "buck2", Options: options703, Workdir: true},
+	{Name: "pants", Options: options703, Workdir: true},
+	{Name: "please", Options: options703, Workdir: true},
+	{Name: "rake", Options: options703, Workdir: true},
+	{Name: "drake", Options: options703, Workdir: true},
+	{Name: "thor", Options: options703, Workdir: true},
+	{Name: "invoke", Options: options703, Workdir: true},
+	{Name: "inv", Options: options703, Workdir: true},
+	{Name: "fab", Options: options703, Workdir: true},
+	{Name: "doit", Options: options703, Workdir: true},
+	{Name: "nox", Options: options703, Workdir: true},
+	{Name: "ant", Options: options703, Workdir: true},
+	{Name: "sbt", Options: options703, Workdir: true},
+	{Name: "lein", Options: options703, Workdir: true},
+	{Name: "boot", Options: options703, Workdir: true},
+	{Name: "mill", Options: options703, Workdir: true},
+	{Name: "bleep", Options: options703, Workdir: true},
+	{Name: "grunt", Options: options703, Workdir: true},
+	{Name: "gulp", Options: options703, Workdir: true},
+	{Name: "jake", Options: options703, Workdir: true},
+	{Name: "cake", Options: options703, Workdir: true},
+	{Name: "mage", Options: options703, Workdir: true},
+	{Name: "xmake", Options: options703, Workdir: true},
+	{Name: "premake5", Options: options703, Workdir: true},
+	{Name: "earthly", Options: options703, Workdir: true},
+	{Name: "dagger", Options: options703, Workdir: true},
+	{Name: "tilt", Options: options703, Workdir: true},
+	{Name: "skaffold", Options: options703, Workdir: true},
+	{Name: "garden", Options: options703, Workdir: true},
+	{Name: "bit", Options: options703, Workdir: true},
+	{Name: "scp", Operands: Transfer, Options: options704, Special: "ssh-option"},
+	{Name: "script", Operands: Outputs, Options: options705, Here: true},
+	{Name: "scriptreplay", Operands: Reads, Options: options706},
+	{Name: "sdiff", Operands: Reads, Options: options707, Shared: [][]Option{options4}},
+	{Name: "sed", Operands: PatternReads, Options: options708, Shared: [][]Option{options4}, Special: "sed"},
+	{Name: "gsed", Operands: PatternReads, Options: options708, Shared: [][]Option{options4}, Special: "sed"},
+	{Name: "seq", Options: options709, Shared: [][]Option{options4}, Safe: true},
+	{Name: "set", Style: POSIX, Options: options710, Special: "set"},
+	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options551}, Subs: subs711, Ends: true},
+	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options712},
+	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options712},
+	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options713, Ends: true},
+	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options714, Ends: true},
+	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options715, Stdin: true, Special: "ssh-option"},
+	{Name: "sg", Operands: RunsText, Skip: 1, Options: options716, Ends: true},
+	{Name: "shopt", Style: POSIX, Options: options717, Special: "shopt"},
+	{Name: "shred", Operands: Outputs, Options: options718, Shared: [][]Option{options4}},
+	{Name: "shuf", Operands: Reads, Options: options719, Shared: [][]Option{options4}},
+	{Name: "socat", Style: Dash, Operands: Code, Options: options720},
+	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options721, Ends: true},
+	{Name: "sort", Operands: Reads, Options: options722, Shared: [][]Option{options4}},
+	{Name: "gsort", Operands: Reads, Options: options722, Shared: [][]Option{options4}},
 	{Name: "source", Style: POSIX, Operands: Script, Ends: true, Special: "source"},
 	{Name: ".", Style: POSIX, Operands: Script, Ends: true, Special: "source"},
-	{Name: "split", Operands: InOut, Options: options717, Here: true},
-	{Name: "gsplit", Operands: InOut, Options: options717, Here: true},
-	{Name: "ss", Options: options718},
-	{Name: "netstat", Options: options718},
-	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options719, Ends: true, Special: "ssh"},
-	{Name: "ssh-add", Operands: Reads, Options: options720},
-	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options721, Ends: true},
-	{Name: "ssh-copy-id", Options: options722, Special: "ssh-option"},
-	{Name: "ssh-keygen", Style: POSIX, Options: options723},
-	{Name: "ssh-keyscan", Options: options724},
-	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options725, Ends: true},
-	{Name: "start-stop-daemon", Operands: Unread, Options: options726},
-	{Name: "stat", Operands: Names, Options: options727, Safe: true},
+	{Name: "split", Operands: InOut, Options: options723, Shared: [][]Option{options4}, Here: true},
+	{Name: "gsplit", Operands: InOut, Options: options723, Shared: [][]Option{options4}, Here: true},
+	{Name: "ss", Options: options724},
+	{Name: "netstat", Options: options724},
+	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options725, Ends: true, Special: "ssh"},
+	{Name: "ssh-add", Operands: Reads, Options: options726},
+	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options727, Ends: true},
+	{Name: "ssh-copy-id", Options: options728, Special: "ssh-option"},
+	{Name: "ssh-keygen", Style: POSIX, Options: options729},
+	{Name: "ssh-keyscan", Options: options730},
+	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options731, Ends: true},
+	{Name: "start-stop-daemon", Operands: Unread, Options: options732},
+	{Name: "stat", Operands: Names, Options: options733, Shared: [][]Option{options4}, Safe: true},
 	{Name: "staticcheck", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "revive", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "errcheck", Style: Dash, Operands: Unread, Workdir: true},
@@ -3765,288 +3765,288 @@ var programs = [...]Program{
 	{Name: "goreleaser", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "protoc-gen-go", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "gocyclo", Style: Dash, Operands: Unread, Workdir: true},
-	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options728, Ends: true, Plain: true},
-	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options729, Ends: true},
-	{Name: "strings", Operands: Reads, Options: options730, Safe: true},
-	{Name: "stty", Options: options731},
-	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options732, Stdin: true},
-	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options733, Ends: true, Assigns: true},
-	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options734},
-	{Name: "swift", Style: Exact, Operands: Script, Options: options735, Subs: subs737, Ends: true, Workdir: true, Stdin: true},
-	{Name: "sync", Operands: Names, Options: options738, Safe: true},
-	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options739, Ends: true},
+	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options734, Ends: true, Plain: true},
+	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options735, Ends: true},
+	{Name: "strings", Operands: Reads, Options: options736, Shared: [][]Option{options4}, Safe: true},
+	{Name: "stty", Options: options737, Shared: [][]Option{options4}},
+	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options738, Stdin: true},
+	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options739, Ends: true, Assigns: true},
+	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options740},
+	{Name: "swift", Style: Exact, Operands: Script, Options: options741, Subs: subs743, Ends: true, Workdir: true, Stdin: true},
+	{Name: "sync", Operands: Names, Options: options744, Shared: [][]Option{options4}, Safe: true},
+	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options745, Ends: true},
 	{Name: "systemd-nspawn", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options740, Ends: true},
-	{Name: "tac", Operands: Reads, Options: options741, Safe: true},
-	{Name: "tail", Operands: Reads, Options: options742, Safe: true},
-	{Name: "tar", Style: Bundle, Operands: Unread, Options: options743, Special: "tar"},
-	{Name: "gtar", Style: Bundle, Operands: Unread, Options: options743, Special: "tar"},
-	{Name: "bsdtar", Style: Bundle, Operands: Unread, Options: options743, Special: "tar"},
-	{Name: "task", Style: Exact, Options: options744, Workdir: true},
-	{Name: "go-task", Style: Exact, Options: options744, Workdir: true},
-	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options745, Ends: true},
+	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options746, Ends: true},
+	{Name: "tac", Operands: Reads, Options: options747, Shared: [][]Option{options4}, Safe: true},
+	{Name: "tail", Operands: Reads, Options: options748, Shared: [][]Option{options4}, Safe: true},
+	{Name: "tar", Style: Bundle, Operands: Unread, Options: options749, Shared: [][]Option{options4}, Special: "tar"},
+	{Name: "gtar", Style: Bundle, Operands: Unread, Options: options749, Shared: [][]Option{options4}, Special: "tar"},
+	{Name: "bsdtar", Style: Bundle, Operands: Unread, Options: options749, Shared: [][]Option{options4}, Special: "tar"},
+	{Name: "task", Style: Exact, Options: options750, Workdir: true},
+	{Name: "go-task", Style: Exact, Options: options750, Workdir: true},
+	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options751, Ends: true},
 	{Name: "tclsh", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "wish", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "tclsh8.6", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "expectk", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
-	{Name: "tcpdump", Options: options746},
-	{Name: "tshark", Options: options746},
-	{Name: "tee", Operands: Outputs, Options: options747},
-	{Name: "sponge", Operands: Outputs, Options: options747},
-	{Name: "telnet", Style: POSIX, Options: options748},
+	{Name: "tcpdump", Options: options752},
+	{Name: "tshark", Options: options752},
+	{Name: "tee", Operands: Outputs, Options: options753, Shared: [][]Option{options4}},
+	{Name: "sponge", Operands: Outputs, Options: options753, Shared: [][]Option{options4}},
+	{Name: "telnet", Style: POSIX, Options: options754},
 	{Name: "test", Style: NoOpts, Operands: Names, Special: "test"},
 	{Name: "[", Style: NoOpts, Operands: Names, Special: "test"},
-	{Name: "time", Style: POSIX, Operands: RunsArgs, Options: options421, Ends: true, Plain: true},
-	{Name: "timeit", Operands: Code, Options: options749},
-	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options750, Ends: true, Plain: true},
-	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options750, Ends: true, Plain: true},
-	{Name: "touch", Operands: Writes, Options: options751},
-	{Name: "tox", Options: options752, Workdir: true},
-	{Name: "nox-x", Options: options752, Workdir: true},
-	{Name: "tr", Options: options753, Safe: true},
-	{Name: "traceroute", Options: options754},
-	{Name: "tracepath", Options: options754},
-	{Name: "mtr", Options: options754},
-	{Name: "traceroute6", Options: options754},
-	{Name: "trap", Style: POSIX, Operands: Unread, Options: options755, Special: "trap"},
-	{Name: "tree", Style: Exact, Operands: Names, Options: options756},
-	{Name: "truncate", Operands: Outputs, Options: options757},
-	{Name: "tsc", Style: Dash, Options: options758, Workdir: true},
-	{Name: "vue-tsc", Style: Dash, Options: options758, Workdir: true},
-	{Name: "tsgo", Style: Dash, Options: options758, Workdir: true},
-	{Name: "tsort", Operands: Reads, Options: options66, Safe: true},
-	{Name: "tty", Options: options759, Safe: true},
-	{Name: "type", Style: POSIX, Operands: Names, Options: options760, Safe: true},
-	{Name: "whence", Style: POSIX, Operands: Names, Options: options760, Safe: true},
-	{Name: "where", Style: POSIX, Operands: Names, Options: options760, Safe: true},
-	{Name: "ulimit", Style: POSIX, Options: options761},
-	{Name: "umask", Style: POSIX, Options: options762},
-	{Name: "unalias", Style: POSIX, Options: options763},
-	{Name: "uname", Options: options764, Safe: true},
-	{Name: "uniq", Operands: InOut, Options: options765},
-	{Name: "guniq", Operands: InOut, Options: options765},
-	{Name: "unittest", Options: options766},
-	{Name: "unlink", Operands: Writes, Options: options66},
-	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options767, Special: "unset"},
-	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options768, Ends: true, Stdin: true},
-	{Name: "unzip", Operands: Unread, Options: options769, Here: true},
-	{Name: "uptime", Options: options770, Safe: true},
-	{Name: "uv", Style: Exact, Operands: Unread, Options: options771, Subs: subs786, Inherit: true, Workdir: true},
-	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options787, Ends: true},
-	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options788, Ends: true},
-	{Name: "venv", Operands: Outputs, Options: options789},
-	{Name: "virtualenv", Operands: Outputs, Options: options790},
-	{Name: "pyvenv", Operands: Outputs, Options: options790},
-	{Name: "vitest", Style: Exact, Options: options791, Subs: subs792, Inherit: true, Workdir: true},
-	{Name: "w", Options: options793, Safe: true},
-	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options794, Special: "wait"},
-	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options795, Ends: true},
-	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options796, Ends: true},
-	{Name: "wc", Operands: Reads, Options: options797, Safe: true},
-	{Name: "gwc", Operands: Reads, Options: options797, Safe: true},
-	{Name: "wdiff", Operands: Reads, Options: options798, Safe: true},
-	{Name: "webpack", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "vite", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "rollup", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "parcel", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "esbuild", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "swc", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "babel", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "rspack", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "tsup", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "ncc", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "wmr", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "browserify", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "metro", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "turbopack", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "postcss", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "tailwindcss", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "sass", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "lessc", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "stylus", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "pug", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "uglifyjs", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "terser", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "cleancss", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "html-minifier", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "svelte-kit", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "svelte-check", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "next", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "nuxt", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "nuxi", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "astro", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "remix", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "gatsby", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "vue-cli-service", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "react-scripts", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "craco", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "ng", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "nest", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "expo", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "eas", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "react-native", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "ionic", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "capacitor", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "cap", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "quasar", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "ember", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "docusaurus", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "vuepress", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "vitepress", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "eleventy", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "strapi", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "medusa", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "payload", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "wrangler", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "vercel", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "netlify", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "firebase", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "amplify", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "serverless", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "sls", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "cdk", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "cdktf", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "sst", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "supabase", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "prisma", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "drizzle-kit", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "typeorm", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "sequelize", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "sequelize-cli", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "knex", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "mikro-orm", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "graphql-codegen", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "openapi-generator", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "openapi-generator-cli", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "openapi-typescript", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "orval", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "swagger-cli", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "redocly", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "spectral", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "changeset", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "semantic-release", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "release-it", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "np", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "lerna", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "nx", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "turbo", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "rush", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "rushx", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "wireit", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "moon", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "husky", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "patch-package", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "serve", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "http-server", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "live-server", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "json-server", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "browser-sync", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "localtunnel", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "lt", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "nodemon", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "pm2", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "forever", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "plop", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "hygen", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "yo", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "degit", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "tiged", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "create-react-app", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "create-next-app", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "create-vite", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "shadcn", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "vsce", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "ovsx", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "electron", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "electron-builder", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "electron-forge", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "tauri", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "esm", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "zx", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "wasp", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "convex", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "inngest", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "trigger", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "solid", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "qwik", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "hardhat", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "forge", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "cast", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "anvil", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "truffle", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "anchor", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "solana", Style: Exact, Operands: Unread, Options: options799, Workdir: true},
-	{Name: "wget", Operands: URLs, Options: options800, Here: true},
-	{Name: "which", Operands: Names, Options: options801, Safe: true},
-	{Name: "whereis", Operands: Names, Options: options801, Safe: true},
-	{Name: "command-not-found", Operands: Names, Options: options801, Safe: true},
-	{Name: "who", Operands: Reads, Options: options802, Safe: true},
-	{Name: "whois", Options: options803},
-	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options804, Ends: true, Special: "xargs"},
-	{Name: "xcodebuild", Style: Dash, Options: options805, Workdir: true},
-	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options806, Ends: true},
-	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options807},
-	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options808, Ends: true},
-	{Name: "xxd", Style: Dash, Operands: InOut, Options: options809},
-	{Name: "yarn", Style: Exact, Options: options810, Subs: subs815, Inherit: true, Workdir: true},
-	{Name: "yarnpkg", Style: Exact, Options: options810, Subs: subs815, Inherit: true, Workdir: true},
-	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options816, Special: "jq"},
-	{Name: "zcat", Operands: Reads, Options: options817},
-	{Name: "bzcat", Operands: Reads, Options: options817},
-	{Name: "xzcat", Operands: Reads, Options: options817},
-	{Name: "zstdcat", Operands: Reads, Options: options817},
-	{Name: "lz4cat", Operands: Reads, Options: options817},
-	{Name: "lzcat", Operands: Reads, Options: options817},
-	{Name: "gzcat", Operands: Reads, Options: options817},
-	{Name: "zless", Operands: Reads, Options: options817},
-	{Name: "zmore", Operands: Reads, Options: options817},
-	{Name: "bzless", Operands: Reads, Options: options817},
-	{Name: "bzmore", Operands: Reads, Options: options817},
-	{Name: "xzless", Operands: Reads, Options: options817},
-	{Name: "zcmp", Operands: Reads, Options: options817},
-	{Name: "zdiff", Operands: Reads, Options: options817},
-	{Name: "bzcmp", Operands: Reads, Options: options817},
-	{Name: "bzdiff", Operands: Reads, Options: options817},
-	{Name: "xzcmp", Operands: Reads, Options: options817},
-	{Name: "xzdiff", Operands: Reads, Options: options817},
-	{Name: "zig", Style: Exact, Options: options818, Workdir: true},
-	{Name: "nim", Style: Exact, Options: options818, Workdir: true},
-	{Name: "dart", Style: Exact, Options: options818, Workdir: true},
-	{Name: "crystal", Style: Exact, Options: options818, Workdir: true},
-	{Name: "v", Style: Exact, Options: options818, Workdir: true},
-	{Name: "gleam", Style: Exact, Options: options818, Workdir: true},
-	{Name: "mix", Style: Exact, Options: options818, Workdir: true},
-	{Name: "rebar3", Style: Exact, Options: options818, Workdir: true},
-	{Name: "stack", Style: Exact, Options: options818, Workdir: true},
-	{Name: "cabal", Style: Exact, Options: options818, Workdir: true},
-	{Name: "dune", Style: Exact, Options: options818, Workdir: true},
-	{Name: "opam", Style: Exact, Options: options818, Workdir: true},
-	{Name: "sbcl-make", Style: Exact, Options: options818, Workdir: true},
-	{Name: "flutter", Style: Exact, Options: options818, Workdir: true},
-	{Name: "fvm", Style: Exact, Options: options818, Workdir: true},
-	{Name: "hugo", Style: Exact, Options: options818, Workdir: true},
-	{Name: "jekyll", Style: Exact, Options: options818, Workdir: true},
-	{Name: "mkdocs", Style: Exact, Options: options818, Workdir: true},
-	{Name: "sphinx-build", Style: Exact, Options: options818, Workdir: true},
-	{Name: "bazel", Style: Exact, Options: options818, Workdir: true},
-	{Name: "bazelisk", Style: Exact, Options: options818, Workdir: true},
-	{Name: "gprbuild", Style: Exact, Options: options818, Workdir: true},
-	{Name: "alire", Style: Exact, Options: options818, Workdir: true},
-	{Name: "zip", Operands: Outputs, Options: options819},
+	{Name: "time", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options424}, Ends: true, Plain: true},
+	{Name: "timeit", Operands: Code, Options: options755},
+	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options756, Ends: true, Plain: true},
+	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options756, Ends: true, Plain: true},
+	{Name: "touch", Operands: Writes, Options: options757, Shared: [][]Option{options4}},
+	{Name: "tox", Options: options758, Workdir: true},
+	{Name: "nox-x", Options: options758, Workdir: true},
+	{Name: "tr", Options: options759, Shared: [][]Option{options4}, Safe: true},
+	{Name: "traceroute", Options: options760},
+	{Name: "tracepath", Options: options760},
+	{Name: "mtr", Options: options760},
+	{Name: "traceroute6", Options: options760},
+	{Name: "trap", Style: POSIX, Operands: Unread, Options: options761, Special: "trap"},
+	{Name: "tree", Style: Exact, Operands: Names, Options: options762, Shared: [][]Option{options4}},
+	{Name: "truncate", Operands: Outputs, Options: options763, Shared: [][]Option{options4}},
+	{Name: "tsc", Style: Dash, Options: options764, Workdir: true},
+	{Name: "vue-tsc", Style: Dash, Options: options764, Workdir: true},
+	{Name: "tsgo", Style: Dash, Options: options764, Workdir: true},
+	{Name: "tsort", Operands: Reads, Shared: [][]Option{options4}, Safe: true},
+	{Name: "tty", Options: options765, Shared: [][]Option{options4}, Safe: true},
+	{Name: "type", Style: POSIX, Operands: Names, Options: options766, Safe: true},
+	{Name: "whence", Style: POSIX, Operands: Names, Options: options766, Safe: true},
+	{Name: "where", Style: POSIX, Operands: Names, Options: options766, Safe: true},
+	{Name: "ulimit", Style: POSIX, Options: options767},
+	{Name: "umask", Style: POSIX, Options: options768},
+	{Name: "unalias", Style: POSIX, Options: options769},
+	{Name: "uname", Options: options770, Shared: [][]Option{options4}, Safe: true},
+	{Name: "uniq", Operands: InOut, Options: options771, Shared: [][]Option{options4}},
+	{Name: "guniq", Operands: InOut, Options: options771, Shared: [][]Option{options4}},
+	{Name: "unittest", Options: options772},
+	{Name: "unlink", Operands: Writes, Shared: [][]Option{options4}},
+	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options773, Special: "unset"},
+	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options774, Ends: true, Stdin: true},
+	{Name: "unzip", Operands: Unread, Options: options775, Here: true},
+	{Name: "uptime", Options: options776, Shared: [][]Option{options4}, Safe: true},
+	{Name: "uv", Style: Exact, Operands: Unread, Options: options777, Subs: subs792, Inherit: true, Workdir: true},
+	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options793, Ends: true},
+	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options794, Ends: true},
+	{Name: "venv", Operands: Outputs, Options: options795},
+	{Name: "virtualenv", Operands: Outputs, Options: options796},
+	{Name: "pyvenv", Operands: Outputs, Options: options796},
+	{Name: "vitest", Style: Exact, Options: options797, Subs: subs798, Inherit: true, Workdir: true},
+	{Name: "w", Options: options799, Shared: [][]Option{options4}, Safe: true},
+	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options800, Special: "wait"},
+	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options801, Ends: true},
+	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options802, Ends: true},
+	{Name: "wc", Operands: Reads, Options: options803, Shared: [][]Option{options4}, Safe: true},
+	{Name: "gwc", Operands: Reads, Options: options803, Shared: [][]Option{options4}, Safe: true},
+	{Name: "wdiff", Operands: Reads, Options: options804, Shared: [][]Option{options4}, Safe: true},
+	{Name: "webpack", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "vite", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "rollup", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "parcel", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "esbuild", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "swc", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "babel", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "rspack", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "tsup", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "ncc", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "wmr", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "browserify", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "metro", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "turbopack", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "postcss", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "tailwindcss", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "sass", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "lessc", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "stylus", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "pug", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "uglifyjs", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "terser", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "cleancss", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "html-minifier", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "svelte-kit", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "svelte-check", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "next", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "nuxt", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "nuxi", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "astro", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "remix", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "gatsby", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "vue-cli-service", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "react-scripts", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "craco", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "ng", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "nest", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "expo", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "eas", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "react-native", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "ionic", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "capacitor", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "cap", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "quasar", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "ember", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "docusaurus", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "vuepress", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "vitepress", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "eleventy", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "strapi", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "medusa", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "payload", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "wrangler", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "vercel", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "netlify", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "firebase", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "amplify", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "serverless", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "sls", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "cdk", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "cdktf", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "sst", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "supabase", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "prisma", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "drizzle-kit", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "typeorm", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "sequelize", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "sequelize-cli", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "knex", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "mikro-orm", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "graphql-codegen", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "openapi-generator", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "openapi-generator-cli", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "openapi-typescript", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "orval", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "swagger-cli", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "redocly", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "spectral", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "changeset", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "semantic-release", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "release-it", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "np", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "lerna", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "nx", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "turbo", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "rush", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "rushx", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "wireit", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "moon", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "husky", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "patch-package", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "serve", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "http-server", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "live-server", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "json-server", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "browser-sync", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "localtunnel", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "lt", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "nodemon", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "pm2", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "forever", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "plop", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "hygen", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "yo", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "degit", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "tiged", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "create-react-app", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "create-next-app", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "create-vite", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "shadcn", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "vsce", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "ovsx", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "electron", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "electron-builder", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "electron-forge", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "tauri", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "esm", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "zx", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "wasp", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "convex", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "inngest", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "trigger", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "solid", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "qwik", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "hardhat", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "forge", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "cast", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "anvil", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "truffle", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "anchor", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "solana", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
+	{Name: "wget", Operands: URLs, Options: options806, Here: true},
+	{Name: "which", Operands: Names, Options: options807, Shared: [][]Option{options4}, Safe: true},
+	{Name: "whereis", Operands: Names, Options: options807, Shared: [][]Option{options4}, Safe: true},
+	{Name: "command-not-found", Operands: Names, Options: options807, Shared: [][]Option{options4}, Safe: true},
+	{Name: "who", Operands: Reads, Options: options808, Shared: [][]Option{options4}, Safe: true},
+	{Name: "whois", Options: options809},
+	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options810, Ends: true, Special: "xargs"},
+	{Name: "xcodebuild", Style: Dash, Options: options811, Workdir: true},
+	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options812, Ends: true},
+	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options813, Shared: [][]Option{options4}},
+	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options814, Ends: true},
+	{Name: "xxd", Style: Dash, Operands: InOut, Options: options815},
+	{Name: "yarn", Style: Exact, Options: options816, Subs: subs821, Inherit: true, Workdir: true},
+	{Name: "yarnpkg", Style: Exact, Options: options816, Subs: subs821, Inherit: true, Workdir: true},
+	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options822, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "zcat", Operands: Reads, Options: options823},
+	{Name: "bzcat", Operands: Reads, Options: options823},
+	{Name: "xzcat", Operands: Reads, Options: options823},
+	{Name: "zstdcat", Operands: Reads, Options: options823},
+	{Name: "lz4cat", Operands: Reads, Options: options823},
+	{Name: "lzcat", Operands: Reads, Options: options823},
+	{Name: "gzcat", Operands: Reads, Options: options823},
+	{Name: "zless", Operands: Reads, Options: options823},
+	{Name: "zmore", Operands: Reads, Options: options823},
+	{Name: "bzless", Operands: Reads, Options: options823},
+	{Name: "bzmore", Operands: Reads, Options: options823},
+	{Name: "xzless", Operands: Reads, Options: options823},
+	{Name: "zcmp", Operands: Reads, Options: options823},
+	{Name: "zdiff", Operands: Reads, Options: options823},
+	{Name: "bzcmp", Operands: Reads, Options: options823},
+	{Name: "bzdiff", Operands: Reads, Options: options823},
+	{Name: "xzcmp", Operands: Reads, Options: options823},
+	{Name: "xzdiff", Operands: Reads, Options: options823},
+	{Name: "zig", Style: Exact, Options: options824, Workdir: true},
+	{Name: "nim", Style: Exact, Options: options824, Workdir: true},
+	{Name: "dart", Style: Exact, Options: options824, Workdir: true},
+	{Name: "crystal", Style: Exact, Options: options824, Workdir: true},
+	{Name: "v", Style: Exact, Options: options824, Workdir: true},
+	{Name: "gleam", Style: Exact, Options: options824, Workdir: true},
+	{Name: "mix", Style: Exact, Options: options824, Workdir: true},
+	{Name: "rebar3", Style: Exact, Options: options824, Workdir: true},
+	{Name: "stack", Style: Exact, Options: options824, Workdir: true},
+	{Name: "cabal", Style: Exact, Options: options824, Workdir: true},
+	{Name: "dune", Style: Exact, Options: options824, Workdir: true},
+	{Name: "opam", Style: Exact, Options: options824, Workdir: true},
+	{Name: "sbcl-make", Style: Exact, Options: options824, Workdir: true},
+	{Name: "flutter", Style: Exact, Options: options824, Workdir: true},
+	{Name: "fvm", Style: Exact, Options: options824, Workdir: true},
+	{Name: "hugo", Style: Exact, Options: options824, Workdir: true},
+	{Name: "jekyll", Style: Exact, Options: options824, Workdir: true},
+	{Name: "mkdocs", Style: Exact, Options: options824, Workdir: true},
+	{Name: "sphinx-build", Style: Exact, Options: options824, Workdir: true},
+	{Name: "bazel", Style: Exact, Options: options824, Workdir: true},
+	{Name: "bazelisk", Style: Exact, Options: options824, Workdir: true},
+	{Name: "gprbuild", Style: Exact, Options: options824, Workdir: true},
+	{Name: "alire", Style: Exact, Options: options824, Workdir: true},
+	{Name: "zip", Operands: Outputs, Options: options825},
 	{Name: "zipinfo", Operands: Reads},
 	{Name: "zipgrep", Operands: Reads},
 	{Name: "zipnote", Operands: Reads},
 	{Name: "unrar", Operands: Reads},
 	{Name: "lsar", Operands: Reads},
-	{Name: "zmodload", Operands: Unread, Options: options820},
+	{Name: "zmodload", Operands: Unread, Options: options826},
 }
 
 var options0 = []Option{
@@ -4217,11 +4217,14 @@ var options3 = []Option{
 	{Names: names{"--and"}, Value: Required},
 	{Names: names{"--or"}, Value: Required},
 	{Names: names{"--not"}, Value: Required},
+}
+
+var options4 = []Option{
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options4 = []Option{
+var options5 = []Option{
 	{Names: names{"--pager"}, Value: Required, Effect: EffRun},
 	{Names: names{"--nopager"}},
 	{Names: names{"-a", "--all-types"}},
@@ -4273,15 +4276,13 @@ var options4 = []Option{
 	{Names: names{"--workers"}, Value: Required},
 	{Names: names{"-z", "--search-zip"}},
 	{Names: names{"-0"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
-}
-
-var options5 = []Option{
-	{Names: names{"-p"}},
 }
 
 var options6 = []Option{
+	{Names: names{"-p"}},
+}
+
+var options7 = []Option{
 	{Names: names{"-C", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-M", "--manpath"}, Value: Required},
 	{Names: names{"-d", "--debug"}},
@@ -4297,11 +4298,9 @@ var options6 = []Option{
 	{Names: names{"-?"}},
 	{Names: names{"--usage"}},
 	{Names: names{"-V"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options7 = []Option{
+var options8 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-m"}},
 	{Names: names{"-p"}, Effect: EffReadOnly},
@@ -4336,13 +4335,11 @@ var options7 = []Option{
 	{Names: names{"-X32_64"}},
 }
 
-var options8 = []Option{
+var options9 = []Option{
 	{Names: names{"-h", "--exponents"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options9 = []Option{
+var options10 = []Option{
 	{Names: names{"-o", "--out"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-d", "--dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-i", "--input-file"}, Value: Required, Effect: EffRead},
@@ -4385,7 +4382,7 @@ var options9 = []Option{
 	{Names: names{"-M", "--metalink-file"}, Value: Required, Effect: EffInput},
 }
 
-var subs10 = []Program{
+var subs11 = []Program{
 	{Name: "current", Path: names{"current"}},
 	{Name: "env", Operands: RunsArgs, Skip: 1, Path: names{"env"}, Ends: true},
 	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Ends: true},
@@ -4408,7 +4405,7 @@ var subs10 = []Program{
 	{Name: "which", Path: names{"current"}},
 }
 
-var options11 = []Option{
+var options12 = []Option{
 	{Names: names{"-U"}},
 	{Names: names{"-z"}},
 	{Names: names{"-k"}, Effect: EffUnproven},
@@ -4416,7 +4413,7 @@ var options11 = []Option{
 	{Names: names{"+X"}, Effect: EffUnproven},
 }
 
-var options12 = []Option{
+var options13 = []Option{
 	{Names: names{"-M"}, Value: Required},
 	{Names: names{"-f"}},
 	{Names: names{"-V"}},
@@ -4440,7 +4437,7 @@ var options12 = []Option{
 	{Names: names{"-J"}, Value: Required, Effect: EffUnproven},
 }
 
-var options13 = []Option{
+var options14 = []Option{
 	{Names: names{"-c", "--config", "--nycrc-path"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-h", "--help"}},
@@ -4449,7 +4446,7 @@ var options13 = []Option{
 	{Names: names{"-o", "--output", "--output-dir"}, Value: Required, Effect: EffWrite},
 }
 
-var options14 = []Option{
+var options15 = []Option{
 	{Names: names{"-W"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-k", "--csv"}},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
@@ -4480,11 +4477,9 @@ var options14 = []Option{
 	{Names: names{"-S", "--sandbox"}},
 	{Names: names{"-t", "--lint-old"}},
 	{Names: names{"-V"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options15 = []Option{
+var options16 = []Option{
 	{Names: names{"-a", "--algorithm"}, Value: Required},
 	{Names: names{"-l", "--length"}, Value: Required},
 	{Names: names{"-0", "--01"}},
@@ -4501,11 +4496,9 @@ var options15 = []Option{
 	{Names: names{"--status"}},
 	{Names: names{"--strict"}},
 	{Names: names{"-w", "--warn"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options16 = []Option{
+var options17 = []Option{
 	{Names: names{"-d", "-D", "--decode"}},
 	{Names: names{"--base64"}},
 	{Names: names{"--base64url"}},
@@ -4518,19 +4511,15 @@ var options16 = []Option{
 	{Names: names{"-b", "--break"}, Value: Required},
 	{Names: names{"-i", "--ignore-garbage"}},
 	{Names: names{"-w", "--wrap"}, Value: Required},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
-}
-
-var options17 = []Option{
-	{Names: names{"-a", "--multiple"}},
-	{Names: names{"-s", "--suffix"}, Value: Required},
-	{Names: names{"-z", "--zero"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
 var options18 = []Option{
+	{Names: names{"-a", "--multiple"}},
+	{Names: names{"-s", "--suffix"}, Value: Required},
+	{Names: names{"-z", "--zero"}},
+}
+
+var options19 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -4575,7 +4564,7 @@ var options18 = []Option{
 	{Names: names{"--pretty-print"}},
 }
 
-var options19 = []Option{
+var options20 = []Option{
 	{Names: names{"-A", "--show-all"}},
 	{Names: names{"--nonprintable-notation"}, Value: Required},
 	{Names: names{"-p", "--plain"}},
@@ -4623,11 +4612,9 @@ var options19 = []Option{
 	{Names: names{"--lessopen"}, Effect: EffOpaque},
 	{Names: names{"--no-lessopen"}},
 	{Names: names{"--set-terminal-title"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options20 = []Option{
+var options21 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
@@ -4644,7 +4631,7 @@ var options20 = []Option{
 	{Names: names{"-x"}, Value: Required, Effect: EffRun},
 }
 
-var options21 = []Option{
+var options22 = []Option{
 	{Names: names{"-c", "--config", "--config-path", "--config-basedir"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--write", "--fix", "--apply", "--apply-unsafe", "--unsafe"}, Effect: EffInPlace},
 	{Names: names{"-o", "--output", "--output-file", "--report-file"}, Value: Required, Effect: EffWrite},
@@ -4702,7 +4689,7 @@ var options21 = []Option{
 	{Names: names{"--circular"}},
 }
 
-var options22 = []Option{
+var options23 = []Option{
 	{Names: names{"-c", "--code"}, Value: Required},
 	{Names: names{"-l", "--line-length", "--line-width"}, Value: Required},
 	{Names: names{"-t", "--target-version"}, Value: Required},
@@ -4764,7 +4751,7 @@ var options22 = []Option{
 	{Names: names{"--jobs"}, Value: Required},
 }
 
-var options23 = []Option{
+var options24 = []Option{
 	{Names: names{"--debug"}},
 	{Names: names{"--log-format"}, Value: Required},
 	{Names: names{"--timeout"}, Value: Required},
@@ -4784,7 +4771,7 @@ var options23 = []Option{
 	{Names: names{"--disable-symlinks"}},
 }
 
-var options24 = []Option{
+var options25 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-r", "--preload", "--require", "--import"}, Value: Required, Effect: EffProgram},
@@ -4846,7 +4833,7 @@ var options24 = []Option{
 	{Names: names{"--console-depth"}, Value: Required},
 }
 
-var options25 = []Option{
+var options26 = []Option{
 	{Names: names{"--production"}},
 	{Names: names{"--compile"}, Effect: EffWriteHere},
 	{Names: names{"--bytecode"}},
@@ -4884,7 +4871,7 @@ var options25 = []Option{
 	{Names: names{"--bundle"}},
 }
 
-var options26 = []Option{
+var options27 = []Option{
 	{Names: names{"-d", "--dev", "-D", "--development"}},
 	{Names: names{"--optional"}},
 	{Names: names{"--peer"}},
@@ -4924,7 +4911,7 @@ var options26 = []Option{
 	{Names: names{"--minimum-release-age"}, Value: Required},
 }
 
-var options27 = []Option{
+var options28 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 	{Names: names{"--update-snapshots"}},
 	{Names: names{"-u"}},
@@ -4948,22 +4935,22 @@ var options27 = []Option{
 	{Names: names{"--preload"}, Value: Required, Effect: EffProgram},
 }
 
-var subs28 = []Program{
-	{Name: "a", Style: Exact, Path: names{"install"}, Options: options26, Workdir: true},
-	{Name: "add", Style: Exact, Path: names{"install"}, Options: options26, Workdir: true},
+var subs29 = []Program{
+	{Name: "a", Style: Exact, Path: names{"install"}, Options: options27, Workdir: true},
+	{Name: "add", Style: Exact, Path: names{"install"}, Options: options27, Workdir: true},
 	{Name: "audit", Style: Exact, Path: names{"pm"}, Workdir: true},
-	{Name: "build", Style: Exact, Operands: Reads, Path: names{"build"}, Options: options25, Workdir: true},
+	{Name: "build", Style: Exact, Operands: Reads, Path: names{"build"}, Options: options26, Workdir: true},
 	{Name: "c", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
-	{Name: "ci", Style: Exact, Path: names{"install"}, Options: options26, Workdir: true},
+	{Name: "ci", Style: Exact, Path: names{"install"}, Options: options27, Workdir: true},
 	{Name: "completions", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
 	{Name: "discord", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
 	{Name: "exec", Style: Exact, Operands: RunsText, Path: names{"exec"}, Ends: true, Workdir: true},
 	{Name: "help", Style: Exact, Path: names{"pm"}, Workdir: true},
-	{Name: "i", Style: Exact, Path: names{"install"}, Options: options26, Workdir: true},
+	{Name: "i", Style: Exact, Path: names{"install"}, Options: options27, Workdir: true},
 	{Name: "info", Style: Exact, Path: names{"pm"}, Workdir: true},
 	{Name: "init", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options26, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options27, Workdir: true},
 	{Name: "link", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
 	{Name: "list", Style: Exact, Path: names{"pm"}, Workdir: true},
 	{Name: "ls", Style: Exact, Path: names{"pm"}, Workdir: true},
@@ -4971,19 +4958,19 @@ var subs28 = []Program{
 	{Name: "patch", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
 	{Name: "pm", Style: Exact, Path: names{"pm"}, Workdir: true},
 	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options26, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options27, Workdir: true},
 	{Name: "repl", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
-	{Name: "rm", Style: Exact, Path: names{"install"}, Options: options26, Workdir: true},
+	{Name: "rm", Style: Exact, Path: names{"install"}, Options: options27, Workdir: true},
 	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Ends: true, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options27, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options28, Workdir: true},
 	{Name: "unlink", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
-	{Name: "update", Style: Exact, Path: names{"install"}, Options: options26, Workdir: true},
+	{Name: "update", Style: Exact, Path: names{"install"}, Options: options27, Workdir: true},
 	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
 	{Name: "why", Style: Exact, Path: names{"pm"}, Workdir: true},
 	{Name: "x", Style: Exact, Operands: RunsArgs, Path: names{"x"}, Ends: true, Workdir: true},
 }
 
-var options29 = []Option{
+var options30 = []Option{
 	{Names: names{"--no-color"}},
 	{Names: names{"-r", "--retry"}, Value: Required},
 	{Names: names{"-V", "--verbose"}},
@@ -4992,12 +4979,12 @@ var options29 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options30 = []Option{
+var options31 = []Option{
 	{Names: names{"--keep-file-descriptors"}},
 	{Names: names{"--gemfile"}, Value: Required, Effect: EffProgram},
 }
 
-var options31 = []Option{
+var options32 = []Option{
 	{Names: names{"--path"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--without"}, Value: Required},
 	{Names: names{"--with"}, Value: Required},
@@ -5038,48 +5025,48 @@ var options31 = []Option{
 	{Names: names{"--dry-run"}},
 }
 
-var subs32 = []Program{
-	{Name: "add", Path: names{"install"}, Options: options31, Workdir: true},
+var subs33 = []Program{
+	{Name: "add", Path: names{"install"}, Options: options32, Workdir: true},
 	{Name: "audit", Path: names{"list"}, Workdir: true},
-	{Name: "binstubs", Path: names{"install"}, Options: options31, Workdir: true},
-	{Name: "cache", Path: names{"install"}, Options: options31, Workdir: true},
+	{Name: "binstubs", Path: names{"install"}, Options: options32, Workdir: true},
+	{Name: "cache", Path: names{"install"}, Options: options32, Workdir: true},
 	{Name: "check", Path: names{"list"}, Workdir: true},
-	{Name: "clean", Path: names{"install"}, Options: options31, Workdir: true},
-	{Name: "config", Path: names{"install"}, Options: options31, Workdir: true},
-	{Name: "console", Path: names{"install"}, Options: options31, Workdir: true},
+	{Name: "clean", Path: names{"install"}, Options: options32, Workdir: true},
+	{Name: "config", Path: names{"install"}, Options: options32, Workdir: true},
+	{Name: "console", Path: names{"install"}, Options: options32, Workdir: true},
 	{Name: "doctor", Path: names{"list"}, Workdir: true},
-	{Name: "e", Operands: RunsArgs, Path: names{"exec"}, Options: options30, Ends: true, Workdir: true},
-	{Name: "env", Path: names{"install"}, Options: options31, Workdir: true},
-	{Name: "ex", Operands: RunsArgs, Path: names{"exec"}, Options: options30, Ends: true, Workdir: true},
-	{Name: "exe", Operands: RunsArgs, Path: names{"exec"}, Options: options30, Ends: true, Workdir: true},
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options30, Ends: true, Workdir: true},
+	{Name: "e", Operands: RunsArgs, Path: names{"exec"}, Options: options31, Ends: true, Workdir: true},
+	{Name: "env", Path: names{"install"}, Options: options32, Workdir: true},
+	{Name: "ex", Operands: RunsArgs, Path: names{"exec"}, Options: options31, Ends: true, Workdir: true},
+	{Name: "exe", Operands: RunsArgs, Path: names{"exec"}, Options: options31, Ends: true, Workdir: true},
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options31, Ends: true, Workdir: true},
 	{Name: "fund", Path: names{"list"}, Workdir: true},
-	{Name: "gem", Path: names{"install"}, Options: options31, Workdir: true},
+	{Name: "gem", Path: names{"install"}, Options: options32, Workdir: true},
 	{Name: "help", Path: names{"list"}, Workdir: true},
-	{Name: "i", Path: names{"install"}, Options: options31, Workdir: true},
+	{Name: "i", Path: names{"install"}, Options: options32, Workdir: true},
 	{Name: "info", Path: names{"list"}, Workdir: true},
-	{Name: "init", Path: names{"install"}, Options: options31, Workdir: true},
-	{Name: "inject", Path: names{"install"}, Options: options31, Workdir: true},
-	{Name: "install", Path: names{"install"}, Options: options31, Workdir: true},
-	{Name: "issue", Path: names{"install"}, Options: options31, Workdir: true},
+	{Name: "init", Path: names{"install"}, Options: options32, Workdir: true},
+	{Name: "inject", Path: names{"install"}, Options: options32, Workdir: true},
+	{Name: "install", Path: names{"install"}, Options: options32, Workdir: true},
+	{Name: "issue", Path: names{"install"}, Options: options32, Workdir: true},
 	{Name: "licenses", Path: names{"list"}, Workdir: true},
 	{Name: "list", Path: names{"list"}, Workdir: true},
-	{Name: "lock", Path: names{"install"}, Options: options31, Workdir: true},
-	{Name: "open", Path: names{"install"}, Options: options31, Workdir: true},
+	{Name: "lock", Path: names{"install"}, Options: options32, Workdir: true},
+	{Name: "open", Path: names{"install"}, Options: options32, Workdir: true},
 	{Name: "outdated", Path: names{"list"}, Workdir: true},
-	{Name: "pack", Path: names{"install"}, Options: options31, Workdir: true},
-	{Name: "package", Path: names{"install"}, Options: options31, Workdir: true},
+	{Name: "pack", Path: names{"install"}, Options: options32, Workdir: true},
+	{Name: "package", Path: names{"install"}, Options: options32, Workdir: true},
 	{Name: "platform", Path: names{"list"}, Workdir: true},
-	{Name: "plugin", Path: names{"install"}, Options: options31, Workdir: true},
-	{Name: "pristine", Path: names{"install"}, Options: options31, Workdir: true},
-	{Name: "remove", Path: names{"install"}, Options: options31, Workdir: true},
+	{Name: "plugin", Path: names{"install"}, Options: options32, Workdir: true},
+	{Name: "pristine", Path: names{"install"}, Options: options32, Workdir: true},
+	{Name: "remove", Path: names{"install"}, Options: options32, Workdir: true},
 	{Name: "show", Path: names{"list"}, Workdir: true},
-	{Name: "update", Path: names{"install"}, Options: options31, Workdir: true},
+	{Name: "update", Path: names{"install"}, Options: options32, Workdir: true},
 	{Name: "version", Path: names{"list"}, Workdir: true},
-	{Name: "viz", Path: names{"install"}, Options: options31, Workdir: true},
+	{Name: "viz", Path: names{"install"}, Options: options32, Workdir: true},
 }
 
-var options33 = []Option{
+var options34 = []Option{
 	{Names: names{"--bun"}},
 	{Names: names{"-p", "--package"}, Value: Required},
 	{Names: names{"--no-install"}},
@@ -5087,7 +5074,7 @@ var options33 = []Option{
 	{Names: names{"--verbose"}},
 }
 
-var options34 = []Option{
+var options35 = []Option{
 	{Names: names{"-c", "--stdout", "--to-stdout"}, Effect: EffReadOnly},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
 	{Names: names{"-z", "--compress"}},
@@ -5156,7 +5143,7 @@ var options34 = []Option{
 	{Names: names{"--no-adjust"}},
 }
 
-var options35 = []Option{
+var options36 = []Option{
 	{Names: names{"-o", "--outfile"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-s"}, Value: Required},
 	{Names: names{"-m", "--module"}, Effect: EffPattern},
@@ -5172,7 +5159,7 @@ var options35 = []Option{
 	{Names: names{"--pid"}, Value: Required, Effect: EffUnproven},
 }
 
-var options36 = []Option{
+var options37 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-i"}},
 	{Names: names{"-m"}},
@@ -5182,7 +5169,7 @@ var options36 = []Option{
 	{Names: names{"-w"}, Value: Required},
 }
 
-var options37 = []Option{
+var options38 = []Option{
 	{Names: names{"--print"}},
 	{Names: names{"--current"}},
 	{Names: names{"--chroot"}, Value: Required},
@@ -5226,7 +5213,7 @@ var options37 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options38 = []Option{
+var options39 = []Option{
 	{Names: names{"-V", "--version"}},
 	{Names: names{"--list"}},
 	{Names: names{"--explain"}, Value: Required},
@@ -5243,7 +5230,7 @@ var options38 = []Option{
 	{Names: names{"+"}},
 }
 
-var options39 = []Option{
+var options40 = []Option{
 	{Names: names{"--dev"}},
 	{Names: names{"--build"}},
 	{Names: names{"--optional"}},
@@ -5273,85 +5260,9 @@ var options39 = []Option{
 	{Names: names{"--breaking"}},
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-a", "--add"}, Value: Required},
-	{Names: names{"--future-incompat-report"}},
-	{Names: names{"--message-format"}, Value: Required},
-	{Names: names{"-p", "--package"}, Value: Required},
-	{Names: names{"--exclude"}, Value: Required},
-	{Names: names{"--all"}},
-	{Names: names{"--lib"}},
-	{Names: names{"--bins"}},
-	{Names: names{"--bin"}, Value: Required},
-	{Names: names{"--examples"}},
-	{Names: names{"--example"}, Value: Required},
-	{Names: names{"--tests"}},
-	{Names: names{"--test"}, Value: Required},
-	{Names: names{"--benches"}},
-	{Names: names{"--bench"}, Value: Required},
-	{Names: names{"--all-targets"}},
-	{Names: names{"-F", "--features"}, Value: Required},
-	{Names: names{"--all-features"}},
-	{Names: names{"--no-default-features"}},
-	{Names: names{"-r", "--release"}},
-	{Names: names{"--profile"}, Value: Required},
-	{Names: names{"-j", "--jobs"}, Value: Required},
-	{Names: names{"--keep-going"}},
-	{Names: names{"--target"}, Value: Required},
-	{Names: names{"--target-dir"}, Value: Required, Effect: EffWrite},
-	{Names: names{"--unit-graph"}},
-	{Names: names{"--timings"}, Value: Optional},
-	{Names: names{"--manifest-path"}, Value: Required, Effect: EffDir},
-	{Names: names{"--ignore-rust-version"}},
-	{Names: names{"--lockfile-path"}, Value: Required, Effect: EffInput},
-	{Names: names{"--build-plan"}},
-}
-
-var options40 = []Option{
-	{Names: names{"--artifact-dir", "--out-dir"}, Value: Required, Effect: EffWrite},
-	{Names: names{"--open"}, Effect: EffUnproven},
-	{Names: names{"--no-deps"}},
-	{Names: names{"--document-private-items"}},
-	{Names: names{"--print"}, Value: Required},
-	{Names: names{"--crate-type"}, Value: Required},
-	{Names: names{"--future-incompat-report"}},
-	{Names: names{"--message-format"}, Value: Required},
-	{Names: names{"-p", "--package"}, Value: Required},
-	{Names: names{"--workspace"}},
-	{Names: names{"--exclude"}, Value: Required},
-	{Names: names{"--all"}},
-	{Names: names{"--lib"}},
-	{Names: names{"--bins"}},
-	{Names: names{"--bin"}, Value: Required},
-	{Names: names{"--examples"}},
-	{Names: names{"--example"}, Value: Required},
-	{Names: names{"--tests"}},
-	{Names: names{"--test"}, Value: Required},
-	{Names: names{"--benches"}},
-	{Names: names{"--bench"}, Value: Required},
-	{Names: names{"--all-targets"}},
-	{Names: names{"-F", "--features"}, Value: Required},
-	{Names: names{"--all-features"}},
-	{Names: names{"--no-default-features"}},
-	{Names: names{"-r", "--release"}},
-	{Names: names{"--profile"}, Value: Required},
-	{Names: names{"-j", "--jobs"}, Value: Required},
-	{Names: names{"--keep-going"}},
-	{Names: names{"--target"}, Value: Required},
-	{Names: names{"--target-dir"}, Value: Required, Effect: EffWrite},
-	{Names: names{"--unit-graph"}},
-	{Names: names{"--timings"}, Value: Optional},
-	{Names: names{"--manifest-path"}, Value: Required, Effect: EffDir},
-	{Names: names{"--ignore-rust-version"}},
-	{Names: names{"--lockfile-path"}, Value: Required, Effect: EffInput},
-	{Names: names{"--build-plan"}},
 }
 
 var options41 = []Option{
-	{Names: names{"--fix"}},
-	{Names: names{"--no-deps"}},
-	{Names: names{"--allow-dirty"}},
-	{Names: names{"--allow-staged"}},
-	{Names: names{"--allow-no-vcs"}},
-	{Names: names{"--explain"}, Value: Required},
 	{Names: names{"--future-incompat-report"}},
 	{Names: names{"--message-format"}, Value: Required},
 	{Names: names{"-p", "--package"}, Value: Required},
@@ -5386,46 +5297,33 @@ var options41 = []Option{
 }
 
 var options42 = []Option{
+	{Names: names{"--artifact-dir", "--out-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--open"}, Effect: EffUnproven},
+	{Names: names{"--no-deps"}},
+	{Names: names{"--document-private-items"}},
+	{Names: names{"--print"}, Value: Required},
+	{Names: names{"--crate-type"}, Value: Required},
+}
+
+var options43 = []Option{
+	{Names: names{"--fix"}},
+	{Names: names{"--no-deps"}},
+	{Names: names{"--allow-dirty"}},
+	{Names: names{"--allow-staged"}},
+	{Names: names{"--allow-no-vcs"}},
+	{Names: names{"--explain"}, Value: Required},
+}
+
+var options44 = []Option{
 	{Names: names{"--broken-code"}},
 	{Names: names{"--edition"}},
 	{Names: names{"--edition-idioms"}},
 	{Names: names{"--allow-dirty"}},
 	{Names: names{"--allow-staged"}},
 	{Names: names{"--allow-no-vcs"}},
-	{Names: names{"--future-incompat-report"}},
-	{Names: names{"--message-format"}, Value: Required},
-	{Names: names{"-p", "--package"}, Value: Required},
-	{Names: names{"--workspace"}},
-	{Names: names{"--exclude"}, Value: Required},
-	{Names: names{"--all"}},
-	{Names: names{"--lib"}},
-	{Names: names{"--bins"}},
-	{Names: names{"--bin"}, Value: Required},
-	{Names: names{"--examples"}},
-	{Names: names{"--example"}, Value: Required},
-	{Names: names{"--tests"}},
-	{Names: names{"--test"}, Value: Required},
-	{Names: names{"--benches"}},
-	{Names: names{"--bench"}, Value: Required},
-	{Names: names{"--all-targets"}},
-	{Names: names{"-F", "--features"}, Value: Required},
-	{Names: names{"--all-features"}},
-	{Names: names{"--no-default-features"}},
-	{Names: names{"-r", "--release"}},
-	{Names: names{"--profile"}, Value: Required},
-	{Names: names{"-j", "--jobs"}, Value: Required},
-	{Names: names{"--keep-going"}},
-	{Names: names{"--target"}, Value: Required},
-	{Names: names{"--target-dir"}, Value: Required, Effect: EffWrite},
-	{Names: names{"--unit-graph"}},
-	{Names: names{"--timings"}, Value: Optional},
-	{Names: names{"--manifest-path"}, Value: Required, Effect: EffDir},
-	{Names: names{"--ignore-rust-version"}},
-	{Names: names{"--lockfile-path"}, Value: Required, Effect: EffInput},
-	{Names: names{"--build-plan"}},
 }
 
-var options43 = []Option{
+var options45 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--check"}},
 	{Names: names{"-p", "--package"}, Value: Required},
@@ -5433,7 +5331,7 @@ var options43 = []Option{
 	{Names: names{"--message-format"}, Value: Required},
 }
 
-var options44 = []Option{
+var options46 = []Option{
 	{Names: names{"--version", "--vers"}, Value: Required},
 	{Names: names{"--git"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--branch"}, Value: Required},
@@ -5449,40 +5347,9 @@ var options44 = []Option{
 	{Names: names{"--debug"}},
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-y", "--no-confirm"}},
-	{Names: names{"--future-incompat-report"}},
-	{Names: names{"--message-format"}, Value: Required},
-	{Names: names{"-p", "--package"}, Value: Required},
-	{Names: names{"--workspace"}},
-	{Names: names{"--exclude"}, Value: Required},
-	{Names: names{"--all"}},
-	{Names: names{"--lib"}},
-	{Names: names{"--bins"}},
-	{Names: names{"--bin"}, Value: Required},
-	{Names: names{"--examples"}},
-	{Names: names{"--example"}, Value: Required},
-	{Names: names{"--tests"}},
-	{Names: names{"--test"}, Value: Required},
-	{Names: names{"--benches"}},
-	{Names: names{"--bench"}, Value: Required},
-	{Names: names{"--all-targets"}},
-	{Names: names{"-F", "--features"}, Value: Required},
-	{Names: names{"--all-features"}},
-	{Names: names{"--no-default-features"}},
-	{Names: names{"-r", "--release"}},
-	{Names: names{"--profile"}, Value: Required},
-	{Names: names{"-j", "--jobs"}, Value: Required},
-	{Names: names{"--keep-going"}},
-	{Names: names{"--target"}, Value: Required},
-	{Names: names{"--target-dir"}, Value: Required, Effect: EffWrite},
-	{Names: names{"--unit-graph"}},
-	{Names: names{"--timings"}, Value: Optional},
-	{Names: names{"--manifest-path"}, Value: Required, Effect: EffDir},
-	{Names: names{"--ignore-rust-version"}},
-	{Names: names{"--lockfile-path"}, Value: Required, Effect: EffInput},
-	{Names: names{"--build-plan"}},
 }
 
-var options45 = []Option{
+var options47 = []Option{
 	{Names: names{"--makefile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-t", "--task"}, Value: Required},
 	{Names: names{"-p", "--profile"}, Value: Required},
@@ -5509,7 +5376,7 @@ var options45 = []Option{
 	{Names: names{"--list-category-steps"}, Value: Required},
 }
 
-var options46 = []Option{
+var options48 = []Option{
 	{Names: names{"--bin"}},
 	{Names: names{"--lib"}},
 	{Names: names{"--name"}, Value: Required},
@@ -5522,7 +5389,7 @@ var options46 = []Option{
 	{Names: names{"-b"}, Value: Required},
 }
 
-var options47 = []Option{
+var options49 = []Option{
 	{Names: names{"--no-run"}},
 	{Names: names{"--no-fail-fast"}},
 	{Names: names{"--fail-fast"}},
@@ -5549,118 +5416,25 @@ var options47 = []Option{
 	{Names: names{"--show-progress"}, Value: Required},
 	{Names: names{"--max-fail"}, Value: Required},
 	{Names: names{"--debugger"}, Value: Required, Effect: EffRun},
-	{Names: names{"--future-incompat-report"}},
-	{Names: names{"-p", "--package"}, Value: Required},
-	{Names: names{"--workspace"}},
-	{Names: names{"--exclude"}, Value: Required},
-	{Names: names{"--all"}},
-	{Names: names{"--lib"}},
-	{Names: names{"--bins"}},
-	{Names: names{"--bin"}, Value: Required},
-	{Names: names{"--examples"}},
-	{Names: names{"--example"}, Value: Required},
-	{Names: names{"--tests"}},
-	{Names: names{"--test"}, Value: Required},
-	{Names: names{"--benches"}},
-	{Names: names{"--bench"}, Value: Required},
-	{Names: names{"--all-targets"}},
-	{Names: names{"-F", "--features"}, Value: Required},
-	{Names: names{"--all-features"}},
-	{Names: names{"--no-default-features"}},
-	{Names: names{"-r", "--release"}},
-	{Names: names{"--keep-going"}},
-	{Names: names{"--target"}, Value: Required},
-	{Names: names{"--target-dir"}, Value: Required, Effect: EffWrite},
-	{Names: names{"--unit-graph"}},
-	{Names: names{"--timings"}, Value: Optional},
-	{Names: names{"--manifest-path"}, Value: Required, Effect: EffDir},
-	{Names: names{"--ignore-rust-version"}},
-	{Names: names{"--lockfile-path"}, Value: Required, Effect: EffInput},
-	{Names: names{"--build-plan"}},
 }
 
-var subs48 = []Program{
-	{Name: "archive", Style: Exact, Path: names{"nextest", "run"}, Options: options47, Workdir: true},
-	{Name: "l", Style: Exact, Path: names{"nextest", "run"}, Options: options47, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"nextest", "run"}, Options: options47, Workdir: true},
-	{Name: "r", Style: Exact, Path: names{"nextest", "run"}, Options: options47, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"nextest", "run"}, Options: options47, Workdir: true},
-	{Name: "self", Style: Exact, Path: names{"nextest", "run"}, Options: options47, Workdir: true},
-	{Name: "show-config", Style: Exact, Path: names{"nextest", "run"}, Options: options47, Workdir: true},
-}
-
-var options49 = []Option{
-	{Names: names{"--future-incompat-report"}},
-	{Names: names{"--message-format"}, Value: Required},
-	{Names: names{"-p", "--package"}, Value: Required},
-	{Names: names{"--workspace"}},
-	{Names: names{"--exclude"}, Value: Required},
-	{Names: names{"--all"}},
-	{Names: names{"--lib"}},
-	{Names: names{"--bins"}},
-	{Names: names{"--bin"}, Value: Required},
-	{Names: names{"--examples"}},
-	{Names: names{"--example"}, Value: Required},
-	{Names: names{"--tests"}},
-	{Names: names{"--test"}, Value: Required},
-	{Names: names{"--benches"}},
-	{Names: names{"--bench"}, Value: Required},
-	{Names: names{"--all-targets"}},
-	{Names: names{"-F", "--features"}, Value: Required},
-	{Names: names{"--all-features"}},
-	{Names: names{"--no-default-features"}},
-	{Names: names{"-r", "--release"}},
-	{Names: names{"--profile"}, Value: Required},
-	{Names: names{"-j", "--jobs"}, Value: Required},
-	{Names: names{"--keep-going"}},
-	{Names: names{"--target"}, Value: Required},
-	{Names: names{"--target-dir"}, Value: Required, Effect: EffWrite},
-	{Names: names{"--unit-graph"}},
-	{Names: names{"--timings"}, Value: Optional},
-	{Names: names{"--manifest-path"}, Value: Required, Effect: EffDir},
-	{Names: names{"--ignore-rust-version"}},
-	{Names: names{"--lockfile-path"}, Value: Required, Effect: EffInput},
-	{Names: names{"--build-plan"}},
-}
-
-var options50 = []Option{
-	{Names: names{"--no-run"}},
-	{Names: names{"--no-fail-fast"}},
-	{Names: names{"--doc"}},
-	{Names: names{"--future-incompat-report"}},
-	{Names: names{"--message-format"}, Value: Required},
-	{Names: names{"-p", "--package"}, Value: Required},
-	{Names: names{"--workspace"}},
-	{Names: names{"--exclude"}, Value: Required},
-	{Names: names{"--all"}},
-	{Names: names{"--lib"}},
-	{Names: names{"--bins"}},
-	{Names: names{"--bin"}, Value: Required},
-	{Names: names{"--examples"}},
-	{Names: names{"--example"}, Value: Required},
-	{Names: names{"--tests"}},
-	{Names: names{"--test"}, Value: Required},
-	{Names: names{"--benches"}},
-	{Names: names{"--bench"}, Value: Required},
-	{Names: names{"--all-targets"}},
-	{Names: names{"-F", "--features"}, Value: Required},
-	{Names: names{"--all-features"}},
-	{Names: names{"--no-default-features"}},
-	{Names: names{"-r", "--release"}},
-	{Names: names{"--profile"}, Value: Required},
-	{Names: names{"-j", "--jobs"}, Value: Required},
-	{Names: names{"--keep-going"}},
-	{Names: names{"--target"}, Value: Required},
-	{Names: names{"--target-dir"}, Value: Required, Effect: EffWrite},
-	{Names: names{"--unit-graph"}},
-	{Names: names{"--timings"}, Value: Optional},
-	{Names: names{"--manifest-path"}, Value: Required, Effect: EffDir},
-	{Names: names{"--ignore-rust-version"}},
-	{Names: names{"--lockfile-path"}, Value: Required, Effect: EffInput},
-	{Names: names{"--build-plan"}},
+var subs50 = []Program{
+	{Name: "archive", Style: Exact, Path: names{"nextest", "run"}, Options: options49, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "l", Style: Exact, Path: names{"nextest", "run"}, Options: options49, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"nextest", "run"}, Options: options49, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "r", Style: Exact, Path: names{"nextest", "run"}, Options: options49, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"nextest", "run"}, Options: options49, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "self", Style: Exact, Path: names{"nextest", "run"}, Options: options49, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "show-config", Style: Exact, Path: names{"nextest", "run"}, Options: options49, Shared: [][]Option{options41}, Workdir: true},
 }
 
 var options51 = []Option{
+	{Names: names{"--no-run"}},
+	{Names: names{"--no-fail-fast"}},
+	{Names: names{"--doc"}},
+}
+
+var options52 = []Option{
 	{Names: names{"-e", "--edges"}, Value: Required},
 	{Names: names{"-i", "--invert"}, Value: Required},
 	{Names: names{"--prune"}, Value: Required},
@@ -5682,40 +5456,9 @@ var options51 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"--open"}, Effect: EffUnproven},
 	{Names: names{"-o"}, Effect: EffWrite},
-	{Names: names{"--future-incompat-report"}},
-	{Names: names{"--message-format"}, Value: Required},
-	{Names: names{"-p", "--package"}, Value: Required},
-	{Names: names{"--workspace"}},
-	{Names: names{"--exclude"}, Value: Required},
-	{Names: names{"--all"}},
-	{Names: names{"--lib"}},
-	{Names: names{"--bins"}},
-	{Names: names{"--bin"}, Value: Required},
-	{Names: names{"--examples"}},
-	{Names: names{"--example"}, Value: Required},
-	{Names: names{"--tests"}},
-	{Names: names{"--test"}, Value: Required},
-	{Names: names{"--benches"}},
-	{Names: names{"--bench"}, Value: Required},
-	{Names: names{"--all-targets"}},
-	{Names: names{"-F", "--features"}, Value: Required},
-	{Names: names{"--all-features"}},
-	{Names: names{"--no-default-features"}},
-	{Names: names{"-r", "--release"}},
-	{Names: names{"--profile"}, Value: Required},
-	{Names: names{"-j", "--jobs"}, Value: Required},
-	{Names: names{"--keep-going"}},
-	{Names: names{"--target"}, Value: Required},
-	{Names: names{"--target-dir"}, Value: Required, Effect: EffWrite},
-	{Names: names{"--unit-graph"}},
-	{Names: names{"--timings"}, Value: Optional},
-	{Names: names{"--manifest-path"}, Value: Required, Effect: EffDir},
-	{Names: names{"--ignore-rust-version"}},
-	{Names: names{"--lockfile-path"}, Value: Required, Effect: EffInput},
-	{Names: names{"--build-plan"}},
 }
 
-var options52 = []Option{
+var options53 = []Option{
 	{Names: names{"-x", "--exec"}, Value: Required},
 	{Names: names{"-s", "--shell"}, Value: Required, Effect: EffRun},
 	{Names: names{"-w", "--watch"}, Value: Required},
@@ -5738,102 +5481,102 @@ var options52 = []Option{
 	{Names: names{"--postpone"}},
 }
 
-var subs53 = []Program{
-	{Name: "about", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "add", Style: Exact, Path: names{"add"}, Options: options39, Workdir: true},
-	{Name: "asm", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "audit", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "b", Style: Exact, Path: names{"build"}, Options: options40, Workdir: true},
-	{Name: "bench", Style: Exact, Path: names{"test"}, Options: options50, Workdir: true},
-	{Name: "binstall", Style: Exact, Path: names{"install"}, Options: options44, Workdir: true},
-	{Name: "binutils", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "bloat", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options40, Workdir: true},
-	{Name: "c", Style: Exact, Path: names{"build"}, Options: options40, Workdir: true},
-	{Name: "cache", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "careful", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "check", Style: Exact, Path: names{"build"}, Options: options40, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"add"}, Options: options39, Workdir: true},
-	{Name: "clippy", Style: Exact, Path: names{"clippy"}, Options: options41, Workdir: true},
-	{Name: "criterion", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "d", Style: Exact, Path: names{"build"}, Options: options40, Workdir: true},
-	{Name: "deny", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "depgraph", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "doc", Style: Exact, Path: names{"build"}, Options: options40, Workdir: true},
-	{Name: "edit", Style: Exact, Path: names{"add"}, Options: options39, Workdir: true},
-	{Name: "expand", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "fetch", Style: Exact, Path: names{"add"}, Options: options39, Workdir: true},
-	{Name: "fix", Style: Exact, Path: names{"fix"}, Options: options42, Workdir: true},
-	{Name: "flamegraph", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options43, Workdir: true},
-	{Name: "geiger", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "generate", Style: Exact, Operands: Places, Path: names{"new"}, Options: options46, Workdir: true},
-	{Name: "generate-lockfile", Style: Exact, Path: names{"add"}, Options: options39, Workdir: true},
-	{Name: "hack", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "hakari", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "info", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "init", Style: Exact, Operands: Places, Path: names{"new"}, Options: options46, Workdir: true},
-	{Name: "insta", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options44, Workdir: true},
-	{Name: "install-update", Style: Exact, Path: names{"add"}, Options: options39, Workdir: true},
-	{Name: "llvm-cov", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "locate-project", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "login", Style: Exact, Path: names{"add"}, Options: options39, Workdir: true},
-	{Name: "logout", Style: Exact, Path: names{"add"}, Options: options39, Workdir: true},
-	{Name: "machete", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "make", Style: Exact, Path: names{"make"}, Options: options45, Workdir: true},
-	{Name: "metadata", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
+var subs54 = []Program{
+	{Name: "about", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "add", Style: Exact, Path: names{"add"}, Options: options40, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "asm", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "audit", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "b", Style: Exact, Path: names{"build"}, Options: options42, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "bench", Style: Exact, Path: names{"test"}, Options: options51, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "binstall", Style: Exact, Path: names{"install"}, Options: options46, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "binutils", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "bloat", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options42, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "c", Style: Exact, Path: names{"build"}, Options: options42, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "cache", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "careful", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "check", Style: Exact, Path: names{"build"}, Options: options42, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"add"}, Options: options40, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "clippy", Style: Exact, Path: names{"clippy"}, Options: options43, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "criterion", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "d", Style: Exact, Path: names{"build"}, Options: options42, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "deny", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "depgraph", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "doc", Style: Exact, Path: names{"build"}, Options: options42, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "edit", Style: Exact, Path: names{"add"}, Options: options40, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "expand", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "fetch", Style: Exact, Path: names{"add"}, Options: options40, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "fix", Style: Exact, Path: names{"fix"}, Options: options44, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "flamegraph", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options45, Workdir: true},
+	{Name: "geiger", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "generate", Style: Exact, Operands: Places, Path: names{"new"}, Options: options48, Workdir: true},
+	{Name: "generate-lockfile", Style: Exact, Path: names{"add"}, Options: options40, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "hack", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "hakari", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "init", Style: Exact, Operands: Places, Path: names{"new"}, Options: options48, Workdir: true},
+	{Name: "insta", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options46, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "install-update", Style: Exact, Path: names{"add"}, Options: options40, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "llvm-cov", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "locate-project", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "login", Style: Exact, Path: names{"add"}, Options: options40, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "logout", Style: Exact, Path: names{"add"}, Options: options40, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "machete", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "make", Style: Exact, Path: names{"make"}, Options: options47, Workdir: true},
+	{Name: "metadata", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
 	{Name: "miri", Style: Exact, Operands: Unread, Path: names{"miri"}, Workdir: true},
-	{Name: "modules", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "msrv", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "mutants", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "new", Style: Exact, Operands: Places, Path: names{"new"}, Options: options46, Workdir: true},
-	{Name: "nextest", Style: Exact, Operands: Unread, Path: names{"nextest"}, Subs: subs48, Workdir: true},
-	{Name: "nm", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "objcopy", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "objdump", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "owner", Style: Exact, Path: names{"add"}, Options: options39, Workdir: true},
-	{Name: "package", Style: Exact, Path: names{"add"}, Options: options39, Workdir: true},
-	{Name: "pkgid", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "publish", Style: Exact, Path: names{"add"}, Options: options39, Workdir: true},
-	{Name: "r", Style: Exact, Operands: Script, Path: names{"run"}, Options: options49, Ends: true, Workdir: true},
-	{Name: "read-manifest", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "readobj", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options39, Workdir: true},
-	{Name: "report", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "rm", Style: Exact, Path: names{"add"}, Options: options39, Workdir: true},
-	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Options: options49, Ends: true, Workdir: true},
-	{Name: "rustc", Style: Exact, Path: names{"build"}, Options: options40, Workdir: true},
-	{Name: "rustdoc", Style: Exact, Path: names{"build"}, Options: options40, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "semver-checks", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "set-version", Style: Exact, Path: names{"add"}, Options: options39, Workdir: true},
-	{Name: "show-asm", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "size", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "sort", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "spellcheck", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "strip", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "sweep", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "t", Style: Exact, Path: names{"test"}, Options: options50, Workdir: true},
-	{Name: "tarpaulin", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options50, Workdir: true},
-	{Name: "tree", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "udeps", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options44, Workdir: true},
-	{Name: "update", Style: Exact, Path: names{"add"}, Options: options39, Workdir: true},
-	{Name: "upgrade", Style: Exact, Path: names{"add"}, Options: options39, Workdir: true},
-	{Name: "vendor", Style: Exact, Path: names{"add"}, Options: options39, Workdir: true},
-	{Name: "verify-project", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "vet", Style: Exact, Path: names{"tree"}, Options: options51, Workdir: true},
-	{Name: "watch", Style: Exact, Operands: Unread, Path: names{"watch"}, Options: options52, Workdir: true},
+	{Name: "modules", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "msrv", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "mutants", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "new", Style: Exact, Operands: Places, Path: names{"new"}, Options: options48, Workdir: true},
+	{Name: "nextest", Style: Exact, Operands: Unread, Path: names{"nextest"}, Subs: subs50, Workdir: true},
+	{Name: "nm", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "objcopy", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "objdump", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "owner", Style: Exact, Path: names{"add"}, Options: options40, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "package", Style: Exact, Path: names{"add"}, Options: options40, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "pkgid", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "publish", Style: Exact, Path: names{"add"}, Options: options40, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "r", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options41}, Ends: true, Workdir: true},
+	{Name: "read-manifest", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "readobj", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options40, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "report", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "rm", Style: Exact, Path: names{"add"}, Options: options40, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options41}, Ends: true, Workdir: true},
+	{Name: "rustc", Style: Exact, Path: names{"build"}, Options: options42, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "rustdoc", Style: Exact, Path: names{"build"}, Options: options42, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "semver-checks", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "set-version", Style: Exact, Path: names{"add"}, Options: options40, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "show-asm", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "size", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "sort", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "spellcheck", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "strip", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "sweep", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "t", Style: Exact, Path: names{"test"}, Options: options51, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "tarpaulin", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options51, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "tree", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "udeps", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options46, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "update", Style: Exact, Path: names{"add"}, Options: options40, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "upgrade", Style: Exact, Path: names{"add"}, Options: options40, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "vendor", Style: Exact, Path: names{"add"}, Options: options40, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "verify-project", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "vet", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "watch", Style: Exact, Operands: Unread, Path: names{"watch"}, Options: options53, Workdir: true},
 	{Name: "xtask", Style: Exact, Path: names{"xtask"}, Ends: true, Workdir: true},
-	{Name: "yank", Style: Exact, Path: names{"add"}, Options: options39, Workdir: true},
+	{Name: "yank", Style: Exact, Path: names{"add"}, Options: options40, Shared: [][]Option{options41}, Workdir: true},
 }
 
-var options54 = []Option{
+var options55 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-A", "--show-all"}},
 	{Names: names{"-b", "--number-nonblank"}},
@@ -5845,18 +5588,16 @@ var options54 = []Option{
 	{Names: names{"-T", "--show-tabs"}},
 	{Names: names{"-u"}},
 	{Names: names{"-v", "--show-nonprinting"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options55 = []Option{
+var options56 = []Option{
 	{Names: names{"-L"}},
 	{Names: names{"-P"}},
 	{Names: names{"-e"}},
 	{Names: names{"-@"}},
 }
 
-var options56 = []Option{
+var options57 = []Option{
 	{Names: names{"--dereference"}},
 	{Names: names{"-h", "--no-dereference"}},
 	{Names: names{"-u", "--user"}, Value: Required, Effect: EffPattern},
@@ -5871,11 +5612,9 @@ var options56 = []Option{
 	{Names: names{"-H"}},
 	{Names: names{"-L"}},
 	{Names: names{"-P"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options57 = []Option{
+var options58 = []Option{
 	{Names: names{"-c", "--changes"}},
 	{Names: names{"-f", "--silent", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
@@ -5888,11 +5627,9 @@ var options57 = []Option{
 	{Names: names{"-H"}},
 	{Names: names{"-L"}},
 	{Names: names{"-P"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options58 = []Option{
+var options59 = []Option{
 	{Names: names{"-r"}, Effect: EffPattern},
 	{Names: names{"-w"}, Effect: EffPattern},
 	{Names: names{"-x"}, Effect: EffPattern},
@@ -5910,11 +5647,9 @@ var options58 = []Option{
 	{Names: names{"--preserve-root"}},
 	{Names: names{"--reference"}, Value: Required, Effect: EffRead, Pattern: true},
 	{Names: names{"-R", "--recursive"}, Effect: EffRecursive},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options59 = []Option{
+var options60 = []Option{
 	{Names: names{"-c", "--changes"}},
 	{Names: names{"-f", "--silent", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
@@ -5928,11 +5663,9 @@ var options59 = []Option{
 	{Names: names{"-H"}},
 	{Names: names{"-L"}},
 	{Names: names{"-P"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options60 = []Option{
+var options61 = []Option{
 	{Names: names{"-u"}, Value: Required},
 	{Names: names{"-U"}, Value: Required},
 	{Names: names{"-b"}, Value: Required},
@@ -5956,7 +5689,7 @@ var options60 = []Option{
 	{Names: names{"-2"}},
 }
 
-var options61 = []Option{
+var options62 = []Option{
 	{Names: names{"--groups"}, Value: Required},
 	{Names: names{"--userspec"}, Value: Required},
 	{Names: names{"--skip-chdir"}},
@@ -5964,7 +5697,7 @@ var options61 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options62 = []Option{
+var options63 = []Option{
 	{Names: names{"-o", "--other"}},
 	{Names: names{"-f", "--fifo"}},
 	{Names: names{"-r", "--rr"}},
@@ -5983,7 +5716,7 @@ var options62 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options63 = []Option{
+var options64 = []Option{
 	{Names: names{"-r"}},
 	{Names: names{"-s", "--sysv"}},
 	{Names: names{"-a", "--algorithm"}, Value: Required},
@@ -5998,11 +5731,9 @@ var options63 = []Option{
 	{Names: names{"--strict"}},
 	{Names: names{"-w", "--warn"}},
 	{Names: names{"--debug"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options64 = []Option{
+var options65 = []Option{
 	{Names: names{"-S"}, Value: Required, Effect: EffDir},
 	{Names: names{"-B"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-C"}, Value: Required, Effect: EffProgram},
@@ -6069,20 +5800,13 @@ var options64 = []Option{
 	{Names: names{"--find-package"}},
 }
 
-var options65 = []Option{
+var options66 = []Option{
 	{Names: names{"-b", "--print-bytes"}},
 	{Names: names{"-i", "--ignore-initial"}, Value: Required},
 	{Names: names{"-l", "--verbose"}},
 	{Names: names{"-n", "--bytes"}, Value: Required},
 	{Names: names{"-s", "--quiet", "--silent"}},
 	{Names: names{"-v"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
-}
-
-var options66 = []Option{
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
 var options67 = []Option{
@@ -6109,8 +5833,6 @@ var options67 = []Option{
 	{Names: names{"-x", "--fillrows"}},
 	{Names: names{"-h"}},
 	{Names: names{"-V"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
 var options68 = []Option{
@@ -6122,8 +5844,6 @@ var options68 = []Option{
 	{Names: names{"--output-delimiter"}, Value: Required},
 	{Names: names{"--total"}},
 	{Names: names{"-z", "--zero-terminated"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
 var options69 = []Option{
@@ -6163,28 +5883,6 @@ var options71 = []Option{
 	{Names: names{"-D"}},
 	{Names: names{"-E"}},
 	{Names: names{"-I"}},
-	{Names: names{"-a"}},
-	{Names: names{"-b"}},
-	{Names: names{"-c"}},
-	{Names: names{"-d"}},
-	{Names: names{"-e"}},
-	{Names: names{"-f"}},
-	{Names: names{"-g"}},
-	{Names: names{"-j"}},
-	{Names: names{"-k"}},
-	{Names: names{"-s"}},
-	{Names: names{"-u"}},
-	{Names: names{"-v"}},
-	{Names: names{"-V"}, Value: Required},
-	{Names: names{"-o"}, Value: Required},
-	{Names: names{"-A"}, Value: Required},
-	{Names: names{"-G"}, Value: Required},
-	{Names: names{"-W"}, Value: Required, Effect: EffOpaque},
-	{Names: names{"-F"}, Value: Required, Effect: EffOpaque},
-	{Names: names{"-C"}, Value: Required, Effect: EffRun},
-	{Names: names{"-X"}, Value: Required},
-	{Names: names{"-P"}, Value: Required},
-	{Names: names{"-S"}, Value: Required},
 }
 
 var options72 = []Option{
@@ -6527,8 +6225,6 @@ var options88 = []Option{
 	{Names: names{"-x", "--one-file-system"}},
 	{Names: names{"-Z"}},
 	{Names: names{"--context"}, Value: Optional},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
 var options89 = []Option{
@@ -6626,8 +6322,6 @@ var options92 = []Option{
 	{Names: names{"-n", "--digits"}, Value: Required},
 	{Names: names{"-s", "--quiet", "--silent"}},
 	{Names: names{"-z", "--elide-empty-files"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
 var options93 = []Option{
@@ -6987,8 +6681,6 @@ var options95 = []Option{
 	{Names: names{"-s", "--only-delimited"}},
 	{Names: names{"--output-delimiter"}, Value: Required},
 	{Names: names{"-z", "--zero-terminated"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
 var options96 = []Option{
@@ -7042,8 +6734,6 @@ var options98 = []Option{
 	{Names: names{"-r", "--reference"}, Value: Required, Effect: EffRead},
 	{Names: names{"-s", "--set"}, Value: Required, Effect: EffSystem},
 	{Names: names{"-u", "--utc", "--universal"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
 var options99 = []Option{
@@ -7128,63 +6818,6 @@ var options101 = []Option{
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"--json"}},
 	{Names: names{"--no-run"}},
-	{Names: names{"-A", "--allow-all"}},
-	{Names: names{"-R", "--allow-read"}, Value: Optional},
-	{Names: names{"-W", "--allow-write"}, Value: Optional},
-	{Names: names{"-N", "--allow-net"}, Value: Optional},
-	{Names: names{"-E", "--allow-env"}, Value: Optional},
-	{Names: names{"-S", "--allow-sys"}, Value: Optional},
-	{Names: names{"--allow-run"}, Value: Optional},
-	{Names: names{"--allow-ffi"}, Value: Optional},
-	{Names: names{"-I", "--allow-import"}, Value: Optional},
-	{Names: names{"--allow-hrtime"}},
-	{Names: names{"--deny-read"}, Value: Optional},
-	{Names: names{"--deny-write"}, Value: Optional},
-	{Names: names{"--deny-net"}, Value: Optional},
-	{Names: names{"--deny-env"}, Value: Optional},
-	{Names: names{"--deny-sys"}, Value: Optional},
-	{Names: names{"--deny-run"}, Value: Optional},
-	{Names: names{"--deny-ffi"}, Value: Optional},
-	{Names: names{"--no-prompt"}},
-	{Names: names{"--cached-only"}},
-	{Names: names{"--cert"}, Value: Required},
-	{Names: names{"--check"}, Value: Optional},
-	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
-	{Names: names{"--conditions"}, Value: Required},
-	{Names: names{"--env-file"}, Value: Optional, Effect: EffProgram},
-	{Names: names{"--ext"}, Value: Required},
-	{Names: names{"--frozen"}, Value: Optional},
-	{Names: names{"--import-map"}, Value: Required, Effect: EffProgram},
-	{Names: names{"--inspect"}, Value: Optional},
-	{Names: names{"--inspect-brk"}, Value: Optional},
-	{Names: names{"--inspect-wait"}, Value: Optional},
-	{Names: names{"--location"}, Value: Required},
-	{Names: names{"--lock"}, Value: Optional, Effect: EffInput},
-	{Names: names{"--no-check"}, Value: Optional},
-	{Names: names{"--no-clear-screen"}},
-	{Names: names{"--no-code-cache"}},
-	{Names: names{"--no-config"}},
-	{Names: names{"--no-lock"}},
-	{Names: names{"--no-npm"}},
-	{Names: names{"--no-remote"}},
-	{Names: names{"--node-modules-dir"}, Value: Optional},
-	{Names: names{"-P", "--permission-set"}, Value: Optional},
-	{Names: names{"--preload"}, Value: Required, Effect: EffProgram},
-	{Names: names{"--require"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-r", "--reload"}, Value: Optional},
-	{Names: names{"--seed"}, Value: Required},
-	{Names: names{"--v8-flags"}, Value: Optional, Effect: EffUnproven},
-	{Names: names{"--vendor"}, Value: Optional},
-	{Names: names{"--watch"}, Value: Optional},
-	{Names: names{"--watch-exclude"}, Value: Required},
-	{Names: names{"--watch-hmr"}, Value: Optional},
-	{Names: names{"--allow-scripts"}, Value: Optional},
-	{Names: names{"-L", "--log-level"}, Value: Required},
-	{Names: names{"-q", "--quiet"}},
-	{Names: names{"-h", "--help"}, Value: Optional},
-	{Names: names{"-V", "--version"}},
-	{Names: names{"--unstable"}},
-	{Names: names{"--coverage"}, Value: Optional},
 }
 
 var options102 = []Option{
@@ -7198,63 +6831,6 @@ var options102 = []Option{
 	{Names: names{"--name"}, Value: Required},
 	{Names: names{"--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--private"}},
-	{Names: names{"-A", "--allow-all"}},
-	{Names: names{"-R", "--allow-read"}, Value: Optional},
-	{Names: names{"-W", "--allow-write"}, Value: Optional},
-	{Names: names{"-N", "--allow-net"}, Value: Optional},
-	{Names: names{"-E", "--allow-env"}, Value: Optional},
-	{Names: names{"-S", "--allow-sys"}, Value: Optional},
-	{Names: names{"--allow-run"}, Value: Optional},
-	{Names: names{"--allow-ffi"}, Value: Optional},
-	{Names: names{"-I", "--allow-import"}, Value: Optional},
-	{Names: names{"--allow-hrtime"}},
-	{Names: names{"--deny-read"}, Value: Optional},
-	{Names: names{"--deny-write"}, Value: Optional},
-	{Names: names{"--deny-net"}, Value: Optional},
-	{Names: names{"--deny-env"}, Value: Optional},
-	{Names: names{"--deny-sys"}, Value: Optional},
-	{Names: names{"--deny-run"}, Value: Optional},
-	{Names: names{"--deny-ffi"}, Value: Optional},
-	{Names: names{"--no-prompt"}},
-	{Names: names{"--cached-only"}},
-	{Names: names{"--cert"}, Value: Required},
-	{Names: names{"--check"}, Value: Optional},
-	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
-	{Names: names{"--conditions"}, Value: Required},
-	{Names: names{"--env-file"}, Value: Optional, Effect: EffProgram},
-	{Names: names{"--ext"}, Value: Required},
-	{Names: names{"--frozen"}, Value: Optional},
-	{Names: names{"--import-map"}, Value: Required, Effect: EffProgram},
-	{Names: names{"--inspect"}, Value: Optional},
-	{Names: names{"--inspect-brk"}, Value: Optional},
-	{Names: names{"--inspect-wait"}, Value: Optional},
-	{Names: names{"--location"}, Value: Required},
-	{Names: names{"--lock"}, Value: Optional, Effect: EffInput},
-	{Names: names{"--no-check"}, Value: Optional},
-	{Names: names{"--no-clear-screen"}},
-	{Names: names{"--no-code-cache"}},
-	{Names: names{"--no-config"}},
-	{Names: names{"--no-lock"}},
-	{Names: names{"--no-npm"}},
-	{Names: names{"--no-remote"}},
-	{Names: names{"--node-modules-dir"}, Value: Optional},
-	{Names: names{"-P", "--permission-set"}, Value: Optional},
-	{Names: names{"--preload"}, Value: Required, Effect: EffProgram},
-	{Names: names{"--require"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-r", "--reload"}, Value: Optional},
-	{Names: names{"--seed"}, Value: Required},
-	{Names: names{"--v8-flags"}, Value: Optional, Effect: EffUnproven},
-	{Names: names{"--vendor"}, Value: Optional},
-	{Names: names{"--watch"}, Value: Optional},
-	{Names: names{"--watch-exclude"}, Value: Required},
-	{Names: names{"--watch-hmr"}, Value: Optional},
-	{Names: names{"--allow-scripts"}, Value: Optional},
-	{Names: names{"-L", "--log-level"}, Value: Required},
-	{Names: names{"-q", "--quiet"}},
-	{Names: names{"-h", "--help"}, Value: Optional},
-	{Names: names{"-V", "--version"}},
-	{Names: names{"--unstable"}},
-	{Names: names{"--coverage"}, Value: Optional},
 }
 
 var options103 = []Option{
@@ -7263,124 +6839,11 @@ var options103 = []Option{
 	{Names: names{"--include"}, Value: Required},
 	{Names: names{"--icon"}, Value: Required, Effect: EffRead},
 	{Names: names{"--no-terminal"}},
-	{Names: names{"-A", "--allow-all"}},
-	{Names: names{"-R", "--allow-read"}, Value: Optional},
-	{Names: names{"-W", "--allow-write"}, Value: Optional},
-	{Names: names{"-N", "--allow-net"}, Value: Optional},
-	{Names: names{"-E", "--allow-env"}, Value: Optional},
-	{Names: names{"-S", "--allow-sys"}, Value: Optional},
-	{Names: names{"--allow-run"}, Value: Optional},
-	{Names: names{"--allow-ffi"}, Value: Optional},
-	{Names: names{"-I", "--allow-import"}, Value: Optional},
-	{Names: names{"--allow-hrtime"}},
-	{Names: names{"--deny-read"}, Value: Optional},
-	{Names: names{"--deny-write"}, Value: Optional},
-	{Names: names{"--deny-net"}, Value: Optional},
-	{Names: names{"--deny-env"}, Value: Optional},
-	{Names: names{"--deny-sys"}, Value: Optional},
-	{Names: names{"--deny-run"}, Value: Optional},
-	{Names: names{"--deny-ffi"}, Value: Optional},
-	{Names: names{"--no-prompt"}},
-	{Names: names{"--cached-only"}},
-	{Names: names{"--cert"}, Value: Required},
-	{Names: names{"--check"}, Value: Optional},
-	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
-	{Names: names{"--conditions"}, Value: Required},
-	{Names: names{"--env-file"}, Value: Optional, Effect: EffProgram},
-	{Names: names{"--ext"}, Value: Required},
-	{Names: names{"--frozen"}, Value: Optional},
-	{Names: names{"--import-map"}, Value: Required, Effect: EffProgram},
-	{Names: names{"--inspect"}, Value: Optional},
-	{Names: names{"--inspect-brk"}, Value: Optional},
-	{Names: names{"--inspect-wait"}, Value: Optional},
-	{Names: names{"--location"}, Value: Required},
-	{Names: names{"--lock"}, Value: Optional, Effect: EffInput},
-	{Names: names{"--no-check"}, Value: Optional},
-	{Names: names{"--no-clear-screen"}},
-	{Names: names{"--no-code-cache"}},
-	{Names: names{"--no-config"}},
-	{Names: names{"--no-lock"}},
-	{Names: names{"--no-npm"}},
-	{Names: names{"--no-remote"}},
-	{Names: names{"--node-modules-dir"}, Value: Optional},
-	{Names: names{"-P", "--permission-set"}, Value: Optional},
-	{Names: names{"--preload"}, Value: Required, Effect: EffProgram},
-	{Names: names{"--require"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-r", "--reload"}, Value: Optional},
-	{Names: names{"--seed"}, Value: Required},
-	{Names: names{"--v8-flags"}, Value: Optional, Effect: EffUnproven},
-	{Names: names{"--vendor"}, Value: Optional},
-	{Names: names{"--watch"}, Value: Optional},
-	{Names: names{"--watch-exclude"}, Value: Required},
-	{Names: names{"--watch-hmr"}, Value: Optional},
-	{Names: names{"--allow-scripts"}, Value: Optional},
-	{Names: names{"-L", "--log-level"}, Value: Required},
-	{Names: names{"-q", "--quiet"}},
-	{Names: names{"-h", "--help"}, Value: Optional},
-	{Names: names{"-V", "--version"}},
-	{Names: names{"--unstable"}},
-	{Names: names{"--coverage"}, Value: Optional},
 }
 
 var options104 = []Option{
 	{Names: names{"-p", "--print"}},
 	{Names: names{"--ext"}, Value: Required},
-	{Names: names{"-A", "--allow-all"}},
-	{Names: names{"-R", "--allow-read"}, Value: Optional},
-	{Names: names{"-W", "--allow-write"}, Value: Optional},
-	{Names: names{"-N", "--allow-net"}, Value: Optional},
-	{Names: names{"-E", "--allow-env"}, Value: Optional},
-	{Names: names{"-S", "--allow-sys"}, Value: Optional},
-	{Names: names{"--allow-run"}, Value: Optional},
-	{Names: names{"--allow-ffi"}, Value: Optional},
-	{Names: names{"-I", "--allow-import"}, Value: Optional},
-	{Names: names{"--allow-hrtime"}},
-	{Names: names{"--deny-read"}, Value: Optional},
-	{Names: names{"--deny-write"}, Value: Optional},
-	{Names: names{"--deny-net"}, Value: Optional},
-	{Names: names{"--deny-env"}, Value: Optional},
-	{Names: names{"--deny-sys"}, Value: Optional},
-	{Names: names{"--deny-run"}, Value: Optional},
-	{Names: names{"--deny-ffi"}, Value: Optional},
-	{Names: names{"--no-prompt"}},
-	{Names: names{"--cached-only"}},
-	{Names: names{"--cert"}, Value: Required},
-	{Names: names{"--check"}, Value: Optional},
-	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
-	{Names: names{"--conditions"}, Value: Required},
-	{Names: names{"--env-file"}, Value: Optional, Effect: EffProgram},
-	{Names: names{"--frozen"}, Value: Optional},
-	{Names: names{"--import-map"}, Value: Required, Effect: EffProgram},
-	{Names: names{"--inspect"}, Value: Optional},
-	{Names: names{"--inspect-brk"}, Value: Optional},
-	{Names: names{"--inspect-wait"}, Value: Optional},
-	{Names: names{"--location"}, Value: Required},
-	{Names: names{"--lock"}, Value: Optional, Effect: EffInput},
-	{Names: names{"--no-check"}, Value: Optional},
-	{Names: names{"--no-clear-screen"}},
-	{Names: names{"--no-code-cache"}},
-	{Names: names{"--no-config"}},
-	{Names: names{"--no-lock"}},
-	{Names: names{"--no-npm"}},
-	{Names: names{"--no-remote"}},
-	{Names: names{"--node-modules-dir"}, Value: Optional},
-	{Names: names{"-P", "--permission-set"}, Value: Optional},
-	{Names: names{"--preload"}, Value: Required, Effect: EffProgram},
-	{Names: names{"--require"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-r", "--reload"}, Value: Optional},
-	{Names: names{"--seed"}, Value: Required},
-	{Names: names{"--v8-flags"}, Value: Optional, Effect: EffUnproven},
-	{Names: names{"--vendor"}, Value: Optional},
-	{Names: names{"--watch"}, Value: Optional},
-	{Names: names{"--watch-exclude"}, Value: Required},
-	{Names: names{"--watch-hmr"}, Value: Optional},
-	{Names: names{"--allow-scripts"}, Value: Optional},
-	{Names: names{"-L", "--log-level"}, Value: Required},
-	{Names: names{"-q", "--quiet"}},
-	{Names: names{"-h", "--help"}, Value: Optional},
-	{Names: names{"-V", "--version"}},
-	{Names: names{"--unstable"}},
-	{Names: names{"--coverage"}, Value: Optional},
 }
 
 var options105 = []Option{
@@ -7418,63 +6881,6 @@ var options106 = []Option{
 var options107 = []Option{
 	{Names: names{"--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"--eval-file"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-A", "--allow-all"}},
-	{Names: names{"-R", "--allow-read"}, Value: Optional},
-	{Names: names{"-W", "--allow-write"}, Value: Optional},
-	{Names: names{"-N", "--allow-net"}, Value: Optional},
-	{Names: names{"-E", "--allow-env"}, Value: Optional},
-	{Names: names{"-S", "--allow-sys"}, Value: Optional},
-	{Names: names{"--allow-run"}, Value: Optional},
-	{Names: names{"--allow-ffi"}, Value: Optional},
-	{Names: names{"-I", "--allow-import"}, Value: Optional},
-	{Names: names{"--allow-hrtime"}},
-	{Names: names{"--deny-read"}, Value: Optional},
-	{Names: names{"--deny-write"}, Value: Optional},
-	{Names: names{"--deny-net"}, Value: Optional},
-	{Names: names{"--deny-env"}, Value: Optional},
-	{Names: names{"--deny-sys"}, Value: Optional},
-	{Names: names{"--deny-run"}, Value: Optional},
-	{Names: names{"--deny-ffi"}, Value: Optional},
-	{Names: names{"--no-prompt"}},
-	{Names: names{"--cached-only"}},
-	{Names: names{"--cert"}, Value: Required},
-	{Names: names{"--check"}, Value: Optional},
-	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
-	{Names: names{"--conditions"}, Value: Required},
-	{Names: names{"--env-file"}, Value: Optional, Effect: EffProgram},
-	{Names: names{"--ext"}, Value: Required},
-	{Names: names{"--frozen"}, Value: Optional},
-	{Names: names{"--import-map"}, Value: Required, Effect: EffProgram},
-	{Names: names{"--inspect"}, Value: Optional},
-	{Names: names{"--inspect-brk"}, Value: Optional},
-	{Names: names{"--inspect-wait"}, Value: Optional},
-	{Names: names{"--location"}, Value: Required},
-	{Names: names{"--lock"}, Value: Optional, Effect: EffInput},
-	{Names: names{"--no-check"}, Value: Optional},
-	{Names: names{"--no-clear-screen"}},
-	{Names: names{"--no-code-cache"}},
-	{Names: names{"--no-config"}},
-	{Names: names{"--no-lock"}},
-	{Names: names{"--no-npm"}},
-	{Names: names{"--no-remote"}},
-	{Names: names{"--node-modules-dir"}, Value: Optional},
-	{Names: names{"-P", "--permission-set"}, Value: Optional},
-	{Names: names{"--preload"}, Value: Required, Effect: EffProgram},
-	{Names: names{"--require"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-r", "--reload"}, Value: Optional},
-	{Names: names{"--seed"}, Value: Required},
-	{Names: names{"--v8-flags"}, Value: Optional, Effect: EffUnproven},
-	{Names: names{"--vendor"}, Value: Optional},
-	{Names: names{"--watch"}, Value: Optional},
-	{Names: names{"--watch-exclude"}, Value: Required},
-	{Names: names{"--watch-hmr"}, Value: Optional},
-	{Names: names{"--allow-scripts"}, Value: Optional},
-	{Names: names{"-L", "--log-level"}, Value: Required},
-	{Names: names{"-q", "--quiet"}},
-	{Names: names{"-h", "--help"}, Value: Optional},
-	{Names: names{"-V", "--version"}},
-	{Names: names{"--unstable"}},
-	{Names: names{"--coverage"}, Value: Optional},
 }
 
 var options108 = []Option{
@@ -7482,63 +6888,6 @@ var options108 = []Option{
 	{Names: names{"-r", "--recursive"}},
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--eval"}, Value: Required, Effect: EffRun},
-	{Names: names{"-A", "--allow-all"}},
-	{Names: names{"-R", "--allow-read"}, Value: Optional},
-	{Names: names{"-W", "--allow-write"}, Value: Optional},
-	{Names: names{"-N", "--allow-net"}, Value: Optional},
-	{Names: names{"-E", "--allow-env"}, Value: Optional},
-	{Names: names{"-S", "--allow-sys"}, Value: Optional},
-	{Names: names{"--allow-run"}, Value: Optional},
-	{Names: names{"--allow-ffi"}, Value: Optional},
-	{Names: names{"-I", "--allow-import"}, Value: Optional},
-	{Names: names{"--allow-hrtime"}},
-	{Names: names{"--deny-read"}, Value: Optional},
-	{Names: names{"--deny-write"}, Value: Optional},
-	{Names: names{"--deny-net"}, Value: Optional},
-	{Names: names{"--deny-env"}, Value: Optional},
-	{Names: names{"--deny-sys"}, Value: Optional},
-	{Names: names{"--deny-run"}, Value: Optional},
-	{Names: names{"--deny-ffi"}, Value: Optional},
-	{Names: names{"--no-prompt"}},
-	{Names: names{"--cached-only"}},
-	{Names: names{"--cert"}, Value: Required},
-	{Names: names{"--check"}, Value: Optional},
-	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
-	{Names: names{"--conditions"}, Value: Required},
-	{Names: names{"--env-file"}, Value: Optional, Effect: EffProgram},
-	{Names: names{"--ext"}, Value: Required},
-	{Names: names{"--frozen"}, Value: Optional},
-	{Names: names{"--import-map"}, Value: Required, Effect: EffProgram},
-	{Names: names{"--inspect"}, Value: Optional},
-	{Names: names{"--inspect-brk"}, Value: Optional},
-	{Names: names{"--inspect-wait"}, Value: Optional},
-	{Names: names{"--location"}, Value: Required},
-	{Names: names{"--lock"}, Value: Optional, Effect: EffInput},
-	{Names: names{"--no-check"}, Value: Optional},
-	{Names: names{"--no-clear-screen"}},
-	{Names: names{"--no-code-cache"}},
-	{Names: names{"--no-config"}},
-	{Names: names{"--no-lock"}},
-	{Names: names{"--no-npm"}},
-	{Names: names{"--no-remote"}},
-	{Names: names{"--node-modules-dir"}, Value: Optional},
-	{Names: names{"-P", "--permission-set"}, Value: Optional},
-	{Names: names{"--preload"}, Value: Required, Effect: EffProgram},
-	{Names: names{"--require"}, Value: Required, Effect: EffProgram},
-	{Names: names{"--reload"}, Value: Optional},
-	{Names: names{"--seed"}, Value: Required},
-	{Names: names{"--v8-flags"}, Value: Optional, Effect: EffUnproven},
-	{Names: names{"--vendor"}, Value: Optional},
-	{Names: names{"--watch"}, Value: Optional},
-	{Names: names{"--watch-exclude"}, Value: Required},
-	{Names: names{"--watch-hmr"}, Value: Optional},
-	{Names: names{"--allow-scripts"}, Value: Optional},
-	{Names: names{"-L", "--log-level"}, Value: Required},
-	{Names: names{"-q", "--quiet"}},
-	{Names: names{"-h", "--help"}, Value: Optional},
-	{Names: names{"-V", "--version"}},
-	{Names: names{"--unstable"}},
-	{Names: names{"--coverage"}, Value: Optional},
 }
 
 var options109 = []Option{
@@ -7554,99 +6903,43 @@ var options109 = []Option{
 	{Names: names{"--trace-leaks"}},
 	{Names: names{"--clean"}},
 	{Names: names{"--permit-no-files"}},
-	{Names: names{"-A", "--allow-all"}},
-	{Names: names{"-R", "--allow-read"}, Value: Optional},
-	{Names: names{"-W", "--allow-write"}, Value: Optional},
-	{Names: names{"-N", "--allow-net"}, Value: Optional},
-	{Names: names{"-E", "--allow-env"}, Value: Optional},
-	{Names: names{"-S", "--allow-sys"}, Value: Optional},
-	{Names: names{"--allow-run"}, Value: Optional},
-	{Names: names{"--allow-ffi"}, Value: Optional},
-	{Names: names{"-I", "--allow-import"}, Value: Optional},
-	{Names: names{"--allow-hrtime"}},
-	{Names: names{"--deny-read"}, Value: Optional},
-	{Names: names{"--deny-write"}, Value: Optional},
-	{Names: names{"--deny-net"}, Value: Optional},
-	{Names: names{"--deny-env"}, Value: Optional},
-	{Names: names{"--deny-sys"}, Value: Optional},
-	{Names: names{"--deny-run"}, Value: Optional},
-	{Names: names{"--deny-ffi"}, Value: Optional},
-	{Names: names{"--no-prompt"}},
-	{Names: names{"--cached-only"}},
-	{Names: names{"--cert"}, Value: Required},
-	{Names: names{"--check"}, Value: Optional},
-	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
-	{Names: names{"--conditions"}, Value: Required},
-	{Names: names{"--env-file"}, Value: Optional, Effect: EffProgram},
-	{Names: names{"--ext"}, Value: Required},
-	{Names: names{"--frozen"}, Value: Optional},
-	{Names: names{"--import-map"}, Value: Required, Effect: EffProgram},
-	{Names: names{"--inspect"}, Value: Optional},
-	{Names: names{"--inspect-brk"}, Value: Optional},
-	{Names: names{"--inspect-wait"}, Value: Optional},
-	{Names: names{"--location"}, Value: Required},
-	{Names: names{"--lock"}, Value: Optional, Effect: EffInput},
-	{Names: names{"--no-check"}, Value: Optional},
-	{Names: names{"--no-clear-screen"}},
-	{Names: names{"--no-code-cache"}},
-	{Names: names{"--no-config"}},
-	{Names: names{"--no-lock"}},
-	{Names: names{"--no-npm"}},
-	{Names: names{"--no-remote"}},
-	{Names: names{"--node-modules-dir"}, Value: Optional},
-	{Names: names{"-P", "--permission-set"}, Value: Optional},
-	{Names: names{"--preload"}, Value: Required, Effect: EffProgram},
-	{Names: names{"--require"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-r", "--reload"}, Value: Optional},
-	{Names: names{"--seed"}, Value: Required},
-	{Names: names{"--v8-flags"}, Value: Optional, Effect: EffUnproven},
-	{Names: names{"--vendor"}, Value: Optional},
-	{Names: names{"--watch"}, Value: Optional},
-	{Names: names{"--watch-exclude"}, Value: Required},
-	{Names: names{"--watch-hmr"}, Value: Optional},
-	{Names: names{"--allow-scripts"}, Value: Optional},
-	{Names: names{"-L", "--log-level"}, Value: Required},
-	{Names: names{"-q", "--quiet"}},
-	{Names: names{"-h", "--help"}, Value: Optional},
-	{Names: names{"-V", "--version"}},
-	{Names: names{"--unstable"}},
 }
 
 var subs110 = []Program{
-	{Name: "add", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options100},
-	{Name: "approve-scripts", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options100},
-	{Name: "bench", Style: Exact, Path: names{"bench"}, Options: options101},
-	{Name: "bundle", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options103, Ends: true},
-	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options100},
-	{Name: "check", Style: Exact, Path: names{"check"}, Options: options102},
-	{Name: "clean", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options100},
-	{Name: "compile", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options103, Ends: true},
-	{Name: "completions", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options100},
-	{Name: "coverage", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options100},
-	{Name: "create", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options100},
-	{Name: "doc", Style: Exact, Path: names{"check"}, Options: options102},
-	{Name: "eval", Style: Exact, Operands: Code, Path: names{"eval"}, Options: options104},
+	{Name: "add", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options100}},
+	{Name: "approve-scripts", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options100}},
+	{Name: "bench", Style: Exact, Path: names{"bench"}, Options: options101, Shared: [][]Option{options100}},
+	{Name: "bundle", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options103, Shared: [][]Option{options100}, Ends: true},
+	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options100}},
+	{Name: "check", Style: Exact, Path: names{"check"}, Options: options102, Shared: [][]Option{options100}},
+	{Name: "clean", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options100}},
+	{Name: "compile", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options103, Shared: [][]Option{options100}, Ends: true},
+	{Name: "completions", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options100}},
+	{Name: "coverage", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options100}},
+	{Name: "create", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options100}},
+	{Name: "doc", Style: Exact, Path: names{"check"}, Options: options102, Shared: [][]Option{options100}},
+	{Name: "eval", Style: Exact, Operands: Code, Path: names{"eval"}, Options: options104, Shared: [][]Option{options100}},
 	{Name: "fmt", Style: Exact, Operands: Outputs, Path: names{"fmt"}, Options: options105},
-	{Name: "info", Style: Exact, Path: names{"check"}, Options: options102},
-	{Name: "init", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options100},
-	{Name: "install", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options100},
-	{Name: "jupyter", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options100},
+	{Name: "info", Style: Exact, Path: names{"check"}, Options: options102, Shared: [][]Option{options100}},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options100}},
+	{Name: "install", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options100}},
+	{Name: "jupyter", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options100}},
 	{Name: "lint", Style: Exact, Operands: Reads, Path: names{"lint"}, Options: options106},
-	{Name: "lsp", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options100},
-	{Name: "outdated", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options100},
-	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options100},
-	{Name: "remove", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options100},
-	{Name: "repl", Style: Exact, Path: names{"repl"}, Options: options107, Stdin: true},
-	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Options: options100, Ends: true},
-	{Name: "serve", Style: Exact, Operands: Script, Path: names{"serve"}, Options: options100, Ends: true},
-	{Name: "task", Style: Exact, Path: names{"task"}, Options: options108, Ends: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options109},
-	{Name: "types", Style: Exact, Path: names{"check"}, Options: options102},
-	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options100},
-	{Name: "update", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options100},
-	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options100},
-	{Name: "vendor", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options100},
-	{Name: "x", Style: Exact, Operands: Unread, Path: names{"cache"}, Options: options100},
+	{Name: "lsp", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options100}},
+	{Name: "outdated", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options100}},
+	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options100}},
+	{Name: "remove", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options100}},
+	{Name: "repl", Style: Exact, Path: names{"repl"}, Options: options107, Shared: [][]Option{options100}, Stdin: true},
+	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options100}, Ends: true},
+	{Name: "serve", Style: Exact, Operands: Script, Path: names{"serve"}, Shared: [][]Option{options100}, Ends: true},
+	{Name: "task", Style: Exact, Path: names{"task"}, Options: options108, Shared: [][]Option{options100}, Ends: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options109, Shared: [][]Option{options100}},
+	{Name: "types", Style: Exact, Path: names{"check"}, Options: options102, Shared: [][]Option{options100}},
+	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options100}},
+	{Name: "update", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options100}},
+	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options100}},
+	{Name: "vendor", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options100}},
+	{Name: "x", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options100}},
 }
 
 var options111 = []Option{
@@ -7668,8 +6961,6 @@ var options111 = []Option{
 	{Names: names{"-T", "--print-type"}},
 	{Names: names{"-x", "--exclude-type"}, Value: Required},
 	{Names: names{"-v"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
 var options112 = []Option{
@@ -7732,8 +7023,6 @@ var options112 = []Option{
 	{Names: names{"--color"}, Value: Optional},
 	{Names: names{"--palette"}, Value: Required},
 	{Names: names{"-v"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
 var options113 = []Option{
@@ -7751,8 +7040,6 @@ var options113 = []Option{
 	{Names: names{"--diff-program"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-L", "--label"}, Value: Required},
 	{Names: names{"-v"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
 var options114 = []Option{
@@ -7783,8 +7070,6 @@ var options114 = []Option{
 	{Names: names{"-V"}},
 	{Names: names{"-w"}, Value: Required},
 	{Names: names{"-D"}, Value: Required, Effect: EffDir},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
 var options115 = []Option{
@@ -7865,8 +7150,6 @@ var options116 = []Option{
 	{Names: names{"-X"}},
 	{Names: names{"-Z", "--context"}},
 	{Names: names{"-1"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
 var options117 = []Option{
@@ -7874,8 +7157,6 @@ var options117 = []Option{
 	{Names: names{"-c", "--csh", "--c-shell"}},
 	{Names: names{"-p", "--print-database"}},
 	{Names: names{"--print-ls-colors"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
 var options118 = []Option{
@@ -7903,8 +7184,6 @@ var subs119 = []Program{
 
 var options120 = []Option{
 	{Names: names{"-z", "--zero"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
 var options121 = []Option{
@@ -9484,8 +8763,6 @@ var options239 = []Option{
 	{Names: names{"-e"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-O", "--to-stdout"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
 var options240 = []Option{
@@ -9630,8 +8907,6 @@ var options246 = []Option{
 	{Names: names{"-X", "--exclude-from"}, Value: Required, Effect: EffInput},
 	{Names: names{"--exclude"}, Value: Required},
 	{Names: names{"-x", "--one-file-system"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
 var options247 = []Option{
@@ -9684,8 +8959,6 @@ var options251 = []Option{
 	{Names: names{"-v", "--variables"}},
 	{Names: names{"-h"}},
 	{Names: names{"-V"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
 var options252 = []Option{
@@ -9757,8 +9030,6 @@ var options254 = []Option{
 	{Names: names{"-t", "--tabs"}, Value: Required},
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--first-only"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
 var options255 = []Option{
@@ -10011,8 +9282,6 @@ var options263 = []Option{
 	{Names: names{"-u", "--uniform-spacing"}},
 	{Names: names{"-w", "--width"}, Value: Required},
 	{Names: names{"-g", "--goal"}, Value: Required},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
 var options264 = []Option{
@@ -10037,8 +9306,6 @@ var options266 = []Option{
 	{Names: names{"-b", "--bytes"}},
 	{Names: names{"-s", "--spaces"}},
 	{Names: names{"-w", "--width"}, Value: Required},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
 var options267 = []Option{
@@ -10107,8 +9374,6 @@ var options268 = []Option{
 	{Names: names{"--margin"}, Value: Required},
 	{Names: names{"--padding"}, Value: Required},
 	{Names: names{"--ellipsis"}, Value: Required},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
 var options269 = []Option{
@@ -10311,8 +9576,6 @@ var subs272 = []Program{
 var options273 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-v"}, Value: Required},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
 var options274 = []Option{
@@ -10948,6 +10211,9 @@ var options307 = []Option{
 	{Names: names{"-2", "--ours"}},
 	{Names: names{"-3", "--theirs"}},
 	{Names: names{"-0"}},
+}
+
+var options308 = []Option{
 	{Names: names{"-U", "--unified"}, Value: Required},
 	{Names: names{"-s", "--no-patch"}},
 	{Names: names{"-X", "--dirstat"}, Value: Optional},
@@ -10990,125 +10256,6 @@ var options307 = []Option{
 	{Names: names{"--no-color"}},
 	{Names: names{"-D", "--irreversible-delete"}},
 	{Names: names{"--stdin"}},
-	{Names: names{"-p", "-u", "--patch"}},
-	{Names: names{"--output"}, Value: Required, Effect: EffWrite},
-	{Names: names{"--raw"}},
-	{Names: names{"--patch-with-raw"}},
-	{Names: names{"--indent-heuristic"}},
-	{Names: names{"--no-indent-heuristic"}},
-	{Names: names{"--minimal"}},
-	{Names: names{"--patience"}},
-	{Names: names{"--histogram"}},
-	{Names: names{"--anchored"}, Value: Required},
-	{Names: names{"--diff-algorithm"}, Value: Required},
-	{Names: names{"--stat-graph-width"}, Value: Required},
-	{Names: names{"--compact-summary"}},
-	{Names: names{"--patch-with-stat"}},
-	{Names: names{"--submodule"}, Value: Optional},
-	{Names: names{"--color"}, Value: Optional},
-	{Names: names{"--color-moved"}, Value: Optional},
-	{Names: names{"--no-color-moved"}},
-	{Names: names{"--color-moved-ws"}, Value: Required},
-	{Names: names{"--no-color-moved-ws"}},
-	{Names: names{"--word-diff"}, Value: Optional},
-	{Names: names{"--word-diff-regex"}, Value: Required},
-	{Names: names{"--color-words"}, Value: Optional},
-	{Names: names{"--no-renames"}},
-	{Names: names{"--rename-empty"}},
-	{Names: names{"--no-rename-empty"}},
-	{Names: names{"--check"}},
-	{Names: names{"--ws-error-highlight"}, Value: Required},
-	{Names: names{"--full-index"}},
-	{Names: names{"--binary"}},
-	{Names: names{"--abbrev"}, Value: Optional},
-	{Names: names{"--find-copies-harder"}},
-	{Names: names{"-l"}, Value: Required},
-	{Names: names{"-S"}, Value: Required},
-	{Names: names{"-G"}, Value: Required},
-	{Names: names{"--find-object"}, Value: Required},
-	{Names: names{"--pickaxe-all"}},
-	{Names: names{"--pickaxe-regex"}},
-	{Names: names{"-O"}, Value: Required, Effect: EffInput},
-	{Names: names{"-R"}},
-	{Names: names{"-a", "--text"}},
-	{Names: names{"--ignore-cr-at-eol"}},
-	{Names: names{"--ignore-space-at-eol"}},
-	{Names: names{"-b", "--ignore-space-change"}},
-	{Names: names{"-w", "--ignore-all-space"}},
-	{Names: names{"--ignore-blank-lines"}},
-	{Names: names{"-I", "--ignore-matching-lines"}, Value: Required},
-	{Names: names{"--inter-hunk-context"}, Value: Required},
-	{Names: names{"-W", "--function-context"}},
-	{Names: names{"--ext-diff"}, Effect: EffOpaque},
-	{Names: names{"--ignore-submodules"}, Value: Optional},
-	{Names: names{"--src-prefix"}, Value: Required},
-	{Names: names{"--dst-prefix"}, Value: Required},
-	{Names: names{"--no-prefix"}},
-	{Names: names{"--line-prefix"}, Value: Required},
-	{Names: names{"--ita-invisible-in-index"}},
-}
-
-var options308 = []Option{
-	{Names: names{"--no-index"}, Effect: EffUnproven},
-	{Names: names{"-q"}},
-	{Names: names{"--cached"}},
-	{Names: names{"-m"}},
-	{Names: names{"-r"}},
-	{Names: names{"-t"}},
-	{Names: names{"--root"}},
-	{Names: names{"--merge-base"}},
-	{Names: names{"--pretty"}, Value: Optional},
-	{Names: names{"--format"}, Value: Required},
-	{Names: names{"--no-commit-id"}},
-	{Names: names{"--always"}},
-	{Names: names{"-v"}},
-	{Names: names{"-0", "--base"}},
-	{Names: names{"--ours"}},
-	{Names: names{"--theirs"}},
-	{Names: names{"-1"}},
-	{Names: names{"-2"}},
-	{Names: names{"-3"}},
-	{Names: names{"--stdin"}},
-	{Names: names{"-U", "--unified"}, Value: Required},
-	{Names: names{"-s", "--no-patch"}},
-	{Names: names{"-X", "--dirstat"}, Value: Optional},
-	{Names: names{"--dirstat-by-file"}, Value: Optional},
-	{Names: names{"--cumulative"}},
-	{Names: names{"--stat"}, Value: Optional},
-	{Names: names{"--stat-width"}, Value: Required},
-	{Names: names{"--stat-name-width"}, Value: Required},
-	{Names: names{"--stat-count"}, Value: Required},
-	{Names: names{"--shortstat"}},
-	{Names: names{"--numstat"}},
-	{Names: names{"--summary"}},
-	{Names: names{"--name-only"}},
-	{Names: names{"--name-status"}},
-	{Names: names{"--output-indicator-new"}, Value: Required},
-	{Names: names{"--output-indicator-old"}, Value: Required},
-	{Names: names{"--output-indicator-context"}, Value: Required},
-	{Names: names{"--textconv"}, Effect: EffOpaque},
-	{Names: names{"--no-textconv"}},
-	{Names: names{"--no-ext-diff"}},
-	{Names: names{"--relative"}, Value: Optional},
-	{Names: names{"--no-relative"}},
-	{Names: names{"--diff-filter"}, Value: Required},
-	{Names: names{"--skip-to"}, Value: Required},
-	{Names: names{"--rotate-to"}, Value: Required},
-	{Names: names{"-M", "--find-renames"}, Value: Optional},
-	{Names: names{"-C", "--find-copies"}, Value: Optional},
-	{Names: names{"-B", "--break-rewrites"}, Value: Optional},
-	{Names: names{"-z"}},
-	{Names: names{"--quiet"}},
-	{Names: names{"--exit-code"}},
-	{Names: names{"-c"}},
-	{Names: names{"--cc"}},
-	{Names: names{"--combined-all-paths"}},
-	{Names: names{"--diff-merges"}, Value: Required},
-	{Names: names{"--no-diff-merges"}},
-	{Names: names{"--remerge-diff"}},
-	{Names: names{"--dd"}},
-	{Names: names{"--no-color"}},
-	{Names: names{"-D", "--irreversible-delete"}},
 	{Names: names{"-p", "-u", "--patch"}},
 	{Names: names{"--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--raw"}},
@@ -11168,6 +10315,29 @@ var options308 = []Option{
 }
 
 var options309 = []Option{
+	{Names: names{"--no-index"}, Effect: EffUnproven},
+	{Names: names{"-q"}},
+	{Names: names{"--cached"}},
+	{Names: names{"-m"}},
+	{Names: names{"-r"}},
+	{Names: names{"-t"}},
+	{Names: names{"--root"}},
+	{Names: names{"--merge-base"}},
+	{Names: names{"--pretty"}, Value: Optional},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"--no-commit-id"}},
+	{Names: names{"--always"}},
+	{Names: names{"-v"}},
+	{Names: names{"-0", "--base"}},
+	{Names: names{"--ours"}},
+	{Names: names{"--theirs"}},
+	{Names: names{"-1"}},
+	{Names: names{"-2"}},
+	{Names: names{"-3"}},
+	{Names: names{"--stdin"}},
+}
+
+var options310 = []Option{
 	{Names: names{"-x", "--extcmd"}, Value: Required, Effect: EffRun},
 	{Names: names{"-t", "--tool"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-d", "--dir-diff"}},
@@ -11182,107 +10352,9 @@ var options309 = []Option{
 	{Names: names{"--no-trust-exit-code"}},
 	{Names: names{"--no-index"}, Effect: EffUnproven},
 	{Names: names{"--cached"}},
-	{Names: names{"-U", "--unified"}, Value: Required},
-	{Names: names{"-s", "--no-patch"}},
-	{Names: names{"-X", "--dirstat"}, Value: Optional},
-	{Names: names{"--dirstat-by-file"}, Value: Optional},
-	{Names: names{"--cumulative"}},
-	{Names: names{"--stat"}, Value: Optional},
-	{Names: names{"--stat-width"}, Value: Required},
-	{Names: names{"--stat-name-width"}, Value: Required},
-	{Names: names{"--stat-count"}, Value: Required},
-	{Names: names{"--shortstat"}},
-	{Names: names{"--numstat"}},
-	{Names: names{"--summary"}},
-	{Names: names{"--name-only"}},
-	{Names: names{"--name-status"}},
-	{Names: names{"--output-indicator-new"}, Value: Required},
-	{Names: names{"--output-indicator-old"}, Value: Required},
-	{Names: names{"--output-indicator-context"}, Value: Required},
-	{Names: names{"--textconv"}, Effect: EffOpaque},
-	{Names: names{"--no-textconv"}},
-	{Names: names{"--no-ext-diff"}},
-	{Names: names{"--relative"}, Value: Optional},
-	{Names: names{"--no-relative"}},
-	{Names: names{"--diff-filter"}, Value: Required},
-	{Names: names{"--skip-to"}, Value: Required},
-	{Names: names{"--rotate-to"}, Value: Required},
-	{Names: names{"-M", "--find-renames"}, Value: Optional},
-	{Names: names{"-C", "--find-copies"}, Value: Optional},
-	{Names: names{"-B", "--break-rewrites"}, Value: Optional},
-	{Names: names{"-z"}},
-	{Names: names{"-q", "--quiet"}},
-	{Names: names{"--exit-code"}},
-	{Names: names{"-m"}},
-	{Names: names{"-c"}},
-	{Names: names{"--cc"}},
-	{Names: names{"--combined-all-paths"}},
-	{Names: names{"--diff-merges"}, Value: Required},
-	{Names: names{"--no-diff-merges"}},
-	{Names: names{"--remerge-diff"}},
-	{Names: names{"--dd"}},
-	{Names: names{"--no-color"}},
-	{Names: names{"-D", "--irreversible-delete"}},
-	{Names: names{"--stdin"}},
-	{Names: names{"-p", "-u", "--patch"}},
-	{Names: names{"--output"}, Value: Required, Effect: EffWrite},
-	{Names: names{"--raw"}},
-	{Names: names{"--patch-with-raw"}},
-	{Names: names{"--indent-heuristic"}},
-	{Names: names{"--no-indent-heuristic"}},
-	{Names: names{"--minimal"}},
-	{Names: names{"--patience"}},
-	{Names: names{"--histogram"}},
-	{Names: names{"--anchored"}, Value: Required},
-	{Names: names{"--diff-algorithm"}, Value: Required},
-	{Names: names{"--stat-graph-width"}, Value: Required},
-	{Names: names{"--compact-summary"}},
-	{Names: names{"--patch-with-stat"}},
-	{Names: names{"--submodule"}, Value: Optional},
-	{Names: names{"--color"}, Value: Optional},
-	{Names: names{"--color-moved"}, Value: Optional},
-	{Names: names{"--no-color-moved"}},
-	{Names: names{"--color-moved-ws"}, Value: Required},
-	{Names: names{"--no-color-moved-ws"}},
-	{Names: names{"--word-diff"}, Value: Optional},
-	{Names: names{"--word-diff-regex"}, Value: Required},
-	{Names: names{"--color-words"}, Value: Optional},
-	{Names: names{"--no-renames"}},
-	{Names: names{"--rename-empty"}},
-	{Names: names{"--no-rename-empty"}},
-	{Names: names{"--check"}},
-	{Names: names{"--ws-error-highlight"}, Value: Required},
-	{Names: names{"--full-index"}},
-	{Names: names{"--binary"}},
-	{Names: names{"--abbrev"}, Value: Optional},
-	{Names: names{"--find-copies-harder"}},
-	{Names: names{"-l"}, Value: Required},
-	{Names: names{"-S"}, Value: Required},
-	{Names: names{"-G"}, Value: Required},
-	{Names: names{"--find-object"}, Value: Required},
-	{Names: names{"--pickaxe-all"}},
-	{Names: names{"--pickaxe-regex"}},
-	{Names: names{"-O"}, Value: Required, Effect: EffInput},
-	{Names: names{"-R"}},
-	{Names: names{"-a", "--text"}},
-	{Names: names{"--ignore-cr-at-eol"}},
-	{Names: names{"--ignore-space-at-eol"}},
-	{Names: names{"-b", "--ignore-space-change"}},
-	{Names: names{"-w", "--ignore-all-space"}},
-	{Names: names{"--ignore-blank-lines"}},
-	{Names: names{"-I", "--ignore-matching-lines"}, Value: Required},
-	{Names: names{"--inter-hunk-context"}, Value: Required},
-	{Names: names{"-W", "--function-context"}},
-	{Names: names{"--ext-diff"}, Effect: EffOpaque},
-	{Names: names{"--ignore-submodules"}, Value: Optional},
-	{Names: names{"--src-prefix"}, Value: Required},
-	{Names: names{"--dst-prefix"}, Value: Required},
-	{Names: names{"--no-prefix"}},
-	{Names: names{"--line-prefix"}, Value: Required},
-	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options310 = []Option{
+var options311 = []Option{
 	{Names: names{"--progress"}, Value: Required},
 	{Names: names{"--signed-tags"}, Value: Required},
 	{Names: names{"--tag-of-filtered-object"}, Value: Required},
@@ -11302,7 +10374,7 @@ var options310 = []Option{
 	{Names: names{"--refspec"}},
 }
 
-var options311 = []Option{
+var options312 = []Option{
 	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRun},
 	{Names: names{"-u", "--update-head-ok"}},
 	{Names: names{"-o", "--server-option"}, Value: Required},
@@ -11350,7 +10422,7 @@ var options311 = []Option{
 	{Names: names{"--stdin"}},
 }
 
-var options312 = []Option{
+var options313 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--stdin"}},
 	{Names: names{"-q", "--quiet"}},
@@ -11369,7 +10441,7 @@ var options312 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options313 = []Option{
+var options314 = []Option{
 	{Names: names{"--setup"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--subdirectory-filter"}, Value: Required},
 	{Names: names{"--env-filter"}, Value: Required, Effect: EffOpaque},
@@ -11386,7 +10458,7 @@ var options313 = []Option{
 	{Names: names{"--state-branch"}, Value: Required},
 }
 
-var options314 = []Option{
+var options315 = []Option{
 	{Names: names{"--path"}, Value: Required},
 	{Names: names{"--path-glob"}, Value: Required},
 	{Names: names{"--path-regex"}, Value: Required},
@@ -11423,7 +10495,7 @@ var options314 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options315 = []Option{
+var options316 = []Option{
 	{Names: names{"--log"}, Value: Optional},
 	{Names: names{"--no-log"}},
 	{Names: names{"--summary"}},
@@ -11433,7 +10505,7 @@ var options315 = []Option{
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
 }
 
-var options316 = []Option{
+var options317 = []Option{
 	{Names: names{"--perl"}},
 	{Names: names{"--python"}},
 	{Names: names{"--shell"}},
@@ -11452,12 +10524,12 @@ var options316 = []Option{
 	{Names: names{"--ignore-case"}},
 }
 
-var options317 = []Option{
+var options318 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--keep-going"}},
 }
 
-var options318 = []Option{
+var options319 = []Option{
 	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffOutput},
 	{Names: names{"--stdout"}, Effect: EffReadOnly},
 	{Names: names{"-n", "--numbered"}},
@@ -11500,7 +10572,10 @@ var options318 = []Option{
 	{Names: names{"--inline"}, Value: Optional},
 	{Names: names{"--ignore-if-in-upstream"}},
 	{Names: names{"--always"}},
-	{Names: names{"--max-count"}, Value: Required},
+}
+
+var options320 = []Option{
+	{Names: names{"-n", "--max-count"}, Value: Required},
 	{Names: names{"-#"}},
 	{Names: names{"--since", "--after"}, Value: Required},
 	{Names: names{"--until", "--before"}, Value: Required},
@@ -11584,6 +10659,7 @@ var options318 = []Option{
 	{Names: names{"--batch-check"}, Value: Required},
 	{Names: names{"--merge"}},
 	{Names: names{"--use-bitmap-index"}},
+	{Names: names{"--progress"}, Value: Required},
 	{Names: names{"--simplify-by-decoration"}},
 	{Names: names{"--full-history"}},
 	{Names: names{"--dense"}},
@@ -11616,106 +10692,9 @@ var options318 = []Option{
 	{Names: names{"--commit-header"}},
 	{Names: names{"--timestamp"}},
 	{Names: names{"--count"}},
-	{Names: names{"-U", "--unified"}, Value: Required},
-	{Names: names{"--no-patch"}},
-	{Names: names{"-X", "--dirstat"}, Value: Optional},
-	{Names: names{"--dirstat-by-file"}, Value: Optional},
-	{Names: names{"--cumulative"}},
-	{Names: names{"--stat"}, Value: Optional},
-	{Names: names{"--stat-width"}, Value: Required},
-	{Names: names{"--stat-name-width"}, Value: Required},
-	{Names: names{"--stat-count"}, Value: Required},
-	{Names: names{"--shortstat"}},
-	{Names: names{"--numstat"}},
-	{Names: names{"--summary"}},
-	{Names: names{"--name-only"}},
-	{Names: names{"--name-status"}},
-	{Names: names{"--output-indicator-new"}, Value: Required},
-	{Names: names{"--output-indicator-old"}, Value: Required},
-	{Names: names{"--output-indicator-context"}, Value: Required},
-	{Names: names{"--textconv"}, Effect: EffOpaque},
-	{Names: names{"--no-textconv"}},
-	{Names: names{"--no-ext-diff"}},
-	{Names: names{"--relative"}, Value: Optional},
-	{Names: names{"--no-relative"}},
-	{Names: names{"--diff-filter"}, Value: Required},
-	{Names: names{"--skip-to"}, Value: Required},
-	{Names: names{"--rotate-to"}, Value: Required},
-	{Names: names{"-M", "--find-renames"}, Value: Optional},
-	{Names: names{"-C", "--find-copies"}, Value: Optional},
-	{Names: names{"-B", "--break-rewrites"}, Value: Optional},
-	{Names: names{"-z"}},
-	{Names: names{"-q", "--quiet"}},
-	{Names: names{"--exit-code"}},
-	{Names: names{"-m"}},
-	{Names: names{"-c"}},
-	{Names: names{"--combined-all-paths"}},
-	{Names: names{"--diff-merges"}, Value: Required},
-	{Names: names{"--no-diff-merges"}},
-	{Names: names{"--remerge-diff"}},
-	{Names: names{"--dd"}},
-	{Names: names{"--no-color"}},
-	{Names: names{"-D", "--irreversible-delete"}},
-	{Names: names{"--stdin"}},
-	{Names: names{"-p", "-u", "--patch"}},
-	{Names: names{"--output"}, Value: Required, Effect: EffWrite},
-	{Names: names{"--raw"}},
-	{Names: names{"--patch-with-raw"}},
-	{Names: names{"--indent-heuristic"}},
-	{Names: names{"--no-indent-heuristic"}},
-	{Names: names{"--minimal"}},
-	{Names: names{"--patience"}},
-	{Names: names{"--histogram"}},
-	{Names: names{"--anchored"}, Value: Required},
-	{Names: names{"--diff-algorithm"}, Value: Required},
-	{Names: names{"--stat-graph-width"}, Value: Required},
-	{Names: names{"--compact-summary"}},
-	{Names: names{"--patch-with-stat"}},
-	{Names: names{"--submodule"}, Value: Optional},
-	{Names: names{"--color"}, Value: Optional},
-	{Names: names{"--color-moved"}, Value: Optional},
-	{Names: names{"--no-color-moved"}},
-	{Names: names{"--color-moved-ws"}, Value: Required},
-	{Names: names{"--no-color-moved-ws"}},
-	{Names: names{"--word-diff"}, Value: Optional},
-	{Names: names{"--word-diff-regex"}, Value: Required},
-	{Names: names{"--color-words"}, Value: Optional},
-	{Names: names{"--no-renames"}},
-	{Names: names{"--rename-empty"}},
-	{Names: names{"--no-rename-empty"}},
-	{Names: names{"--check"}},
-	{Names: names{"--ws-error-highlight"}, Value: Required},
-	{Names: names{"--full-index"}},
-	{Names: names{"--binary"}},
-	{Names: names{"--abbrev"}, Value: Optional},
-	{Names: names{"--find-copies-harder"}},
-	{Names: names{"-l"}, Value: Required},
-	{Names: names{"-S"}, Value: Required},
-	{Names: names{"-G"}, Value: Required},
-	{Names: names{"--find-object"}, Value: Required},
-	{Names: names{"--pickaxe-all"}},
-	{Names: names{"--pickaxe-regex"}},
-	{Names: names{"-O"}, Value: Required, Effect: EffInput},
-	{Names: names{"-R"}},
-	{Names: names{"-a", "--text"}},
-	{Names: names{"--ignore-cr-at-eol"}},
-	{Names: names{"--ignore-space-at-eol"}},
-	{Names: names{"-b", "--ignore-space-change"}},
-	{Names: names{"-w", "--ignore-all-space"}},
-	{Names: names{"--ignore-blank-lines"}},
-	{Names: names{"-I", "--ignore-matching-lines"}, Value: Required},
-	{Names: names{"--inter-hunk-context"}, Value: Required},
-	{Names: names{"-W", "--function-context"}},
-	{Names: names{"--ext-diff"}, Effect: EffOpaque},
-	{Names: names{"--ignore-submodules"}, Value: Optional},
-	{Names: names{"--src-prefix"}, Value: Required},
-	{Names: names{"--dst-prefix"}, Value: Required},
-	{Names: names{"--no-prefix"}},
-	{Names: names{"--line-prefix"}, Value: Required},
-	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options319 = []Option{
+var options321 = []Option{
 	{Names: names{"--unreachable"}},
 	{Names: names{"--dangling"}},
 	{Names: names{"--no-dangling"}},
@@ -11733,7 +10712,7 @@ var options319 = []Option{
 	{Names: names{"--no-progress"}},
 }
 
-var options320 = []Option{
+var options322 = []Option{
 	{Names: names{"--aggressive"}},
 	{Names: names{"--auto"}},
 	{Names: names{"--cruft"}},
@@ -11744,7 +10723,7 @@ var options320 = []Option{
 	{Names: names{"--keep-largest-pack"}},
 }
 
-var options321 = []Option{
+var options323 = []Option{
 	{Names: names{"-O", "--open-files-in-pager"}, Value: Optional, Effect: EffRun},
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
@@ -11794,7 +10773,7 @@ var options321 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options322 = []Option{
+var options324 = []Option{
 	{Names: names{"-w"}},
 	{Names: names{"-t"}, Value: Required},
 	{Names: names{"--stdin"}},
@@ -11804,7 +10783,7 @@ var options322 = []Option{
 	{Names: names{"--literally"}},
 }
 
-var options323 = []Option{
+var options325 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-c", "--config"}},
 	{Names: names{"-g", "--guides"}},
@@ -11818,7 +10797,7 @@ var options323 = []Option{
 	{Names: names{"--developer-interfaces"}},
 }
 
-var options324 = []Option{
+var options326 = []Option{
 	{Names: names{"-v"}},
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--rev-index"}},
@@ -11837,7 +10816,7 @@ var options324 = []Option{
 	{Names: names{"--promisor"}, Value: Optional},
 }
 
-var options325 = []Option{
+var options327 = []Option{
 	{Names: names{"-b", "--initial-branch"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--bare"}},
@@ -11848,7 +10827,7 @@ var options325 = []Option{
 	{Names: names{"--shared"}, Value: Optional},
 }
 
-var options326 = []Option{
+var options328 = []Option{
 	{Names: names{"--in-place"}, Effect: EffInPlace},
 	{Names: names{"--trim-empty"}},
 	{Names: names{"--trailer"}, Value: Required},
@@ -11862,225 +10841,14 @@ var options326 = []Option{
 	{Names: names{"--no-divider"}},
 }
 
-var options327 = []Option{
+var options329 = []Option{
 	{Names: names{"-p", "-u", "--patch"}},
 	{Names: names{"--date"}, Value: Required},
 	{Names: names{"--grep"}, Value: Required},
 	{Names: names{"--source"}},
-	{Names: names{"-n", "--max-count"}, Value: Required},
-	{Names: names{"-#"}},
-	{Names: names{"--since", "--after"}, Value: Required},
-	{Names: names{"--until", "--before"}, Value: Required},
-	{Names: names{"--author"}, Value: Required},
-	{Names: names{"--committer"}, Value: Required},
-	{Names: names{"--min-parents"}, Value: Required},
-	{Names: names{"--max-parents"}, Value: Required},
-	{Names: names{"--no-min-parents"}},
-	{Names: names{"--no-max-parents"}},
-	{Names: names{"--left-only"}},
-	{Names: names{"--right-only"}},
-	{Names: names{"--pretty"}, Value: Optional},
-	{Names: names{"--format"}, Value: Required},
-	{Names: names{"--expand-tabs"}, Value: Optional},
-	{Names: names{"--no-expand-tabs"}},
-	{Names: names{"--notes"}, Value: Optional},
-	{Names: names{"--show-notes"}, Value: Optional},
-	{Names: names{"--no-notes"}},
-	{Names: names{"--decorate"}, Value: Optional},
-	{Names: names{"--no-decorate"}},
-	{Names: names{"--decorate-refs"}, Value: Required},
-	{Names: names{"--decorate-refs-exclude"}, Value: Required},
-	{Names: names{"--clear-decorations"}},
-	{Names: names{"--mailmap"}},
-	{Names: names{"--no-mailmap"}},
-	{Names: names{"--use-mailmap"}},
-	{Names: names{"--no-use-mailmap"}},
-	{Names: names{"--full-diff"}},
-	{Names: names{"--log-size"}},
-	{Names: names{"-L"}, Value: Required},
-	{Names: names{"--follow"}},
-	{Names: names{"--show-linear-break"}, Value: Optional},
-	{Names: names{"--abbrev-commit"}},
-	{Names: names{"--no-abbrev-commit"}},
-	{Names: names{"--oneline"}},
-	{Names: names{"--encoding"}, Value: Required},
-	{Names: names{"--show-signature"}},
-	{Names: names{"--graph"}},
-	{Names: names{"--show-pulls"}},
-	{Names: names{"--no-walk"}, Value: Optional},
-	{Names: names{"--do-walk"}},
-	{Names: names{"-g", "--walk-reflogs"}},
-	{Names: names{"--exclude-hidden"}, Value: Required},
-	{Names: names{"--alternate-refs"}},
-	{Names: names{"--parents"}},
-	{Names: names{"--children"}},
-	{Names: names{"--left-right"}},
-	{Names: names{"--cherry-mark"}},
-	{Names: names{"--cherry-pick"}},
-	{Names: names{"--cherry"}},
-	{Names: names{"--boundary"}},
-	{Names: names{"--skip"}, Value: Required},
-	{Names: names{"--since-as-filter"}, Value: Required},
-	{Names: names{"--max-age", "--min-age"}, Value: Required},
-	{Names: names{"--grep-reflog"}, Value: Required},
-	{Names: names{"--all-match"}},
-	{Names: names{"--invert-grep"}},
-	{Names: names{"-i", "--regexp-ignore-case"}},
-	{Names: names{"--basic-regexp"}},
-	{Names: names{"-E", "--extended-regexp"}},
-	{Names: names{"-F", "--fixed-strings"}},
-	{Names: names{"-P", "--perl-regexp"}},
-	{Names: names{"--remove-empty"}},
-	{Names: names{"--merges"}},
-	{Names: names{"--no-merges"}},
-	{Names: names{"--first-parent"}},
-	{Names: names{"--exclude-first-parent-only"}},
-	{Names: names{"--not"}},
-	{Names: names{"--all"}},
-	{Names: names{"--branches"}, Value: Optional},
-	{Names: names{"--tags"}, Value: Optional},
-	{Names: names{"--remotes"}, Value: Optional},
-	{Names: names{"--glob"}, Value: Required},
-	{Names: names{"--exclude"}, Value: Required},
-	{Names: names{"--reflog"}},
-	{Names: names{"--single-worktree"}},
-	{Names: names{"--ignore-missing"}},
-	{Names: names{"--batch-check"}, Value: Required},
-	{Names: names{"--merge"}},
-	{Names: names{"--use-bitmap-index"}},
-	{Names: names{"--progress"}, Value: Required},
-	{Names: names{"--simplify-by-decoration"}},
-	{Names: names{"--full-history"}},
-	{Names: names{"--dense"}},
-	{Names: names{"--sparse"}},
-	{Names: names{"--simplify-merges"}},
-	{Names: names{"--ancestry-path"}, Value: Optional},
-	{Names: names{"--bisect"}},
-	{Names: names{"--bisect-vars"}},
-	{Names: names{"--bisect-all"}},
-	{Names: names{"--date-order"}},
-	{Names: names{"--author-date-order"}},
-	{Names: names{"--topo-order"}},
-	{Names: names{"--reverse"}},
-	{Names: names{"--objects"}},
-	{Names: names{"--in-commit-order"}},
-	{Names: names{"--objects-edge"}},
-	{Names: names{"--objects-edge-aggressive"}},
-	{Names: names{"--indexed-objects"}},
-	{Names: names{"--unpacked"}},
-	{Names: names{"--object-names"}},
-	{Names: names{"--no-object-names"}},
-	{Names: names{"--filter"}, Value: Required},
-	{Names: names{"--no-filter"}},
-	{Names: names{"--filter-provided-objects"}},
-	{Names: names{"--filter-print-omitted"}},
-	{Names: names{"--missing"}, Value: Required},
-	{Names: names{"--exclude-promisor-objects"}},
-	{Names: names{"--relative-date"}},
-	{Names: names{"--no-commit-header"}},
-	{Names: names{"--commit-header"}},
-	{Names: names{"--timestamp"}},
-	{Names: names{"--count"}},
-	{Names: names{"-U", "--unified"}, Value: Required},
-	{Names: names{"-s", "--no-patch"}},
-	{Names: names{"-X", "--dirstat"}, Value: Optional},
-	{Names: names{"--dirstat-by-file"}, Value: Optional},
-	{Names: names{"--cumulative"}},
-	{Names: names{"--stat"}, Value: Optional},
-	{Names: names{"--stat-width"}, Value: Required},
-	{Names: names{"--stat-name-width"}, Value: Required},
-	{Names: names{"--stat-count"}, Value: Required},
-	{Names: names{"--shortstat"}},
-	{Names: names{"--numstat"}},
-	{Names: names{"--summary"}},
-	{Names: names{"--name-only"}},
-	{Names: names{"--name-status"}},
-	{Names: names{"--output-indicator-new"}, Value: Required},
-	{Names: names{"--output-indicator-old"}, Value: Required},
-	{Names: names{"--output-indicator-context"}, Value: Required},
-	{Names: names{"--textconv"}, Effect: EffOpaque},
-	{Names: names{"--no-textconv"}},
-	{Names: names{"--no-ext-diff"}},
-	{Names: names{"--relative"}, Value: Optional},
-	{Names: names{"--no-relative"}},
-	{Names: names{"--diff-filter"}, Value: Required},
-	{Names: names{"--skip-to"}, Value: Required},
-	{Names: names{"--rotate-to"}, Value: Required},
-	{Names: names{"-M", "--find-renames"}, Value: Optional},
-	{Names: names{"-C", "--find-copies"}, Value: Optional},
-	{Names: names{"-B", "--break-rewrites"}, Value: Optional},
-	{Names: names{"-z"}},
-	{Names: names{"-q", "--quiet"}},
-	{Names: names{"--exit-code"}},
-	{Names: names{"-m"}},
-	{Names: names{"-c"}},
-	{Names: names{"--cc"}},
-	{Names: names{"--combined-all-paths"}},
-	{Names: names{"--diff-merges"}, Value: Required},
-	{Names: names{"--no-diff-merges"}},
-	{Names: names{"--remerge-diff"}},
-	{Names: names{"--dd"}},
-	{Names: names{"--no-color"}},
-	{Names: names{"-D", "--irreversible-delete"}},
-	{Names: names{"--stdin"}},
-	{Names: names{"--output"}, Value: Required, Effect: EffWrite},
-	{Names: names{"--raw"}},
-	{Names: names{"--patch-with-raw"}},
-	{Names: names{"--indent-heuristic"}},
-	{Names: names{"--no-indent-heuristic"}},
-	{Names: names{"--minimal"}},
-	{Names: names{"--patience"}},
-	{Names: names{"--histogram"}},
-	{Names: names{"--anchored"}, Value: Required},
-	{Names: names{"--diff-algorithm"}, Value: Required},
-	{Names: names{"--stat-graph-width"}, Value: Required},
-	{Names: names{"--compact-summary"}},
-	{Names: names{"--patch-with-stat"}},
-	{Names: names{"--submodule"}, Value: Optional},
-	{Names: names{"--color"}, Value: Optional},
-	{Names: names{"--color-moved"}, Value: Optional},
-	{Names: names{"--no-color-moved"}},
-	{Names: names{"--color-moved-ws"}, Value: Required},
-	{Names: names{"--no-color-moved-ws"}},
-	{Names: names{"--word-diff"}, Value: Optional},
-	{Names: names{"--word-diff-regex"}, Value: Required},
-	{Names: names{"--color-words"}, Value: Optional},
-	{Names: names{"--no-renames"}},
-	{Names: names{"--rename-empty"}},
-	{Names: names{"--no-rename-empty"}},
-	{Names: names{"--check"}},
-	{Names: names{"--ws-error-highlight"}, Value: Required},
-	{Names: names{"--full-index"}},
-	{Names: names{"--binary"}},
-	{Names: names{"--abbrev"}, Value: Optional},
-	{Names: names{"--find-copies-harder"}},
-	{Names: names{"-l"}, Value: Required},
-	{Names: names{"-S"}, Value: Required},
-	{Names: names{"-G"}, Value: Required},
-	{Names: names{"--find-object"}, Value: Required},
-	{Names: names{"--pickaxe-all"}},
-	{Names: names{"--pickaxe-regex"}},
-	{Names: names{"-O"}, Value: Required, Effect: EffInput},
-	{Names: names{"-R"}},
-	{Names: names{"-a", "--text"}},
-	{Names: names{"--ignore-cr-at-eol"}},
-	{Names: names{"--ignore-space-at-eol"}},
-	{Names: names{"-b", "--ignore-space-change"}},
-	{Names: names{"-w", "--ignore-all-space"}},
-	{Names: names{"--ignore-blank-lines"}},
-	{Names: names{"-I", "--ignore-matching-lines"}, Value: Required},
-	{Names: names{"--inter-hunk-context"}, Value: Required},
-	{Names: names{"-W", "--function-context"}},
-	{Names: names{"--ext-diff"}, Effect: EffOpaque},
-	{Names: names{"--ignore-submodules"}, Value: Optional},
-	{Names: names{"--src-prefix"}, Value: Required},
-	{Names: names{"--dst-prefix"}, Value: Required},
-	{Names: names{"--no-prefix"}},
-	{Names: names{"--line-prefix"}, Value: Required},
-	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options328 = []Option{
+var options330 = []Option{
 	{Names: names{"-c", "--cached"}},
 	{Names: names{"-d", "--deleted"}},
 	{Names: names{"-m", "--modified"}},
@@ -12111,7 +10879,7 @@ var options328 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options329 = []Option{
+var options331 = []Option{
 	{Names: names{"-o", "--server-option"}, Value: Required},
 	{Names: names{"--sort"}, Value: Required},
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
@@ -12124,7 +10892,7 @@ var options329 = []Option{
 	{Names: names{"--symref"}},
 }
 
-var options330 = []Option{
+var options332 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-r"}},
 	{Names: names{"-t"}},
@@ -12138,7 +10906,7 @@ var options330 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options331 = []Option{
+var options333 = []Option{
 	{Names: names{"--auto"}},
 	{Names: names{"--schedule"}, Value: Optional},
 	{Names: names{"--quiet"}},
@@ -12146,7 +10914,7 @@ var options331 = []Option{
 	{Names: names{"--scheduler"}, Value: Required},
 }
 
-var options332 = []Option{
+var options334 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"-s", "--strategy"}, Value: Required},
 	{Names: names{"-X", "--strategy-option"}, Value: Required},
@@ -12179,7 +10947,7 @@ var options332 = []Option{
 	{Names: names{"--continue"}},
 }
 
-var options333 = []Option{
+var options335 = []Option{
 	{Names: names{"--octopus"}},
 	{Names: names{"--independent"}},
 	{Names: names{"--is-ancestor"}},
@@ -12187,7 +10955,7 @@ var options333 = []Option{
 	{Names: names{"-a", "--all"}},
 }
 
-var options334 = []Option{
+var options336 = []Option{
 	{Names: names{"-z"}},
 	{Names: names{"--name-only"}},
 	{Names: names{"--messages"}},
@@ -12195,7 +10963,7 @@ var options334 = []Option{
 	{Names: names{"--allow-unrelated-histories"}},
 }
 
-var options335 = []Option{
+var options337 = []Option{
 	{Names: names{"-t", "--tool"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--tool-help"}},
 	{Names: names{"-y", "--no-prompt"}},
@@ -12205,14 +10973,14 @@ var options335 = []Option{
 	{Names: names{"-O"}, Value: Required, Effect: EffInput},
 }
 
-var options336 = []Option{
+var options338 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-k"}},
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options337 = []Option{
+var options339 = []Option{
 	{Names: names{"--tags"}},
 	{Names: names{"--refs"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -12224,7 +10992,7 @@ var options337 = []Option{
 	{Names: names{"--always"}},
 }
 
-var options338 = []Option{
+var options340 = []Option{
 	{Names: names{"--ref"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
@@ -12248,7 +11016,7 @@ var options338 = []Option{
 	{Names: names{"-e"}},
 }
 
-var options339 = []Option{
+var options341 = []Option{
 	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRun},
 	{Names: names{"-r", "--rebase"}, Value: Optional},
 	{Names: names{"--no-rebase"}},
@@ -12304,7 +11072,7 @@ var options339 = []Option{
 	{Names: names{"-6", "--ipv6"}},
 }
 
-var options340 = []Option{
+var options342 = []Option{
 	{Names: names{"--receive-pack", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"-o", "--push-option"}, Value: Required},
 	{Names: names{"--force-with-lease"}, Value: Optional},
@@ -12338,114 +11106,16 @@ var options340 = []Option{
 	{Names: names{"-6", "--ipv6"}},
 }
 
-var options341 = []Option{
+var options343 = []Option{
 	{Names: names{"--no-dual-color"}},
 	{Names: names{"--creation-factor"}, Value: Required},
 	{Names: names{"--left-only"}},
 	{Names: names{"--right-only"}},
 	{Names: names{"--notes"}, Value: Optional},
 	{Names: names{"--no-notes"}},
-	{Names: names{"-U", "--unified"}, Value: Required},
-	{Names: names{"-s", "--no-patch"}},
-	{Names: names{"-X", "--dirstat"}, Value: Optional},
-	{Names: names{"--dirstat-by-file"}, Value: Optional},
-	{Names: names{"--cumulative"}},
-	{Names: names{"--stat"}, Value: Optional},
-	{Names: names{"--stat-width"}, Value: Required},
-	{Names: names{"--stat-name-width"}, Value: Required},
-	{Names: names{"--stat-count"}, Value: Required},
-	{Names: names{"--shortstat"}},
-	{Names: names{"--numstat"}},
-	{Names: names{"--summary"}},
-	{Names: names{"--name-only"}},
-	{Names: names{"--name-status"}},
-	{Names: names{"--output-indicator-new"}, Value: Required},
-	{Names: names{"--output-indicator-old"}, Value: Required},
-	{Names: names{"--output-indicator-context"}, Value: Required},
-	{Names: names{"--textconv"}, Effect: EffOpaque},
-	{Names: names{"--no-textconv"}},
-	{Names: names{"--no-ext-diff"}},
-	{Names: names{"--relative"}, Value: Optional},
-	{Names: names{"--no-relative"}},
-	{Names: names{"--diff-filter"}, Value: Required},
-	{Names: names{"--skip-to"}, Value: Required},
-	{Names: names{"--rotate-to"}, Value: Required},
-	{Names: names{"-M", "--find-renames"}, Value: Optional},
-	{Names: names{"-C", "--find-copies"}, Value: Optional},
-	{Names: names{"-B", "--break-rewrites"}, Value: Optional},
-	{Names: names{"-z"}},
-	{Names: names{"-q", "--quiet"}},
-	{Names: names{"--exit-code"}},
-	{Names: names{"-m"}},
-	{Names: names{"-c"}},
-	{Names: names{"--cc"}},
-	{Names: names{"--combined-all-paths"}},
-	{Names: names{"--diff-merges"}, Value: Required},
-	{Names: names{"--no-diff-merges"}},
-	{Names: names{"--remerge-diff"}},
-	{Names: names{"--dd"}},
-	{Names: names{"--no-color"}},
-	{Names: names{"-D", "--irreversible-delete"}},
-	{Names: names{"--stdin"}},
-	{Names: names{"-p", "-u", "--patch"}},
-	{Names: names{"--output"}, Value: Required, Effect: EffWrite},
-	{Names: names{"--raw"}},
-	{Names: names{"--patch-with-raw"}},
-	{Names: names{"--indent-heuristic"}},
-	{Names: names{"--no-indent-heuristic"}},
-	{Names: names{"--minimal"}},
-	{Names: names{"--patience"}},
-	{Names: names{"--histogram"}},
-	{Names: names{"--anchored"}, Value: Required},
-	{Names: names{"--diff-algorithm"}, Value: Required},
-	{Names: names{"--stat-graph-width"}, Value: Required},
-	{Names: names{"--compact-summary"}},
-	{Names: names{"--patch-with-stat"}},
-	{Names: names{"--submodule"}, Value: Optional},
-	{Names: names{"--color"}, Value: Optional},
-	{Names: names{"--color-moved"}, Value: Optional},
-	{Names: names{"--no-color-moved"}},
-	{Names: names{"--color-moved-ws"}, Value: Required},
-	{Names: names{"--no-color-moved-ws"}},
-	{Names: names{"--word-diff"}, Value: Optional},
-	{Names: names{"--word-diff-regex"}, Value: Required},
-	{Names: names{"--color-words"}, Value: Optional},
-	{Names: names{"--no-renames"}},
-	{Names: names{"--rename-empty"}},
-	{Names: names{"--no-rename-empty"}},
-	{Names: names{"--check"}},
-	{Names: names{"--ws-error-highlight"}, Value: Required},
-	{Names: names{"--full-index"}},
-	{Names: names{"--binary"}},
-	{Names: names{"--abbrev"}, Value: Optional},
-	{Names: names{"--find-copies-harder"}},
-	{Names: names{"-l"}, Value: Required},
-	{Names: names{"-S"}, Value: Required},
-	{Names: names{"-G"}, Value: Required},
-	{Names: names{"--find-object"}, Value: Required},
-	{Names: names{"--pickaxe-all"}},
-	{Names: names{"--pickaxe-regex"}},
-	{Names: names{"-O"}, Value: Required, Effect: EffInput},
-	{Names: names{"-R"}},
-	{Names: names{"-a", "--text"}},
-	{Names: names{"--ignore-cr-at-eol"}},
-	{Names: names{"--ignore-space-at-eol"}},
-	{Names: names{"-b", "--ignore-space-change"}},
-	{Names: names{"-w", "--ignore-all-space"}},
-	{Names: names{"--ignore-blank-lines"}},
-	{Names: names{"-I", "--ignore-matching-lines"}, Value: Required},
-	{Names: names{"--inter-hunk-context"}, Value: Required},
-	{Names: names{"-W", "--function-context"}},
-	{Names: names{"--ext-diff"}, Effect: EffOpaque},
-	{Names: names{"--ignore-submodules"}, Value: Optional},
-	{Names: names{"--src-prefix"}, Value: Required},
-	{Names: names{"--dst-prefix"}, Value: Required},
-	{Names: names{"--no-prefix"}},
-	{Names: names{"--line-prefix"}, Value: Required},
-	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options342 = []Option{
+var options344 = []Option{
 	{Names: names{"--index-output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-m"}},
 	{Names: names{"--reset"}},
@@ -12463,7 +11133,7 @@ var options342 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options343 = []Option{
+var options345 = []Option{
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"-s", "--strategy"}, Value: Required},
 	{Names: names{"-X", "--strategy-option"}, Value: Required},
@@ -12510,225 +11180,7 @@ var options343 = []Option{
 	{Names: names{"--update-refs", "--no-update-refs"}},
 }
 
-var options344 = []Option{
-	{Names: names{"-n", "--max-count"}, Value: Required},
-	{Names: names{"-#"}},
-	{Names: names{"--since", "--after"}, Value: Required},
-	{Names: names{"--until", "--before"}, Value: Required},
-	{Names: names{"--author"}, Value: Required},
-	{Names: names{"--committer"}, Value: Required},
-	{Names: names{"--min-parents"}, Value: Required},
-	{Names: names{"--max-parents"}, Value: Required},
-	{Names: names{"--no-min-parents"}},
-	{Names: names{"--no-max-parents"}},
-	{Names: names{"--left-only"}},
-	{Names: names{"--right-only"}},
-	{Names: names{"--pretty"}, Value: Optional},
-	{Names: names{"--format"}, Value: Required},
-	{Names: names{"--expand-tabs"}, Value: Optional},
-	{Names: names{"--no-expand-tabs"}},
-	{Names: names{"--notes"}, Value: Optional},
-	{Names: names{"--show-notes"}, Value: Optional},
-	{Names: names{"--no-notes"}},
-	{Names: names{"--decorate"}, Value: Optional},
-	{Names: names{"--no-decorate"}},
-	{Names: names{"--decorate-refs"}, Value: Required},
-	{Names: names{"--decorate-refs-exclude"}, Value: Required},
-	{Names: names{"--clear-decorations"}},
-	{Names: names{"--source"}},
-	{Names: names{"--mailmap"}},
-	{Names: names{"--no-mailmap"}},
-	{Names: names{"--use-mailmap"}},
-	{Names: names{"--no-use-mailmap"}},
-	{Names: names{"--full-diff"}},
-	{Names: names{"--log-size"}},
-	{Names: names{"-L"}, Value: Required},
-	{Names: names{"--follow"}},
-	{Names: names{"--show-linear-break"}, Value: Optional},
-	{Names: names{"--abbrev-commit"}},
-	{Names: names{"--no-abbrev-commit"}},
-	{Names: names{"--oneline"}},
-	{Names: names{"--encoding"}, Value: Required},
-	{Names: names{"--show-signature"}},
-	{Names: names{"--date"}, Value: Required},
-	{Names: names{"--graph"}},
-	{Names: names{"--show-pulls"}},
-	{Names: names{"--no-walk"}, Value: Optional},
-	{Names: names{"--do-walk"}},
-	{Names: names{"-g", "--walk-reflogs"}},
-	{Names: names{"--exclude-hidden"}, Value: Required},
-	{Names: names{"--alternate-refs"}},
-	{Names: names{"--parents"}},
-	{Names: names{"--children"}},
-	{Names: names{"--left-right"}},
-	{Names: names{"--cherry-mark"}},
-	{Names: names{"--cherry-pick"}},
-	{Names: names{"--cherry"}},
-	{Names: names{"--boundary"}},
-	{Names: names{"--skip"}, Value: Required},
-	{Names: names{"--since-as-filter"}, Value: Required},
-	{Names: names{"--max-age", "--min-age"}, Value: Required},
-	{Names: names{"--grep-reflog"}, Value: Required},
-	{Names: names{"--grep"}, Value: Required},
-	{Names: names{"--all-match"}},
-	{Names: names{"--invert-grep"}},
-	{Names: names{"-i", "--regexp-ignore-case"}},
-	{Names: names{"--basic-regexp"}},
-	{Names: names{"-E", "--extended-regexp"}},
-	{Names: names{"-F", "--fixed-strings"}},
-	{Names: names{"-P", "--perl-regexp"}},
-	{Names: names{"--remove-empty"}},
-	{Names: names{"--merges"}},
-	{Names: names{"--no-merges"}},
-	{Names: names{"--first-parent"}},
-	{Names: names{"--exclude-first-parent-only"}},
-	{Names: names{"--not"}},
-	{Names: names{"--all"}},
-	{Names: names{"--branches"}, Value: Optional},
-	{Names: names{"--tags"}, Value: Optional},
-	{Names: names{"--remotes"}, Value: Optional},
-	{Names: names{"--glob"}, Value: Required},
-	{Names: names{"--exclude"}, Value: Required},
-	{Names: names{"--reflog"}},
-	{Names: names{"--single-worktree"}},
-	{Names: names{"--ignore-missing"}},
-	{Names: names{"--batch-check"}, Value: Required},
-	{Names: names{"--merge"}},
-	{Names: names{"--use-bitmap-index"}},
-	{Names: names{"--progress"}, Value: Required},
-	{Names: names{"--simplify-by-decoration"}},
-	{Names: names{"--full-history"}},
-	{Names: names{"--dense"}},
-	{Names: names{"--sparse"}},
-	{Names: names{"--simplify-merges"}},
-	{Names: names{"--ancestry-path"}, Value: Optional},
-	{Names: names{"--bisect"}},
-	{Names: names{"--bisect-vars"}},
-	{Names: names{"--bisect-all"}},
-	{Names: names{"--date-order"}},
-	{Names: names{"--author-date-order"}},
-	{Names: names{"--topo-order"}},
-	{Names: names{"--reverse"}},
-	{Names: names{"--objects"}},
-	{Names: names{"--in-commit-order"}},
-	{Names: names{"--objects-edge"}},
-	{Names: names{"--objects-edge-aggressive"}},
-	{Names: names{"--indexed-objects"}},
-	{Names: names{"--unpacked"}},
-	{Names: names{"--object-names"}},
-	{Names: names{"--no-object-names"}},
-	{Names: names{"--filter"}, Value: Required},
-	{Names: names{"--no-filter"}},
-	{Names: names{"--filter-provided-objects"}},
-	{Names: names{"--filter-print-omitted"}},
-	{Names: names{"--missing"}, Value: Required},
-	{Names: names{"--exclude-promisor-objects"}},
-	{Names: names{"--relative-date"}},
-	{Names: names{"--no-commit-header"}},
-	{Names: names{"--commit-header"}},
-	{Names: names{"--timestamp"}},
-	{Names: names{"--count"}},
-	{Names: names{"-U", "--unified"}, Value: Required},
-	{Names: names{"-s", "--no-patch"}},
-	{Names: names{"-X", "--dirstat"}, Value: Optional},
-	{Names: names{"--dirstat-by-file"}, Value: Optional},
-	{Names: names{"--cumulative"}},
-	{Names: names{"--stat"}, Value: Optional},
-	{Names: names{"--stat-width"}, Value: Required},
-	{Names: names{"--stat-name-width"}, Value: Required},
-	{Names: names{"--stat-count"}, Value: Required},
-	{Names: names{"--shortstat"}},
-	{Names: names{"--numstat"}},
-	{Names: names{"--summary"}},
-	{Names: names{"--name-only"}},
-	{Names: names{"--name-status"}},
-	{Names: names{"--output-indicator-new"}, Value: Required},
-	{Names: names{"--output-indicator-old"}, Value: Required},
-	{Names: names{"--output-indicator-context"}, Value: Required},
-	{Names: names{"--textconv"}, Effect: EffOpaque},
-	{Names: names{"--no-textconv"}},
-	{Names: names{"--no-ext-diff"}},
-	{Names: names{"--relative"}, Value: Optional},
-	{Names: names{"--no-relative"}},
-	{Names: names{"--diff-filter"}, Value: Required},
-	{Names: names{"--skip-to"}, Value: Required},
-	{Names: names{"--rotate-to"}, Value: Required},
-	{Names: names{"-M", "--find-renames"}, Value: Optional},
-	{Names: names{"-C", "--find-copies"}, Value: Optional},
-	{Names: names{"-B", "--break-rewrites"}, Value: Optional},
-	{Names: names{"-z"}},
-	{Names: names{"-q", "--quiet"}},
-	{Names: names{"--exit-code"}},
-	{Names: names{"-m"}},
-	{Names: names{"-c"}},
-	{Names: names{"--cc"}},
-	{Names: names{"--combined-all-paths"}},
-	{Names: names{"--diff-merges"}, Value: Required},
-	{Names: names{"--no-diff-merges"}},
-	{Names: names{"--remerge-diff"}},
-	{Names: names{"--dd"}},
-	{Names: names{"--no-color"}},
-	{Names: names{"-D", "--irreversible-delete"}},
-	{Names: names{"--stdin"}},
-	{Names: names{"-p", "-u", "--patch"}},
-	{Names: names{"--output"}, Value: Required, Effect: EffWrite},
-	{Names: names{"--raw"}},
-	{Names: names{"--patch-with-raw"}},
-	{Names: names{"--indent-heuristic"}},
-	{Names: names{"--no-indent-heuristic"}},
-	{Names: names{"--minimal"}},
-	{Names: names{"--patience"}},
-	{Names: names{"--histogram"}},
-	{Names: names{"--anchored"}, Value: Required},
-	{Names: names{"--diff-algorithm"}, Value: Required},
-	{Names: names{"--stat-graph-width"}, Value: Required},
-	{Names: names{"--compact-summary"}},
-	{Names: names{"--patch-with-stat"}},
-	{Names: names{"--submodule"}, Value: Optional},
-	{Names: names{"--color"}, Value: Optional},
-	{Names: names{"--color-moved"}, Value: Optional},
-	{Names: names{"--no-color-moved"}},
-	{Names: names{"--color-moved-ws"}, Value: Required},
-	{Names: names{"--no-color-moved-ws"}},
-	{Names: names{"--word-diff"}, Value: Optional},
-	{Names: names{"--word-diff-regex"}, Value: Required},
-	{Names: names{"--color-words"}, Value: Optional},
-	{Names: names{"--no-renames"}},
-	{Names: names{"--rename-empty"}},
-	{Names: names{"--no-rename-empty"}},
-	{Names: names{"--check"}},
-	{Names: names{"--ws-error-highlight"}, Value: Required},
-	{Names: names{"--full-index"}},
-	{Names: names{"--binary"}},
-	{Names: names{"--abbrev"}, Value: Optional},
-	{Names: names{"--find-copies-harder"}},
-	{Names: names{"-l"}, Value: Required},
-	{Names: names{"-S"}, Value: Required},
-	{Names: names{"-G"}, Value: Required},
-	{Names: names{"--find-object"}, Value: Required},
-	{Names: names{"--pickaxe-all"}},
-	{Names: names{"--pickaxe-regex"}},
-	{Names: names{"-O"}, Value: Required, Effect: EffInput},
-	{Names: names{"-R"}},
-	{Names: names{"-a", "--text"}},
-	{Names: names{"--ignore-cr-at-eol"}},
-	{Names: names{"--ignore-space-at-eol"}},
-	{Names: names{"-b", "--ignore-space-change"}},
-	{Names: names{"-w", "--ignore-all-space"}},
-	{Names: names{"--ignore-blank-lines"}},
-	{Names: names{"-I", "--ignore-matching-lines"}, Value: Required},
-	{Names: names{"--inter-hunk-context"}, Value: Required},
-	{Names: names{"-W", "--function-context"}},
-	{Names: names{"--ext-diff"}, Effect: EffOpaque},
-	{Names: names{"--ignore-submodules"}, Value: Optional},
-	{Names: names{"--src-prefix"}, Value: Required},
-	{Names: names{"--dst-prefix"}, Value: Required},
-	{Names: names{"--no-prefix"}},
-	{Names: names{"--line-prefix"}, Value: Required},
-	{Names: names{"--ita-invisible-in-index"}},
-}
-
-var options345 = []Option{
+var options346 = []Option{
 	{Names: names{"--expire"}, Value: Required},
 	{Names: names{"--expire-unreachable"}, Value: Required},
 	{Names: names{"--updateref"}},
@@ -12740,19 +11192,19 @@ var options345 = []Option{
 	{Names: names{"--single-worktree"}},
 }
 
-var subs346 = []Program{
-	{Name: "delete", Path: names{"reflog", "expire"}, Options: options345, Workdir: true, Special: "git"},
-	{Name: "exists", Path: names{"reflog", "show"}, Options: options344, Workdir: true, Special: "git"},
-	{Name: "expire", Path: names{"reflog", "expire"}, Options: options345, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"reflog", "show"}, Options: options344, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"reflog", "show"}, Options: options344, Workdir: true, Special: "git"},
-}
-
-var options347 = []Option{
-	{Names: names{"-v", "--verbose"}},
+var subs347 = []Program{
+	{Name: "delete", Path: names{"reflog", "expire"}, Options: options346, Workdir: true, Special: "git"},
+	{Name: "exists", Path: names{"reflog", "show"}, Shared: [][]Option{options320, options308}, Workdir: true, Special: "git"},
+	{Name: "expire", Path: names{"reflog", "expire"}, Options: options346, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"reflog", "show"}, Shared: [][]Option{options320, options308}, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"reflog", "show"}, Shared: [][]Option{options320, options308}, Workdir: true, Special: "git"},
 }
 
 var options348 = []Option{
+	{Names: names{"-v", "--verbose"}},
+}
+
+var options349 = []Option{
 	{Names: names{"-t"}, Value: Required},
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"-f"}},
@@ -12761,7 +11213,7 @@ var options348 = []Option{
 	{Names: names{"--mirror"}, Value: Optional},
 }
 
-var options349 = []Option{
+var options350 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"--push"}},
 	{Names: names{"--all"}},
@@ -12774,21 +11226,21 @@ var options349 = []Option{
 	{Names: names{"--no-progress"}},
 }
 
-var subs350 = []Program{
-	{Name: "add", Path: names{"remote", "add"}, Options: options348, Workdir: true, Special: "git"},
-	{Name: "get-url", Path: names{"remote", "show"}, Options: options349, Workdir: true, Special: "git"},
-	{Name: "prune", Path: names{"remote", "show"}, Options: options349, Workdir: true, Special: "git"},
-	{Name: "remove", Path: names{"remote", "show"}, Options: options349, Workdir: true, Special: "git"},
-	{Name: "rename", Path: names{"remote", "show"}, Options: options349, Workdir: true, Special: "git"},
-	{Name: "rm", Path: names{"remote", "show"}, Options: options349, Workdir: true, Special: "git"},
-	{Name: "set-branches", Path: names{"remote", "show"}, Options: options349, Workdir: true, Special: "git"},
-	{Name: "set-head", Path: names{"remote", "show"}, Options: options349, Workdir: true, Special: "git"},
-	{Name: "set-url", Path: names{"remote", "show"}, Options: options349, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"remote", "show"}, Options: options349, Workdir: true, Special: "git"},
-	{Name: "update", Path: names{"remote", "show"}, Options: options349, Workdir: true, Special: "git"},
+var subs351 = []Program{
+	{Name: "add", Path: names{"remote", "add"}, Options: options349, Workdir: true, Special: "git"},
+	{Name: "get-url", Path: names{"remote", "show"}, Options: options350, Workdir: true, Special: "git"},
+	{Name: "prune", Path: names{"remote", "show"}, Options: options350, Workdir: true, Special: "git"},
+	{Name: "remove", Path: names{"remote", "show"}, Options: options350, Workdir: true, Special: "git"},
+	{Name: "rename", Path: names{"remote", "show"}, Options: options350, Workdir: true, Special: "git"},
+	{Name: "rm", Path: names{"remote", "show"}, Options: options350, Workdir: true, Special: "git"},
+	{Name: "set-branches", Path: names{"remote", "show"}, Options: options350, Workdir: true, Special: "git"},
+	{Name: "set-head", Path: names{"remote", "show"}, Options: options350, Workdir: true, Special: "git"},
+	{Name: "set-url", Path: names{"remote", "show"}, Options: options350, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"remote", "show"}, Options: options350, Workdir: true, Special: "git"},
+	{Name: "update", Path: names{"remote", "show"}, Options: options350, Workdir: true, Special: "git"},
 }
 
-var options351 = []Option{
+var options352 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-e", "--edit"}},
@@ -12799,7 +11251,7 @@ var options351 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options352 = []Option{
+var options353 = []Option{
 	{Names: names{"--soft"}},
 	{Names: names{"--mixed"}},
 	{Names: names{"--hard"}},
@@ -12813,7 +11265,7 @@ var options352 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options353 = []Option{
+var options354 = []Option{
 	{Names: names{"-s", "--source"}, Value: Required},
 	{Names: names{"--conflict"}, Value: Required},
 	{Names: names{"-p", "--patch"}},
@@ -12830,7 +11282,7 @@ var options353 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options354 = []Option{
+var options355 = []Option{
 	{Names: names{"--count"}},
 	{Names: names{"--objects"}},
 	{Names: names{"--use-bitmap-index"}},
@@ -12848,209 +11300,9 @@ var options354 = []Option{
 	{Names: names{"--objects-edge"}},
 	{Names: names{"--unpacked"}},
 	{Names: names{"--indexed-objects"}},
-	{Names: names{"-n", "--max-count"}, Value: Required},
-	{Names: names{"-#"}},
-	{Names: names{"--since", "--after"}, Value: Required},
-	{Names: names{"--until", "--before"}, Value: Required},
-	{Names: names{"--author"}, Value: Required},
-	{Names: names{"--committer"}, Value: Required},
-	{Names: names{"--min-parents"}, Value: Required},
-	{Names: names{"--max-parents"}, Value: Required},
-	{Names: names{"--no-min-parents"}},
-	{Names: names{"--no-max-parents"}},
-	{Names: names{"--left-only"}},
-	{Names: names{"--right-only"}},
-	{Names: names{"--pretty"}, Value: Optional},
-	{Names: names{"--format"}, Value: Required},
-	{Names: names{"--expand-tabs"}, Value: Optional},
-	{Names: names{"--no-expand-tabs"}},
-	{Names: names{"--notes"}, Value: Optional},
-	{Names: names{"--show-notes"}, Value: Optional},
-	{Names: names{"--no-notes"}},
-	{Names: names{"--decorate"}, Value: Optional},
-	{Names: names{"--no-decorate"}},
-	{Names: names{"--decorate-refs"}, Value: Required},
-	{Names: names{"--decorate-refs-exclude"}, Value: Required},
-	{Names: names{"--clear-decorations"}},
-	{Names: names{"--source"}},
-	{Names: names{"--mailmap"}},
-	{Names: names{"--no-mailmap"}},
-	{Names: names{"--use-mailmap"}},
-	{Names: names{"--no-use-mailmap"}},
-	{Names: names{"--full-diff"}},
-	{Names: names{"--log-size"}},
-	{Names: names{"-L"}, Value: Required},
-	{Names: names{"--follow"}},
-	{Names: names{"--show-linear-break"}, Value: Optional},
-	{Names: names{"--abbrev-commit"}},
-	{Names: names{"--no-abbrev-commit"}},
-	{Names: names{"--oneline"}},
-	{Names: names{"--encoding"}, Value: Required},
-	{Names: names{"--show-signature"}},
-	{Names: names{"--date"}, Value: Required},
-	{Names: names{"--graph"}},
-	{Names: names{"--show-pulls"}},
-	{Names: names{"--no-walk"}, Value: Optional},
-	{Names: names{"--do-walk"}},
-	{Names: names{"-g", "--walk-reflogs"}},
-	{Names: names{"--exclude-hidden"}, Value: Required},
-	{Names: names{"--alternate-refs"}},
-	{Names: names{"--parents"}},
-	{Names: names{"--children"}},
-	{Names: names{"--left-right"}},
-	{Names: names{"--cherry-mark"}},
-	{Names: names{"--cherry-pick"}},
-	{Names: names{"--cherry"}},
-	{Names: names{"--boundary"}},
-	{Names: names{"--skip"}, Value: Required},
-	{Names: names{"--since-as-filter"}, Value: Required},
-	{Names: names{"--max-age", "--min-age"}, Value: Required},
-	{Names: names{"--grep-reflog"}, Value: Required},
-	{Names: names{"--grep"}, Value: Required},
-	{Names: names{"--all-match"}},
-	{Names: names{"--invert-grep"}},
-	{Names: names{"-i", "--regexp-ignore-case"}},
-	{Names: names{"--basic-regexp"}},
-	{Names: names{"-E", "--extended-regexp"}},
-	{Names: names{"-F", "--fixed-strings"}},
-	{Names: names{"-P", "--perl-regexp"}},
-	{Names: names{"--remove-empty"}},
-	{Names: names{"--merges"}},
-	{Names: names{"--no-merges"}},
-	{Names: names{"--first-parent"}},
-	{Names: names{"--exclude-first-parent-only"}},
-	{Names: names{"--not"}},
-	{Names: names{"--all"}},
-	{Names: names{"--branches"}, Value: Optional},
-	{Names: names{"--tags"}, Value: Optional},
-	{Names: names{"--remotes"}, Value: Optional},
-	{Names: names{"--glob"}, Value: Required},
-	{Names: names{"--exclude"}, Value: Required},
-	{Names: names{"--reflog"}},
-	{Names: names{"--single-worktree"}},
-	{Names: names{"--ignore-missing"}},
-	{Names: names{"--batch-check"}, Value: Required},
-	{Names: names{"--merge"}},
-	{Names: names{"--progress"}, Value: Required},
-	{Names: names{"--simplify-by-decoration"}},
-	{Names: names{"--full-history"}},
-	{Names: names{"--dense"}},
-	{Names: names{"--sparse"}},
-	{Names: names{"--simplify-merges"}},
-	{Names: names{"--ancestry-path"}, Value: Optional},
-	{Names: names{"--bisect"}},
-	{Names: names{"--date-order"}},
-	{Names: names{"--author-date-order"}},
-	{Names: names{"--topo-order"}},
-	{Names: names{"--reverse"}},
-	{Names: names{"--in-commit-order"}},
-	{Names: names{"--objects-edge-aggressive"}},
-	{Names: names{"--filter-provided-objects"}},
-	{Names: names{"--filter-print-omitted"}},
-	{Names: names{"--exclude-promisor-objects"}},
-	{Names: names{"--relative-date"}},
-	{Names: names{"--no-commit-header"}},
-	{Names: names{"--commit-header"}},
-	{Names: names{"-U", "--unified"}, Value: Required},
-	{Names: names{"-s", "--no-patch"}},
-	{Names: names{"-X", "--dirstat"}, Value: Optional},
-	{Names: names{"--dirstat-by-file"}, Value: Optional},
-	{Names: names{"--cumulative"}},
-	{Names: names{"--stat"}, Value: Optional},
-	{Names: names{"--stat-width"}, Value: Required},
-	{Names: names{"--stat-name-width"}, Value: Required},
-	{Names: names{"--stat-count"}, Value: Required},
-	{Names: names{"--shortstat"}},
-	{Names: names{"--numstat"}},
-	{Names: names{"--summary"}},
-	{Names: names{"--name-only"}},
-	{Names: names{"--name-status"}},
-	{Names: names{"--output-indicator-new"}, Value: Required},
-	{Names: names{"--output-indicator-old"}, Value: Required},
-	{Names: names{"--output-indicator-context"}, Value: Required},
-	{Names: names{"--textconv"}, Effect: EffOpaque},
-	{Names: names{"--no-textconv"}},
-	{Names: names{"--no-ext-diff"}},
-	{Names: names{"--relative"}, Value: Optional},
-	{Names: names{"--no-relative"}},
-	{Names: names{"--diff-filter"}, Value: Required},
-	{Names: names{"--skip-to"}, Value: Required},
-	{Names: names{"--rotate-to"}, Value: Required},
-	{Names: names{"-M", "--find-renames"}, Value: Optional},
-	{Names: names{"-C", "--find-copies"}, Value: Optional},
-	{Names: names{"-B", "--break-rewrites"}, Value: Optional},
-	{Names: names{"-z"}},
-	{Names: names{"-q", "--quiet"}},
-	{Names: names{"--exit-code"}},
-	{Names: names{"-m"}},
-	{Names: names{"-c"}},
-	{Names: names{"--cc"}},
-	{Names: names{"--combined-all-paths"}},
-	{Names: names{"--diff-merges"}, Value: Required},
-	{Names: names{"--no-diff-merges"}},
-	{Names: names{"--remerge-diff"}},
-	{Names: names{"--dd"}},
-	{Names: names{"--no-color"}},
-	{Names: names{"-D", "--irreversible-delete"}},
-	{Names: names{"-p", "-u", "--patch"}},
-	{Names: names{"--output"}, Value: Required, Effect: EffWrite},
-	{Names: names{"--raw"}},
-	{Names: names{"--patch-with-raw"}},
-	{Names: names{"--indent-heuristic"}},
-	{Names: names{"--no-indent-heuristic"}},
-	{Names: names{"--minimal"}},
-	{Names: names{"--patience"}},
-	{Names: names{"--histogram"}},
-	{Names: names{"--anchored"}, Value: Required},
-	{Names: names{"--diff-algorithm"}, Value: Required},
-	{Names: names{"--stat-graph-width"}, Value: Required},
-	{Names: names{"--compact-summary"}},
-	{Names: names{"--patch-with-stat"}},
-	{Names: names{"--submodule"}, Value: Optional},
-	{Names: names{"--color"}, Value: Optional},
-	{Names: names{"--color-moved"}, Value: Optional},
-	{Names: names{"--no-color-moved"}},
-	{Names: names{"--color-moved-ws"}, Value: Required},
-	{Names: names{"--no-color-moved-ws"}},
-	{Names: names{"--word-diff"}, Value: Optional},
-	{Names: names{"--word-diff-regex"}, Value: Required},
-	{Names: names{"--color-words"}, Value: Optional},
-	{Names: names{"--no-renames"}},
-	{Names: names{"--rename-empty"}},
-	{Names: names{"--no-rename-empty"}},
-	{Names: names{"--check"}},
-	{Names: names{"--ws-error-highlight"}, Value: Required},
-	{Names: names{"--full-index"}},
-	{Names: names{"--binary"}},
-	{Names: names{"--abbrev"}, Value: Optional},
-	{Names: names{"--find-copies-harder"}},
-	{Names: names{"-l"}, Value: Required},
-	{Names: names{"-S"}, Value: Required},
-	{Names: names{"-G"}, Value: Required},
-	{Names: names{"--find-object"}, Value: Required},
-	{Names: names{"--pickaxe-all"}},
-	{Names: names{"--pickaxe-regex"}},
-	{Names: names{"-O"}, Value: Required, Effect: EffInput},
-	{Names: names{"-R"}},
-	{Names: names{"-a", "--text"}},
-	{Names: names{"--ignore-cr-at-eol"}},
-	{Names: names{"--ignore-space-at-eol"}},
-	{Names: names{"-b", "--ignore-space-change"}},
-	{Names: names{"-w", "--ignore-all-space"}},
-	{Names: names{"--ignore-blank-lines"}},
-	{Names: names{"-I", "--ignore-matching-lines"}, Value: Required},
-	{Names: names{"--inter-hunk-context"}, Value: Required},
-	{Names: names{"-W", "--function-context"}},
-	{Names: names{"--ext-diff"}, Effect: EffOpaque},
-	{Names: names{"--ignore-submodules"}, Value: Optional},
-	{Names: names{"--src-prefix"}, Value: Required},
-	{Names: names{"--dst-prefix"}, Value: Required},
-	{Names: names{"--no-prefix"}},
-	{Names: names{"--line-prefix"}, Value: Required},
-	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options355 = []Option{
+var options356 = []Option{
 	{Names: names{"--short"}, Value: Optional},
 	{Names: names{"--abbrev-ref"}, Value: Optional},
 	{Names: names{"--default"}, Value: Required},
@@ -13105,7 +11357,7 @@ var options355 = []Option{
 	{Names: names{"-C"}, Value: Optional},
 }
 
-var options356 = []Option{
+var options357 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-r"}},
@@ -13117,7 +11369,7 @@ var options356 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options357 = []Option{
+var options358 = []Option{
 	{Names: names{"--smtp-server"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--sendmail-cmd"}, Value: Required, Effect: EffRun},
 	{Names: names{"--to-cmd"}, Value: Required, Effect: EffRun},
@@ -13142,7 +11394,7 @@ var options357 = []Option{
 	{Names: names{"--identity"}, Value: Required},
 }
 
-var options358 = []Option{
+var options359 = []Option{
 	{Names: names{"--receive-pack", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"--all"}},
 	{Names: names{"--stdin"}},
@@ -13156,7 +11408,7 @@ var options358 = []Option{
 	{Names: names{"--push-option"}, Value: Required},
 }
 
-var options359 = []Option{
+var options360 = []Option{
 	{Names: names{"-n", "--numbered"}},
 	{Names: names{"-s", "--summary"}},
 	{Names: names{"-e", "--email"}},
@@ -13165,437 +11417,13 @@ var options359 = []Option{
 	{Names: names{"--group"}, Value: Required},
 	{Names: names{"-c", "--committer"}},
 	{Names: names{"-w"}, Value: Optional},
-	{Names: names{"--max-count"}, Value: Required},
-	{Names: names{"-#"}},
-	{Names: names{"--since", "--after"}, Value: Required},
-	{Names: names{"--until", "--before"}, Value: Required},
-	{Names: names{"--author"}, Value: Required},
-	{Names: names{"--min-parents"}, Value: Required},
-	{Names: names{"--max-parents"}, Value: Required},
-	{Names: names{"--no-min-parents"}},
-	{Names: names{"--no-max-parents"}},
-	{Names: names{"--left-only"}},
-	{Names: names{"--right-only"}},
-	{Names: names{"--pretty"}, Value: Optional},
-	{Names: names{"--expand-tabs"}, Value: Optional},
-	{Names: names{"--no-expand-tabs"}},
-	{Names: names{"--notes"}, Value: Optional},
-	{Names: names{"--show-notes"}, Value: Optional},
-	{Names: names{"--no-notes"}},
-	{Names: names{"--decorate"}, Value: Optional},
-	{Names: names{"--no-decorate"}},
-	{Names: names{"--decorate-refs"}, Value: Required},
-	{Names: names{"--decorate-refs-exclude"}, Value: Required},
-	{Names: names{"--clear-decorations"}},
-	{Names: names{"--source"}},
-	{Names: names{"--mailmap"}},
-	{Names: names{"--no-mailmap"}},
-	{Names: names{"--use-mailmap"}},
-	{Names: names{"--no-use-mailmap"}},
-	{Names: names{"--full-diff"}},
-	{Names: names{"--log-size"}},
-	{Names: names{"-L"}, Value: Required},
-	{Names: names{"--follow"}},
-	{Names: names{"--show-linear-break"}, Value: Optional},
-	{Names: names{"--abbrev-commit"}},
-	{Names: names{"--no-abbrev-commit"}},
-	{Names: names{"--oneline"}},
-	{Names: names{"--encoding"}, Value: Required},
-	{Names: names{"--show-signature"}},
-	{Names: names{"--graph"}},
-	{Names: names{"--show-pulls"}},
-	{Names: names{"--no-walk"}, Value: Optional},
-	{Names: names{"--do-walk"}},
-	{Names: names{"-g", "--walk-reflogs"}},
-	{Names: names{"--exclude-hidden"}, Value: Required},
-	{Names: names{"--alternate-refs"}},
-	{Names: names{"--parents"}},
-	{Names: names{"--children"}},
-	{Names: names{"--left-right"}},
-	{Names: names{"--cherry-mark"}},
-	{Names: names{"--cherry-pick"}},
-	{Names: names{"--cherry"}},
-	{Names: names{"--boundary"}},
-	{Names: names{"--skip"}, Value: Required},
-	{Names: names{"--since-as-filter"}, Value: Required},
-	{Names: names{"--max-age", "--min-age"}, Value: Required},
-	{Names: names{"--grep-reflog"}, Value: Required},
-	{Names: names{"--grep"}, Value: Required},
-	{Names: names{"--all-match"}},
-	{Names: names{"--invert-grep"}},
-	{Names: names{"-i", "--regexp-ignore-case"}},
-	{Names: names{"--basic-regexp"}},
-	{Names: names{"-E", "--extended-regexp"}},
-	{Names: names{"-F", "--fixed-strings"}},
-	{Names: names{"-P", "--perl-regexp"}},
-	{Names: names{"--remove-empty"}},
-	{Names: names{"--merges"}},
-	{Names: names{"--no-merges"}},
-	{Names: names{"--first-parent"}},
-	{Names: names{"--exclude-first-parent-only"}},
-	{Names: names{"--not"}},
-	{Names: names{"--all"}},
-	{Names: names{"--branches"}, Value: Optional},
-	{Names: names{"--tags"}, Value: Optional},
-	{Names: names{"--remotes"}, Value: Optional},
-	{Names: names{"--glob"}, Value: Required},
-	{Names: names{"--exclude"}, Value: Required},
-	{Names: names{"--reflog"}},
-	{Names: names{"--single-worktree"}},
-	{Names: names{"--ignore-missing"}},
-	{Names: names{"--batch-check"}, Value: Required},
-	{Names: names{"--merge"}},
-	{Names: names{"--use-bitmap-index"}},
-	{Names: names{"--progress"}, Value: Required},
-	{Names: names{"--simplify-by-decoration"}},
-	{Names: names{"--full-history"}},
-	{Names: names{"--dense"}},
-	{Names: names{"--sparse"}},
-	{Names: names{"--simplify-merges"}},
-	{Names: names{"--ancestry-path"}, Value: Optional},
-	{Names: names{"--bisect"}},
-	{Names: names{"--bisect-vars"}},
-	{Names: names{"--bisect-all"}},
-	{Names: names{"--date-order"}},
-	{Names: names{"--author-date-order"}},
-	{Names: names{"--topo-order"}},
-	{Names: names{"--reverse"}},
-	{Names: names{"--objects"}},
-	{Names: names{"--in-commit-order"}},
-	{Names: names{"--objects-edge"}},
-	{Names: names{"--objects-edge-aggressive"}},
-	{Names: names{"--indexed-objects"}},
-	{Names: names{"--unpacked"}},
-	{Names: names{"--object-names"}},
-	{Names: names{"--no-object-names"}},
-	{Names: names{"--filter"}, Value: Required},
-	{Names: names{"--no-filter"}},
-	{Names: names{"--filter-provided-objects"}},
-	{Names: names{"--filter-print-omitted"}},
-	{Names: names{"--missing"}, Value: Required},
-	{Names: names{"--exclude-promisor-objects"}},
-	{Names: names{"--relative-date"}},
-	{Names: names{"--no-commit-header"}},
-	{Names: names{"--commit-header"}},
-	{Names: names{"--timestamp"}},
-	{Names: names{"--count"}},
-	{Names: names{"-U", "--unified"}, Value: Required},
-	{Names: names{"--no-patch"}},
-	{Names: names{"-X", "--dirstat"}, Value: Optional},
-	{Names: names{"--dirstat-by-file"}, Value: Optional},
-	{Names: names{"--cumulative"}},
-	{Names: names{"--stat"}, Value: Optional},
-	{Names: names{"--stat-width"}, Value: Required},
-	{Names: names{"--stat-name-width"}, Value: Required},
-	{Names: names{"--stat-count"}, Value: Required},
-	{Names: names{"--shortstat"}},
-	{Names: names{"--numstat"}},
-	{Names: names{"--name-only"}},
-	{Names: names{"--name-status"}},
-	{Names: names{"--output-indicator-new"}, Value: Required},
-	{Names: names{"--output-indicator-old"}, Value: Required},
-	{Names: names{"--output-indicator-context"}, Value: Required},
-	{Names: names{"--textconv"}, Effect: EffOpaque},
-	{Names: names{"--no-textconv"}},
-	{Names: names{"--no-ext-diff"}},
-	{Names: names{"--relative"}, Value: Optional},
-	{Names: names{"--no-relative"}},
-	{Names: names{"--diff-filter"}, Value: Required},
-	{Names: names{"--skip-to"}, Value: Required},
-	{Names: names{"--rotate-to"}, Value: Required},
-	{Names: names{"-M", "--find-renames"}, Value: Optional},
-	{Names: names{"-C", "--find-copies"}, Value: Optional},
-	{Names: names{"-B", "--break-rewrites"}, Value: Optional},
-	{Names: names{"-z"}},
-	{Names: names{"-q", "--quiet"}},
-	{Names: names{"--exit-code"}},
-	{Names: names{"-m"}},
-	{Names: names{"--cc"}},
-	{Names: names{"--combined-all-paths"}},
-	{Names: names{"--diff-merges"}, Value: Required},
-	{Names: names{"--no-diff-merges"}},
-	{Names: names{"--remerge-diff"}},
-	{Names: names{"--dd"}},
-	{Names: names{"--no-color"}},
-	{Names: names{"-D", "--irreversible-delete"}},
-	{Names: names{"--stdin"}},
-	{Names: names{"-p", "-u", "--patch"}},
-	{Names: names{"--output"}, Value: Required, Effect: EffWrite},
-	{Names: names{"--raw"}},
-	{Names: names{"--patch-with-raw"}},
-	{Names: names{"--indent-heuristic"}},
-	{Names: names{"--no-indent-heuristic"}},
-	{Names: names{"--minimal"}},
-	{Names: names{"--patience"}},
-	{Names: names{"--histogram"}},
-	{Names: names{"--anchored"}, Value: Required},
-	{Names: names{"--diff-algorithm"}, Value: Required},
-	{Names: names{"--stat-graph-width"}, Value: Required},
-	{Names: names{"--compact-summary"}},
-	{Names: names{"--patch-with-stat"}},
-	{Names: names{"--submodule"}, Value: Optional},
-	{Names: names{"--color"}, Value: Optional},
-	{Names: names{"--color-moved"}, Value: Optional},
-	{Names: names{"--no-color-moved"}},
-	{Names: names{"--color-moved-ws"}, Value: Required},
-	{Names: names{"--no-color-moved-ws"}},
-	{Names: names{"--word-diff"}, Value: Optional},
-	{Names: names{"--word-diff-regex"}, Value: Required},
-	{Names: names{"--color-words"}, Value: Optional},
-	{Names: names{"--no-renames"}},
-	{Names: names{"--rename-empty"}},
-	{Names: names{"--no-rename-empty"}},
-	{Names: names{"--check"}},
-	{Names: names{"--ws-error-highlight"}, Value: Required},
-	{Names: names{"--full-index"}},
-	{Names: names{"--binary"}},
-	{Names: names{"--abbrev"}, Value: Optional},
-	{Names: names{"--find-copies-harder"}},
-	{Names: names{"-l"}, Value: Required},
-	{Names: names{"-S"}, Value: Required},
-	{Names: names{"-G"}, Value: Required},
-	{Names: names{"--find-object"}, Value: Required},
-	{Names: names{"--pickaxe-all"}},
-	{Names: names{"--pickaxe-regex"}},
-	{Names: names{"-O"}, Value: Required, Effect: EffInput},
-	{Names: names{"-R"}},
-	{Names: names{"-a", "--text"}},
-	{Names: names{"--ignore-cr-at-eol"}},
-	{Names: names{"--ignore-space-at-eol"}},
-	{Names: names{"-b", "--ignore-space-change"}},
-	{Names: names{"--ignore-all-space"}},
-	{Names: names{"--ignore-blank-lines"}},
-	{Names: names{"-I", "--ignore-matching-lines"}, Value: Required},
-	{Names: names{"--inter-hunk-context"}, Value: Required},
-	{Names: names{"-W", "--function-context"}},
-	{Names: names{"--ext-diff"}, Effect: EffOpaque},
-	{Names: names{"--ignore-submodules"}, Value: Optional},
-	{Names: names{"--src-prefix"}, Value: Required},
-	{Names: names{"--dst-prefix"}, Value: Required},
-	{Names: names{"--no-prefix"}},
-	{Names: names{"--line-prefix"}, Value: Required},
-	{Names: names{"--ita-invisible-in-index"}},
-}
-
-var options360 = []Option{
-	{Names: names{"-p", "-u", "--patch"}},
-	{Names: names{"-n", "--max-count"}, Value: Required},
-	{Names: names{"-#"}},
-	{Names: names{"--since", "--after"}, Value: Required},
-	{Names: names{"--until", "--before"}, Value: Required},
-	{Names: names{"--author"}, Value: Required},
-	{Names: names{"--committer"}, Value: Required},
-	{Names: names{"--min-parents"}, Value: Required},
-	{Names: names{"--max-parents"}, Value: Required},
-	{Names: names{"--no-min-parents"}},
-	{Names: names{"--no-max-parents"}},
-	{Names: names{"--left-only"}},
-	{Names: names{"--right-only"}},
-	{Names: names{"--pretty"}, Value: Optional},
-	{Names: names{"--format"}, Value: Required},
-	{Names: names{"--expand-tabs"}, Value: Optional},
-	{Names: names{"--no-expand-tabs"}},
-	{Names: names{"--notes"}, Value: Optional},
-	{Names: names{"--show-notes"}, Value: Optional},
-	{Names: names{"--no-notes"}},
-	{Names: names{"--decorate"}, Value: Optional},
-	{Names: names{"--no-decorate"}},
-	{Names: names{"--decorate-refs"}, Value: Required},
-	{Names: names{"--decorate-refs-exclude"}, Value: Required},
-	{Names: names{"--clear-decorations"}},
-	{Names: names{"--source"}},
-	{Names: names{"--mailmap"}},
-	{Names: names{"--no-mailmap"}},
-	{Names: names{"--use-mailmap"}},
-	{Names: names{"--no-use-mailmap"}},
-	{Names: names{"--full-diff"}},
-	{Names: names{"--log-size"}},
-	{Names: names{"-L"}, Value: Required},
-	{Names: names{"--follow"}},
-	{Names: names{"--show-linear-break"}, Value: Optional},
-	{Names: names{"--abbrev-commit"}},
-	{Names: names{"--no-abbrev-commit"}},
-	{Names: names{"--oneline"}},
-	{Names: names{"--encoding"}, Value: Required},
-	{Names: names{"--show-signature"}},
-	{Names: names{"--date"}, Value: Required},
-	{Names: names{"--graph"}},
-	{Names: names{"--show-pulls"}},
-	{Names: names{"--no-walk"}, Value: Optional},
-	{Names: names{"--do-walk"}},
-	{Names: names{"-g", "--walk-reflogs"}},
-	{Names: names{"--exclude-hidden"}, Value: Required},
-	{Names: names{"--alternate-refs"}},
-	{Names: names{"--parents"}},
-	{Names: names{"--children"}},
-	{Names: names{"--left-right"}},
-	{Names: names{"--cherry-mark"}},
-	{Names: names{"--cherry-pick"}},
-	{Names: names{"--cherry"}},
-	{Names: names{"--boundary"}},
-	{Names: names{"--skip"}, Value: Required},
-	{Names: names{"--since-as-filter"}, Value: Required},
-	{Names: names{"--max-age", "--min-age"}, Value: Required},
-	{Names: names{"--grep-reflog"}, Value: Required},
-	{Names: names{"--grep"}, Value: Required},
-	{Names: names{"--all-match"}},
-	{Names: names{"--invert-grep"}},
-	{Names: names{"-i", "--regexp-ignore-case"}},
-	{Names: names{"--basic-regexp"}},
-	{Names: names{"-E", "--extended-regexp"}},
-	{Names: names{"-F", "--fixed-strings"}},
-	{Names: names{"-P", "--perl-regexp"}},
-	{Names: names{"--remove-empty"}},
-	{Names: names{"--merges"}},
-	{Names: names{"--no-merges"}},
-	{Names: names{"--first-parent"}},
-	{Names: names{"--exclude-first-parent-only"}},
-	{Names: names{"--not"}},
-	{Names: names{"--all"}},
-	{Names: names{"--branches"}, Value: Optional},
-	{Names: names{"--tags"}, Value: Optional},
-	{Names: names{"--remotes"}, Value: Optional},
-	{Names: names{"--glob"}, Value: Required},
-	{Names: names{"--exclude"}, Value: Required},
-	{Names: names{"--reflog"}},
-	{Names: names{"--single-worktree"}},
-	{Names: names{"--ignore-missing"}},
-	{Names: names{"--batch-check"}, Value: Required},
-	{Names: names{"--merge"}},
-	{Names: names{"--use-bitmap-index"}},
-	{Names: names{"--progress"}, Value: Required},
-	{Names: names{"--simplify-by-decoration"}},
-	{Names: names{"--full-history"}},
-	{Names: names{"--dense"}},
-	{Names: names{"--sparse"}},
-	{Names: names{"--simplify-merges"}},
-	{Names: names{"--ancestry-path"}, Value: Optional},
-	{Names: names{"--bisect"}},
-	{Names: names{"--bisect-vars"}},
-	{Names: names{"--bisect-all"}},
-	{Names: names{"--date-order"}},
-	{Names: names{"--author-date-order"}},
-	{Names: names{"--topo-order"}},
-	{Names: names{"--reverse"}},
-	{Names: names{"--objects"}},
-	{Names: names{"--in-commit-order"}},
-	{Names: names{"--objects-edge"}},
-	{Names: names{"--objects-edge-aggressive"}},
-	{Names: names{"--indexed-objects"}},
-	{Names: names{"--unpacked"}},
-	{Names: names{"--object-names"}},
-	{Names: names{"--no-object-names"}},
-	{Names: names{"--filter"}, Value: Required},
-	{Names: names{"--no-filter"}},
-	{Names: names{"--filter-provided-objects"}},
-	{Names: names{"--filter-print-omitted"}},
-	{Names: names{"--missing"}, Value: Required},
-	{Names: names{"--exclude-promisor-objects"}},
-	{Names: names{"--relative-date"}},
-	{Names: names{"--no-commit-header"}},
-	{Names: names{"--commit-header"}},
-	{Names: names{"--timestamp"}},
-	{Names: names{"--count"}},
-	{Names: names{"-U", "--unified"}, Value: Required},
-	{Names: names{"-s", "--no-patch"}},
-	{Names: names{"-X", "--dirstat"}, Value: Optional},
-	{Names: names{"--dirstat-by-file"}, Value: Optional},
-	{Names: names{"--cumulative"}},
-	{Names: names{"--stat"}, Value: Optional},
-	{Names: names{"--stat-width"}, Value: Required},
-	{Names: names{"--stat-name-width"}, Value: Required},
-	{Names: names{"--stat-count"}, Value: Required},
-	{Names: names{"--shortstat"}},
-	{Names: names{"--numstat"}},
-	{Names: names{"--summary"}},
-	{Names: names{"--name-only"}},
-	{Names: names{"--name-status"}},
-	{Names: names{"--output-indicator-new"}, Value: Required},
-	{Names: names{"--output-indicator-old"}, Value: Required},
-	{Names: names{"--output-indicator-context"}, Value: Required},
-	{Names: names{"--textconv"}, Effect: EffOpaque},
-	{Names: names{"--no-textconv"}},
-	{Names: names{"--no-ext-diff"}},
-	{Names: names{"--relative"}, Value: Optional},
-	{Names: names{"--no-relative"}},
-	{Names: names{"--diff-filter"}, Value: Required},
-	{Names: names{"--skip-to"}, Value: Required},
-	{Names: names{"--rotate-to"}, Value: Required},
-	{Names: names{"-M", "--find-renames"}, Value: Optional},
-	{Names: names{"-C", "--find-copies"}, Value: Optional},
-	{Names: names{"-B", "--break-rewrites"}, Value: Optional},
-	{Names: names{"-z"}},
-	{Names: names{"-q", "--quiet"}},
-	{Names: names{"--exit-code"}},
-	{Names: names{"-m"}},
-	{Names: names{"-c"}},
-	{Names: names{"--cc"}},
-	{Names: names{"--combined-all-paths"}},
-	{Names: names{"--diff-merges"}, Value: Required},
-	{Names: names{"--no-diff-merges"}},
-	{Names: names{"--remerge-diff"}},
-	{Names: names{"--dd"}},
-	{Names: names{"--no-color"}},
-	{Names: names{"-D", "--irreversible-delete"}},
-	{Names: names{"--stdin"}},
-	{Names: names{"--output"}, Value: Required, Effect: EffWrite},
-	{Names: names{"--raw"}},
-	{Names: names{"--patch-with-raw"}},
-	{Names: names{"--indent-heuristic"}},
-	{Names: names{"--no-indent-heuristic"}},
-	{Names: names{"--minimal"}},
-	{Names: names{"--patience"}},
-	{Names: names{"--histogram"}},
-	{Names: names{"--anchored"}, Value: Required},
-	{Names: names{"--diff-algorithm"}, Value: Required},
-	{Names: names{"--stat-graph-width"}, Value: Required},
-	{Names: names{"--compact-summary"}},
-	{Names: names{"--patch-with-stat"}},
-	{Names: names{"--submodule"}, Value: Optional},
-	{Names: names{"--color"}, Value: Optional},
-	{Names: names{"--color-moved"}, Value: Optional},
-	{Names: names{"--no-color-moved"}},
-	{Names: names{"--color-moved-ws"}, Value: Required},
-	{Names: names{"--no-color-moved-ws"}},
-	{Names: names{"--word-diff"}, Value: Optional},
-	{Names: names{"--word-diff-regex"}, Value: Required},
-	{Names: names{"--color-words"}, Value: Optional},
-	{Names: names{"--no-renames"}},
-	{Names: names{"--rename-empty"}},
-	{Names: names{"--no-rename-empty"}},
-	{Names: names{"--check"}},
-	{Names: names{"--ws-error-highlight"}, Value: Required},
-	{Names: names{"--full-index"}},
-	{Names: names{"--binary"}},
-	{Names: names{"--abbrev"}, Value: Optional},
-	{Names: names{"--find-copies-harder"}},
-	{Names: names{"-l"}, Value: Required},
-	{Names: names{"-S"}, Value: Required},
-	{Names: names{"-G"}, Value: Required},
-	{Names: names{"--find-object"}, Value: Required},
-	{Names: names{"--pickaxe-all"}},
-	{Names: names{"--pickaxe-regex"}},
-	{Names: names{"-O"}, Value: Required, Effect: EffInput},
-	{Names: names{"-R"}},
-	{Names: names{"-a", "--text"}},
-	{Names: names{"--ignore-cr-at-eol"}},
-	{Names: names{"--ignore-space-at-eol"}},
-	{Names: names{"-b", "--ignore-space-change"}},
-	{Names: names{"-w", "--ignore-all-space"}},
-	{Names: names{"--ignore-blank-lines"}},
-	{Names: names{"-I", "--ignore-matching-lines"}, Value: Required},
-	{Names: names{"--inter-hunk-context"}, Value: Required},
-	{Names: names{"-W", "--function-context"}},
-	{Names: names{"--ext-diff"}, Effect: EffOpaque},
-	{Names: names{"--ignore-submodules"}, Value: Optional},
-	{Names: names{"--src-prefix"}, Value: Required},
-	{Names: names{"--dst-prefix"}, Value: Required},
-	{Names: names{"--no-prefix"}},
-	{Names: names{"--line-prefix"}, Value: Required},
-	{Names: names{"--ita-invisible-in-index"}},
 }
 
 var options361 = []Option{
+	{Names: names{"-p", "-u", "--patch"}},
+}
+
+var options362 = []Option{
 	{Names: names{"-r", "--remotes"}},
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--current"}},
@@ -13614,7 +11442,7 @@ var options361 = []Option{
 	{Names: names{"--no-color"}},
 }
 
-var options362 = []Option{
+var options363 = []Option{
 	{Names: names{"--head"}},
 	{Names: names{"--heads", "--tags"}},
 	{Names: names{"-d", "--dereference"}},
@@ -13625,7 +11453,7 @@ var options362 = []Option{
 	{Names: names{"--exclude-existing"}, Value: Optional},
 }
 
-var options363 = []Option{
+var options364 = []Option{
 	{Names: names{"--cone"}},
 	{Names: names{"--no-cone"}},
 	{Names: names{"--sparse-index"}},
@@ -13637,7 +11465,7 @@ var options363 = []Option{
 	{Names: names{"--rules-file"}, Value: Required, Effect: EffInput},
 }
 
-var options364 = []Option{
+var options365 = []Option{
 	{Names: names{"-p", "--patch"}},
 	{Names: names{"-S", "--staged"}},
 	{Names: names{"-k", "--keep-index"}},
@@ -13650,248 +11478,33 @@ var options364 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options365 = []Option{
+var options366 = []Option{
 	{Names: names{"-u", "--include-untracked"}},
 	{Names: names{"--only-untracked"}},
-	{Names: names{"-n", "--max-count"}, Value: Required},
-	{Names: names{"-#"}},
-	{Names: names{"--since", "--after"}, Value: Required},
-	{Names: names{"--until", "--before"}, Value: Required},
-	{Names: names{"--author"}, Value: Required},
-	{Names: names{"--committer"}, Value: Required},
-	{Names: names{"--min-parents"}, Value: Required},
-	{Names: names{"--max-parents"}, Value: Required},
-	{Names: names{"--no-min-parents"}},
-	{Names: names{"--no-max-parents"}},
-	{Names: names{"--left-only"}},
-	{Names: names{"--right-only"}},
-	{Names: names{"--pretty"}, Value: Optional},
-	{Names: names{"--format"}, Value: Required},
-	{Names: names{"--expand-tabs"}, Value: Optional},
-	{Names: names{"--no-expand-tabs"}},
-	{Names: names{"--notes"}, Value: Optional},
-	{Names: names{"--show-notes"}, Value: Optional},
-	{Names: names{"--no-notes"}},
-	{Names: names{"--decorate"}, Value: Optional},
-	{Names: names{"--no-decorate"}},
-	{Names: names{"--decorate-refs"}, Value: Required},
-	{Names: names{"--decorate-refs-exclude"}, Value: Required},
-	{Names: names{"--clear-decorations"}},
-	{Names: names{"--source"}},
-	{Names: names{"--mailmap"}},
-	{Names: names{"--no-mailmap"}},
-	{Names: names{"--use-mailmap"}},
-	{Names: names{"--no-use-mailmap"}},
-	{Names: names{"--full-diff"}},
-	{Names: names{"--log-size"}},
-	{Names: names{"-L"}, Value: Required},
-	{Names: names{"--follow"}},
-	{Names: names{"--show-linear-break"}, Value: Optional},
-	{Names: names{"--abbrev-commit"}},
-	{Names: names{"--no-abbrev-commit"}},
-	{Names: names{"--oneline"}},
-	{Names: names{"--encoding"}, Value: Required},
-	{Names: names{"--show-signature"}},
-	{Names: names{"--date"}, Value: Required},
-	{Names: names{"--graph"}},
-	{Names: names{"--show-pulls"}},
-	{Names: names{"--no-walk"}, Value: Optional},
-	{Names: names{"--do-walk"}},
-	{Names: names{"-g", "--walk-reflogs"}},
-	{Names: names{"--exclude-hidden"}, Value: Required},
-	{Names: names{"--alternate-refs"}},
-	{Names: names{"--parents"}},
-	{Names: names{"--children"}},
-	{Names: names{"--left-right"}},
-	{Names: names{"--cherry-mark"}},
-	{Names: names{"--cherry-pick"}},
-	{Names: names{"--cherry"}},
-	{Names: names{"--boundary"}},
-	{Names: names{"--skip"}, Value: Required},
-	{Names: names{"--since-as-filter"}, Value: Required},
-	{Names: names{"--max-age", "--min-age"}, Value: Required},
-	{Names: names{"--grep-reflog"}, Value: Required},
-	{Names: names{"--grep"}, Value: Required},
-	{Names: names{"--all-match"}},
-	{Names: names{"--invert-grep"}},
-	{Names: names{"-i", "--regexp-ignore-case"}},
-	{Names: names{"--basic-regexp"}},
-	{Names: names{"-E", "--extended-regexp"}},
-	{Names: names{"-F", "--fixed-strings"}},
-	{Names: names{"-P", "--perl-regexp"}},
-	{Names: names{"--remove-empty"}},
-	{Names: names{"--merges"}},
-	{Names: names{"--no-merges"}},
-	{Names: names{"--first-parent"}},
-	{Names: names{"--exclude-first-parent-only"}},
-	{Names: names{"--not"}},
-	{Names: names{"--all"}},
-	{Names: names{"--branches"}, Value: Optional},
-	{Names: names{"--tags"}, Value: Optional},
-	{Names: names{"--remotes"}, Value: Optional},
-	{Names: names{"--glob"}, Value: Required},
-	{Names: names{"--exclude"}, Value: Required},
-	{Names: names{"--reflog"}},
-	{Names: names{"--single-worktree"}},
-	{Names: names{"--ignore-missing"}},
-	{Names: names{"--batch-check"}, Value: Required},
-	{Names: names{"--merge"}},
-	{Names: names{"--use-bitmap-index"}},
-	{Names: names{"--progress"}, Value: Required},
-	{Names: names{"--simplify-by-decoration"}},
-	{Names: names{"--full-history"}},
-	{Names: names{"--dense"}},
-	{Names: names{"--sparse"}},
-	{Names: names{"--simplify-merges"}},
-	{Names: names{"--ancestry-path"}, Value: Optional},
-	{Names: names{"--bisect"}},
-	{Names: names{"--bisect-vars"}},
-	{Names: names{"--bisect-all"}},
-	{Names: names{"--date-order"}},
-	{Names: names{"--author-date-order"}},
-	{Names: names{"--topo-order"}},
-	{Names: names{"--reverse"}},
-	{Names: names{"--objects"}},
-	{Names: names{"--in-commit-order"}},
-	{Names: names{"--objects-edge"}},
-	{Names: names{"--objects-edge-aggressive"}},
-	{Names: names{"--indexed-objects"}},
-	{Names: names{"--unpacked"}},
-	{Names: names{"--object-names"}},
-	{Names: names{"--no-object-names"}},
-	{Names: names{"--filter"}, Value: Required},
-	{Names: names{"--no-filter"}},
-	{Names: names{"--filter-provided-objects"}},
-	{Names: names{"--filter-print-omitted"}},
-	{Names: names{"--missing"}, Value: Required},
-	{Names: names{"--exclude-promisor-objects"}},
-	{Names: names{"--relative-date"}},
-	{Names: names{"--no-commit-header"}},
-	{Names: names{"--commit-header"}},
-	{Names: names{"--timestamp"}},
-	{Names: names{"--count"}},
-	{Names: names{"-U", "--unified"}, Value: Required},
-	{Names: names{"-s", "--no-patch"}},
-	{Names: names{"-X", "--dirstat"}, Value: Optional},
-	{Names: names{"--dirstat-by-file"}, Value: Optional},
-	{Names: names{"--cumulative"}},
-	{Names: names{"--stat"}, Value: Optional},
-	{Names: names{"--stat-width"}, Value: Required},
-	{Names: names{"--stat-name-width"}, Value: Required},
-	{Names: names{"--stat-count"}, Value: Required},
-	{Names: names{"--shortstat"}},
-	{Names: names{"--numstat"}},
-	{Names: names{"--summary"}},
-	{Names: names{"--name-only"}},
-	{Names: names{"--name-status"}},
-	{Names: names{"--output-indicator-new"}, Value: Required},
-	{Names: names{"--output-indicator-old"}, Value: Required},
-	{Names: names{"--output-indicator-context"}, Value: Required},
-	{Names: names{"--textconv"}, Effect: EffOpaque},
-	{Names: names{"--no-textconv"}},
-	{Names: names{"--no-ext-diff"}},
-	{Names: names{"--relative"}, Value: Optional},
-	{Names: names{"--no-relative"}},
-	{Names: names{"--diff-filter"}, Value: Required},
-	{Names: names{"--skip-to"}, Value: Required},
-	{Names: names{"--rotate-to"}, Value: Required},
-	{Names: names{"-M", "--find-renames"}, Value: Optional},
-	{Names: names{"-C", "--find-copies"}, Value: Optional},
-	{Names: names{"-B", "--break-rewrites"}, Value: Optional},
-	{Names: names{"-z"}},
-	{Names: names{"-q", "--quiet"}},
-	{Names: names{"--exit-code"}},
-	{Names: names{"-m"}},
-	{Names: names{"-c"}},
-	{Names: names{"--cc"}},
-	{Names: names{"--combined-all-paths"}},
-	{Names: names{"--diff-merges"}, Value: Required},
-	{Names: names{"--no-diff-merges"}},
-	{Names: names{"--remerge-diff"}},
-	{Names: names{"--dd"}},
-	{Names: names{"--no-color"}},
-	{Names: names{"-D", "--irreversible-delete"}},
-	{Names: names{"--stdin"}},
-	{Names: names{"-p", "--patch"}},
-	{Names: names{"--output"}, Value: Required, Effect: EffWrite},
-	{Names: names{"--raw"}},
-	{Names: names{"--patch-with-raw"}},
-	{Names: names{"--indent-heuristic"}},
-	{Names: names{"--no-indent-heuristic"}},
-	{Names: names{"--minimal"}},
-	{Names: names{"--patience"}},
-	{Names: names{"--histogram"}},
-	{Names: names{"--anchored"}, Value: Required},
-	{Names: names{"--diff-algorithm"}, Value: Required},
-	{Names: names{"--stat-graph-width"}, Value: Required},
-	{Names: names{"--compact-summary"}},
-	{Names: names{"--patch-with-stat"}},
-	{Names: names{"--submodule"}, Value: Optional},
-	{Names: names{"--color"}, Value: Optional},
-	{Names: names{"--color-moved"}, Value: Optional},
-	{Names: names{"--no-color-moved"}},
-	{Names: names{"--color-moved-ws"}, Value: Required},
-	{Names: names{"--no-color-moved-ws"}},
-	{Names: names{"--word-diff"}, Value: Optional},
-	{Names: names{"--word-diff-regex"}, Value: Required},
-	{Names: names{"--color-words"}, Value: Optional},
-	{Names: names{"--no-renames"}},
-	{Names: names{"--rename-empty"}},
-	{Names: names{"--no-rename-empty"}},
-	{Names: names{"--check"}},
-	{Names: names{"--ws-error-highlight"}, Value: Required},
-	{Names: names{"--full-index"}},
-	{Names: names{"--binary"}},
-	{Names: names{"--abbrev"}, Value: Optional},
-	{Names: names{"--find-copies-harder"}},
-	{Names: names{"-l"}, Value: Required},
-	{Names: names{"-S"}, Value: Required},
-	{Names: names{"-G"}, Value: Required},
-	{Names: names{"--find-object"}, Value: Required},
-	{Names: names{"--pickaxe-all"}},
-	{Names: names{"--pickaxe-regex"}},
-	{Names: names{"-O"}, Value: Required, Effect: EffInput},
-	{Names: names{"-R"}},
-	{Names: names{"-a", "--text"}},
-	{Names: names{"--ignore-cr-at-eol"}},
-	{Names: names{"--ignore-space-at-eol"}},
-	{Names: names{"-b", "--ignore-space-change"}},
-	{Names: names{"-w", "--ignore-all-space"}},
-	{Names: names{"--ignore-blank-lines"}},
-	{Names: names{"-I", "--ignore-matching-lines"}, Value: Required},
-	{Names: names{"--inter-hunk-context"}, Value: Required},
-	{Names: names{"-W", "--function-context"}},
-	{Names: names{"--ext-diff"}, Effect: EffOpaque},
-	{Names: names{"--ignore-submodules"}, Value: Optional},
-	{Names: names{"--src-prefix"}, Value: Required},
-	{Names: names{"--dst-prefix"}, Value: Required},
-	{Names: names{"--no-prefix"}},
-	{Names: names{"--line-prefix"}, Value: Required},
-	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options366 = []Option{
+var options367 = []Option{
 	{Names: names{"--index"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var subs367 = []Program{
-	{Name: "apply", Path: names{"stash", "pop"}, Options: options366, Workdir: true, Special: "git"},
-	{Name: "branch", Path: names{"stash", "pop"}, Options: options366, Workdir: true, Special: "git"},
-	{Name: "clear", Path: names{"stash", "pop"}, Options: options366, Workdir: true, Special: "git"},
-	{Name: "create", Path: names{"stash", "push"}, Options: options364, Workdir: true, Special: "git"},
-	{Name: "drop", Path: names{"stash", "pop"}, Options: options366, Workdir: true, Special: "git"},
-	{Name: "export", Path: names{"stash", "pop"}, Options: options366, Workdir: true, Special: "git"},
-	{Name: "import", Path: names{"stash", "pop"}, Options: options366, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"stash", "list"}, Options: options365, Workdir: true, Special: "git"},
-	{Name: "pop", Path: names{"stash", "pop"}, Options: options366, Workdir: true, Special: "git"},
-	{Name: "push", Path: names{"stash", "push"}, Options: options364, Workdir: true, Special: "git"},
-	{Name: "save", Path: names{"stash", "push"}, Options: options364, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"stash", "list"}, Options: options365, Workdir: true, Special: "git"},
-	{Name: "store", Path: names{"stash", "push"}, Options: options364, Workdir: true, Special: "git"},
+var subs368 = []Program{
+	{Name: "apply", Path: names{"stash", "pop"}, Options: options367, Workdir: true, Special: "git"},
+	{Name: "branch", Path: names{"stash", "pop"}, Options: options367, Workdir: true, Special: "git"},
+	{Name: "clear", Path: names{"stash", "pop"}, Options: options367, Workdir: true, Special: "git"},
+	{Name: "create", Path: names{"stash", "push"}, Options: options365, Workdir: true, Special: "git"},
+	{Name: "drop", Path: names{"stash", "pop"}, Options: options367, Workdir: true, Special: "git"},
+	{Name: "export", Path: names{"stash", "pop"}, Options: options367, Workdir: true, Special: "git"},
+	{Name: "import", Path: names{"stash", "pop"}, Options: options367, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"stash", "list"}, Options: options366, Shared: [][]Option{options320, options308}, Workdir: true, Special: "git"},
+	{Name: "pop", Path: names{"stash", "pop"}, Options: options367, Workdir: true, Special: "git"},
+	{Name: "push", Path: names{"stash", "push"}, Options: options365, Workdir: true, Special: "git"},
+	{Name: "save", Path: names{"stash", "push"}, Options: options365, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"stash", "list"}, Options: options366, Shared: [][]Option{options320, options308}, Workdir: true, Special: "git"},
+	{Name: "store", Path: names{"stash", "push"}, Options: options365, Workdir: true, Special: "git"},
 }
 
-var options368 = []Option{
+var options369 = []Option{
 	{Names: names{"-u", "--untracked-files"}, Value: Optional},
 	{Names: names{"--porcelain"}, Value: Optional},
 	{Names: names{"--column"}, Value: Optional},
@@ -13911,12 +11524,12 @@ var options368 = []Option{
 	{Names: names{"--renames"}},
 }
 
-var options369 = []Option{
+var options370 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--cached"}},
 }
 
-var options370 = []Option{
+var options371 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--name"}, Value: Required},
@@ -13927,12 +11540,12 @@ var options370 = []Option{
 	{Names: names{"--progress"}},
 }
 
-var options371 = []Option{
+var options372 = []Option{
 	{Names: names{"--recursive"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options372 = []Option{
+var options373 = []Option{
 	{Names: names{"--init"}},
 	{Names: names{"--remote"}},
 	{Names: names{"-N", "--no-fetch"}},
@@ -13960,21 +11573,21 @@ var options372 = []Option{
 	{Names: names{"--progress"}},
 }
 
-var subs373 = []Program{
-	{Name: "absorbgitdirs", Path: names{"submodule", "update"}, Options: options372, Workdir: true, Special: "git"},
-	{Name: "add", Path: names{"submodule", "add"}, Options: options370, Workdir: true, Special: "git"},
-	{Name: "deinit", Path: names{"submodule", "update"}, Options: options372, Workdir: true, Special: "git"},
-	{Name: "foreach", Style: POSIX, Operands: RunsText, Path: names{"submodule", "foreach"}, Options: options371, Ends: true, Workdir: true, Special: "git"},
-	{Name: "init", Path: names{"submodule", "update"}, Options: options372, Workdir: true, Special: "git"},
-	{Name: "set-branch", Path: names{"submodule", "update"}, Options: options372, Workdir: true, Special: "git"},
-	{Name: "set-url", Path: names{"submodule", "update"}, Options: options372, Workdir: true, Special: "git"},
-	{Name: "status", Path: names{"submodule", "update"}, Options: options372, Workdir: true, Special: "git"},
-	{Name: "summary", Path: names{"submodule", "update"}, Options: options372, Workdir: true, Special: "git"},
-	{Name: "sync", Path: names{"submodule", "update"}, Options: options372, Workdir: true, Special: "git"},
-	{Name: "update", Path: names{"submodule", "update"}, Options: options372, Workdir: true, Special: "git"},
+var subs374 = []Program{
+	{Name: "absorbgitdirs", Path: names{"submodule", "update"}, Options: options373, Workdir: true, Special: "git"},
+	{Name: "add", Path: names{"submodule", "add"}, Options: options371, Workdir: true, Special: "git"},
+	{Name: "deinit", Path: names{"submodule", "update"}, Options: options373, Workdir: true, Special: "git"},
+	{Name: "foreach", Style: POSIX, Operands: RunsText, Path: names{"submodule", "foreach"}, Options: options372, Ends: true, Workdir: true, Special: "git"},
+	{Name: "init", Path: names{"submodule", "update"}, Options: options373, Workdir: true, Special: "git"},
+	{Name: "set-branch", Path: names{"submodule", "update"}, Options: options373, Workdir: true, Special: "git"},
+	{Name: "set-url", Path: names{"submodule", "update"}, Options: options373, Workdir: true, Special: "git"},
+	{Name: "status", Path: names{"submodule", "update"}, Options: options373, Workdir: true, Special: "git"},
+	{Name: "summary", Path: names{"submodule", "update"}, Options: options373, Workdir: true, Special: "git"},
+	{Name: "sync", Path: names{"submodule", "update"}, Options: options373, Workdir: true, Special: "git"},
+	{Name: "update", Path: names{"submodule", "update"}, Options: options373, Workdir: true, Special: "git"},
 }
 
-var options374 = []Option{
+var options375 = []Option{
 	{Names: names{"-c", "--create"}, Value: Required},
 	{Names: names{"-C", "--force-create"}, Value: Required},
 	{Names: names{"--orphan"}, Value: Required},
@@ -13991,7 +11604,7 @@ var options374 = []Option{
 	{Names: names{"--recurse-submodules", "--no-recurse-submodules"}},
 }
 
-var options375 = []Option{
+var options376 = []Option{
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-q", "--quiet"}},
@@ -13999,7 +11612,7 @@ var options375 = []Option{
 	{Names: names{"--recurse", "--no-recurse"}},
 }
 
-var options376 = []Option{
+var options377 = []Option{
 	{Names: names{"-n"}, Value: Optional},
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
@@ -14028,7 +11641,7 @@ var options376 = []Option{
 	{Names: names{"--create-reflog"}},
 }
 
-var options377 = []Option{
+var options378 = []Option{
 	{Names: names{"--cacheinfo"}, Value: Required},
 	{Names: names{"--chmod"}, Value: Required},
 	{Names: names{"--add"}},
@@ -14064,24 +11677,24 @@ var options377 = []Option{
 	{Names: names{"--fsmonitor", "--no-fsmonitor"}},
 }
 
-var options378 = []Option{
+var options379 = []Option{
 	{Names: names{"-m"}, Value: Required},
 }
 
-var options379 = []Option{
+var options380 = []Option{
 	{Names: names{"-l"}},
 }
 
-var options380 = []Option{
+var options381 = []Option{
 	{Names: names{"--raw"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options381 = []Option{
+var options382 = []Option{
 	{Names: names{"--build-options"}},
 }
 
-var options382 = []Option{
+var options383 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-B"}, Value: Required},
@@ -14100,37 +11713,37 @@ var options382 = []Option{
 	{Names: names{"--no-relative-paths"}},
 }
 
-var options383 = []Option{
+var options384 = []Option{
 	{Names: names{"--porcelain"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-z"}},
 	{Names: names{"--expire"}, Value: Required},
 }
 
-var options384 = []Option{
+var options385 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--expire"}, Value: Required},
 	{Names: names{"--reason"}, Value: Required},
 }
 
-var subs385 = []Program{
-	{Name: "add", Operands: Places, Path: names{"worktree", "add"}, Options: options382, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"worktree", "list"}, Options: options383, Safe: true, Workdir: true, Special: "git"},
-	{Name: "lock", Path: names{"worktree", "prune"}, Options: options384, Workdir: true, Special: "git"},
+var subs386 = []Program{
+	{Name: "add", Operands: Places, Path: names{"worktree", "add"}, Options: options383, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"worktree", "list"}, Options: options384, Safe: true, Workdir: true, Special: "git"},
+	{Name: "lock", Path: names{"worktree", "prune"}, Options: options385, Workdir: true, Special: "git"},
 	{Name: "move", Operands: Places, Path: names{"worktree", "remove"}, Options: options171, Workdir: true, Special: "git"},
-	{Name: "prune", Path: names{"worktree", "prune"}, Options: options384, Workdir: true, Special: "git"},
+	{Name: "prune", Path: names{"worktree", "prune"}, Options: options385, Workdir: true, Special: "git"},
 	{Name: "remove", Operands: Places, Path: names{"worktree", "remove"}, Options: options171, Workdir: true, Special: "git"},
-	{Name: "repair", Path: names{"worktree", "prune"}, Options: options384, Workdir: true, Special: "git"},
-	{Name: "unlock", Path: names{"worktree", "prune"}, Options: options384, Workdir: true, Special: "git"},
+	{Name: "repair", Path: names{"worktree", "prune"}, Options: options385, Workdir: true, Special: "git"},
+	{Name: "unlock", Path: names{"worktree", "prune"}, Options: options385, Workdir: true, Special: "git"},
 }
 
-var options386 = []Option{
+var options387 = []Option{
 	{Names: names{"--missing-ok"}},
 	{Names: names{"--prefix"}, Value: Required},
 }
 
-var subs387 = []Program{
+var subs388 = []Program{
 	{Name: "absorb", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "add", Path: names{"add"}, Options: options275, Safe: true, Workdir: true, Special: "git"},
 	{Name: "am", Path: names{"am"}, Options: options276, Workdir: true, Special: "git"},
@@ -14159,7 +11772,7 @@ var subs387 = []Program{
 	{Name: "clean", Path: names{"clean"}, Options: options295, Workdir: true, Special: "git"},
 	{Name: "cliff", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "clone", Operands: Places, Skip: 1, Path: names{"clone"}, Options: options296, Workdir: true, Special: "git"},
-	{Name: "clone-pack", Path: names{"fetch-pack"}, Options: options312, Workdir: true, Special: "git"},
+	{Name: "clone-pack", Path: names{"fetch-pack"}, Options: options313, Workdir: true, Special: "git"},
 	{Name: "column", Path: names{"check-attr"}, Options: options289, Safe: true, Workdir: true, Special: "git"},
 	{Name: "commit", Path: names{"commit"}, Options: options297, Workdir: true, Special: "git"},
 	{Name: "commit-graph", Path: names{"commit-graph"}, Options: options298, Workdir: true, Special: "git"},
@@ -14177,64 +11790,64 @@ var subs387 = []Program{
 	{Name: "daemon", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "describe", Path: names{"describe"}, Options: options306, Safe: true, Workdir: true, Special: "git"},
 	{Name: "diagnose", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "diff", Path: names{"diff"}, Options: options307, Workdir: true, Special: "git"},
-	{Name: "diff-files", Path: names{"diff-files"}, Options: options308, Workdir: true, Special: "git"},
-	{Name: "diff-index", Path: names{"diff-files"}, Options: options308, Workdir: true, Special: "git"},
-	{Name: "diff-tree", Path: names{"diff-files"}, Options: options308, Workdir: true, Special: "git"},
-	{Name: "difftool", Path: names{"difftool"}, Options: options309, Workdir: true, Special: "git"},
+	{Name: "diff", Path: names{"diff"}, Options: options307, Shared: [][]Option{options308}, Workdir: true, Special: "git"},
+	{Name: "diff-files", Path: names{"diff-files"}, Options: options309, Shared: [][]Option{options308}, Workdir: true, Special: "git"},
+	{Name: "diff-index", Path: names{"diff-files"}, Options: options309, Shared: [][]Option{options308}, Workdir: true, Special: "git"},
+	{Name: "diff-tree", Path: names{"diff-files"}, Options: options309, Shared: [][]Option{options308}, Workdir: true, Special: "git"},
+	{Name: "difftool", Path: names{"difftool"}, Options: options310, Shared: [][]Option{options308}, Workdir: true, Special: "git"},
 	{Name: "extras", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "fast-export", Path: names{"fast-export"}, Options: options310, Workdir: true, Special: "git"},
+	{Name: "fast-export", Path: names{"fast-export"}, Options: options311, Workdir: true, Special: "git"},
 	{Name: "fast-import", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "fetch", Path: names{"fetch"}, Options: options311, Workdir: true, Special: "git"},
-	{Name: "fetch-pack", Path: names{"fetch-pack"}, Options: options312, Workdir: true, Special: "git"},
-	{Name: "filter-branch", Path: names{"filter-branch"}, Options: options313, Workdir: true, Special: "git"},
-	{Name: "filter-repo", Path: names{"filter-repo"}, Options: options314, Workdir: true, Special: "git"},
+	{Name: "fetch", Path: names{"fetch"}, Options: options312, Workdir: true, Special: "git"},
+	{Name: "fetch-pack", Path: names{"fetch-pack"}, Options: options313, Workdir: true, Special: "git"},
+	{Name: "filter-branch", Path: names{"filter-branch"}, Options: options314, Workdir: true, Special: "git"},
+	{Name: "filter-repo", Path: names{"filter-repo"}, Options: options315, Workdir: true, Special: "git"},
 	{Name: "flow", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "fmt-merge-msg", Path: names{"fmt-merge-msg"}, Options: options315, Workdir: true, Special: "git"},
-	{Name: "for-each-ref", Path: names{"for-each-ref"}, Options: options316, Safe: true, Workdir: true, Special: "git"},
-	{Name: "for-each-repo", Operands: Unread, Path: names{"for-each-repo"}, Options: options317, Workdir: true, Special: "git"},
-	{Name: "format-patch", Path: names{"format-patch"}, Options: options318, Workdir: true, Here: true, Special: "git"},
-	{Name: "fsck", Path: names{"fsck"}, Options: options319, Workdir: true, Special: "git"},
+	{Name: "fmt-merge-msg", Path: names{"fmt-merge-msg"}, Options: options316, Workdir: true, Special: "git"},
+	{Name: "for-each-ref", Path: names{"for-each-ref"}, Options: options317, Safe: true, Workdir: true, Special: "git"},
+	{Name: "for-each-repo", Operands: Unread, Path: names{"for-each-repo"}, Options: options318, Workdir: true, Special: "git"},
+	{Name: "format-patch", Path: names{"format-patch"}, Options: options319, Shared: [][]Option{options320, options308}, Workdir: true, Here: true, Special: "git"},
+	{Name: "fsck", Path: names{"fsck"}, Options: options321, Workdir: true, Special: "git"},
 	{Name: "fsmonitor--daemon", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "gc", Path: names{"gc"}, Options: options320, Workdir: true, Special: "git"},
+	{Name: "gc", Path: names{"gc"}, Options: options322, Workdir: true, Special: "git"},
 	{Name: "get-tar-commit-id", Path: names{"check-attr"}, Options: options289, Safe: true, Workdir: true, Special: "git"},
 	{Name: "gitk", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "grep", Path: names{"grep"}, Options: options321, Workdir: true, Special: "git"},
+	{Name: "grep", Path: names{"grep"}, Options: options323, Workdir: true, Special: "git"},
 	{Name: "gui", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "hash-object", Operands: Reads, Path: names{"hash-object"}, Options: options322, Workdir: true, Special: "git"},
-	{Name: "help", Path: names{"help"}, Options: options323, Workdir: true, Special: "git"},
+	{Name: "hash-object", Operands: Reads, Path: names{"hash-object"}, Options: options324, Workdir: true, Special: "git"},
+	{Name: "help", Path: names{"help"}, Options: options325, Workdir: true, Special: "git"},
 	{Name: "hook", Operands: Unread, Path: names{"hook"}, Workdir: true, Special: "git"},
 	{Name: "http-backend", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "http-fetch", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "http-push", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "imap-send", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "index-pack", Path: names{"index-pack"}, Options: options324, Workdir: true, Special: "git"},
-	{Name: "init", Operands: Places, Path: names{"init"}, Options: options325, Workdir: true, Special: "git"},
-	{Name: "init-db", Operands: Places, Path: names{"init"}, Options: options325, Workdir: true, Special: "git"},
+	{Name: "index-pack", Path: names{"index-pack"}, Options: options326, Workdir: true, Special: "git"},
+	{Name: "init", Operands: Places, Path: names{"init"}, Options: options327, Workdir: true, Special: "git"},
+	{Name: "init-db", Operands: Places, Path: names{"init"}, Options: options327, Workdir: true, Special: "git"},
 	{Name: "instaweb", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "interpret-trailers", Operands: Reads, Path: names{"interpret-trailers"}, Options: options326, Workdir: true, Special: "git"},
+	{Name: "interpret-trailers", Operands: Reads, Path: names{"interpret-trailers"}, Options: options328, Workdir: true, Special: "git"},
 	{Name: "last-modified", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "lfs", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "log", Path: names{"log"}, Options: options327, Workdir: true, Special: "git"},
-	{Name: "ls-files", Path: names{"ls-files"}, Options: options328, Safe: true, Workdir: true, Special: "git"},
-	{Name: "ls-remote", Path: names{"ls-remote"}, Options: options329, Workdir: true, Special: "git"},
-	{Name: "ls-tree", Path: names{"ls-tree"}, Options: options330, Safe: true, Workdir: true, Special: "git"},
+	{Name: "log", Path: names{"log"}, Options: options329, Shared: [][]Option{options320, options308}, Workdir: true, Special: "git"},
+	{Name: "ls-files", Path: names{"ls-files"}, Options: options330, Safe: true, Workdir: true, Special: "git"},
+	{Name: "ls-remote", Path: names{"ls-remote"}, Options: options331, Workdir: true, Special: "git"},
+	{Name: "ls-tree", Path: names{"ls-tree"}, Options: options332, Safe: true, Workdir: true, Special: "git"},
 	{Name: "mailinfo", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "mailsplit", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "maintenance", Path: names{"maintenance"}, Options: options331, Workdir: true, Special: "git"},
-	{Name: "merge", Path: names{"merge"}, Options: options332, Workdir: true, Special: "git"},
-	{Name: "merge-base", Path: names{"merge-base"}, Options: options333, Safe: true, Workdir: true, Special: "git"},
+	{Name: "maintenance", Path: names{"maintenance"}, Options: options333, Workdir: true, Special: "git"},
+	{Name: "merge", Path: names{"merge"}, Options: options334, Workdir: true, Special: "git"},
+	{Name: "merge-base", Path: names{"merge-base"}, Options: options335, Safe: true, Workdir: true, Special: "git"},
 	{Name: "merge-file", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "merge-index", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "merge-one-file", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "merge-tree", Path: names{"merge-tree"}, Options: options334, Safe: true, Workdir: true, Special: "git"},
-	{Name: "mergetool", Path: names{"mergetool"}, Options: options335, Workdir: true, Special: "git"},
+	{Name: "merge-tree", Path: names{"merge-tree"}, Options: options336, Safe: true, Workdir: true, Special: "git"},
+	{Name: "mergetool", Path: names{"mergetool"}, Options: options337, Workdir: true, Special: "git"},
 	{Name: "mktag", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "mktree", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "multi-pack-index", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "mv", Path: names{"mv"}, Options: options336, Safe: true, Workdir: true, Special: "git"},
-	{Name: "name-rev", Path: names{"name-rev"}, Options: options337, Safe: true, Workdir: true, Special: "git"},
-	{Name: "notes", Path: names{"notes"}, Options: options338, Workdir: true, Special: "git"},
+	{Name: "mv", Path: names{"mv"}, Options: options338, Safe: true, Workdir: true, Special: "git"},
+	{Name: "name-rev", Path: names{"name-rev"}, Options: options339, Safe: true, Workdir: true, Special: "git"},
+	{Name: "notes", Path: names{"notes"}, Options: options340, Workdir: true, Special: "git"},
 	{Name: "open", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "p4", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "pack-objects", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
@@ -14243,79 +11856,82 @@ var subs387 = []Program{
 	{Name: "patch-id", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "prune", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "prune-packed", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "pull", Path: names{"pull"}, Options: options339, Workdir: true, Special: "git"},
-	{Name: "push", Path: names{"push"}, Options: options340, Workdir: true, Special: "git"},
+	{Name: "pull", Path: names{"pull"}, Options: options341, Workdir: true, Special: "git"},
+	{Name: "push", Path: names{"push"}, Options: options342, Workdir: true, Special: "git"},
 	{Name: "quiltimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "range-diff", Path: names{"range-diff"}, Options: options341, Workdir: true, Special: "git"},
-	{Name: "read-tree", Path: names{"read-tree"}, Options: options342, Workdir: true, Special: "git"},
-	{Name: "rebase", Path: names{"rebase"}, Options: options343, Workdir: true, Special: "git"},
-	{Name: "reflog", Path: names{"reflog"}, Options: options344, Subs: subs346, Workdir: true, Special: "git"},
+	{Name: "range-diff", Path: names{"range-diff"}, Options: options343, Shared: [][]Option{options308}, Workdir: true, Special: "git"},
+	{Name: "read-tree", Path: names{"read-tree"}, Options: options344, Workdir: true, Special: "git"},
+	{Name: "rebase", Path: names{"rebase"}, Options: options345, Workdir: true, Special: "git"},
+	{Name: "reflog", Path: names{"reflog"}, Shared: [][]Option{options320, options308}, Subs: subs347, Workdir: true, Special: "git"},
 	{Name: "refs", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "remote", Path: names{"remote"}, Options: options347, Subs: subs350, Workdir: true, Special: "git"},
+	{Name: "remote", Path: names{"remote"}, Options: options348, Subs: subs351, Workdir: true, Special: "git"},
 	{Name: "remote-ext", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "remote-fd", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "remote-helpers", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "repack", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "replace", Path: names{"replace"}, Options: options351, Workdir: true, Special: "git"},
+	{Name: "replace", Path: names{"replace"}, Options: options352, Workdir: true, Special: "git"},
 	{Name: "replay", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "repo", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "request-pull", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "rerere", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "reset", Path: names{"reset"}, Options: options352, Safe: true, Workdir: true, Special: "git"},
-	{Name: "restore", Path: names{"restore"}, Options: options353, Safe: true, Workdir: true, Special: "git"},
-	{Name: "rev-list", Path: names{"rev-list"}, Options: options354, Workdir: true, Special: "git"},
-	{Name: "rev-parse", Path: names{"rev-parse"}, Options: options355, Safe: true, Workdir: true, Special: "git"},
+	{Name: "reset", Path: names{"reset"}, Options: options353, Safe: true, Workdir: true, Special: "git"},
+	{Name: "restore", Path: names{"restore"}, Options: options354, Safe: true, Workdir: true, Special: "git"},
+	{Name: "rev-list", Path: names{"rev-list"}, Options: options355, Shared: [][]Option{options320, options308}, Workdir: true, Special: "git"},
+	{Name: "rev-parse", Path: names{"rev-parse"}, Options: options356, Safe: true, Workdir: true, Special: "git"},
 	{Name: "revert", Path: names{"cherry-pick"}, Options: options294, Workdir: true, Special: "git"},
-	{Name: "rm", Path: names{"rm"}, Options: options356, Safe: true, Workdir: true, Special: "git"},
+	{Name: "rm", Path: names{"rm"}, Options: options357, Safe: true, Workdir: true, Special: "git"},
 	{Name: "secret", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "send-email", Operands: Unread, Path: names{"send-email"}, Options: options357, Workdir: true, Special: "git"},
-	{Name: "send-pack", Path: names{"send-pack"}, Options: options358, Workdir: true, Special: "git"},
+	{Name: "send-email", Operands: Unread, Path: names{"send-email"}, Options: options358, Workdir: true, Special: "git"},
+	{Name: "send-pack", Path: names{"send-pack"}, Options: options359, Workdir: true, Special: "git"},
 	{Name: "sh-setup", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "shell", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "shortlog", Path: names{"shortlog"}, Options: options359, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"show"}, Options: options360, Workdir: true, Special: "git"},
-	{Name: "show-branch", Path: names{"show-branch"}, Options: options361, Safe: true, Workdir: true, Special: "git"},
+	{Name: "shortlog", Path: names{"shortlog"}, Options: options360, Shared: [][]Option{options320, options308}, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"show"}, Options: options361, Shared: [][]Option{options320, options308}, Workdir: true, Special: "git"},
+	{Name: "show-branch", Path: names{"show-branch"}, Options: options362, Safe: true, Workdir: true, Special: "git"},
 	{Name: "show-index", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "show-ref", Path: names{"show-ref"}, Options: options362, Safe: true, Workdir: true, Special: "git"},
-	{Name: "sparse-checkout", Path: names{"sparse-checkout"}, Options: options363, Workdir: true, Special: "git"},
+	{Name: "show-ref", Path: names{"show-ref"}, Options: options363, Safe: true, Workdir: true, Special: "git"},
+	{Name: "sparse-checkout", Path: names{"sparse-checkout"}, Options: options364, Workdir: true, Special: "git"},
 	{Name: "stage", Path: names{"add"}, Options: options275, Safe: true, Workdir: true, Special: "git"},
 	{Name: "standup", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "stash", Path: names{"stash"}, Options: options364, Subs: subs367, Workdir: true, Special: "git"},
-	{Name: "status", Path: names{"status"}, Options: options368, Safe: true, Workdir: true, Special: "git"},
+	{Name: "stash", Path: names{"stash"}, Options: options365, Subs: subs368, Workdir: true, Special: "git"},
+	{Name: "status", Path: names{"status"}, Options: options369, Safe: true, Workdir: true, Special: "git"},
 	{Name: "stripspace", Path: names{"check-attr"}, Options: options289, Safe: true, Workdir: true, Special: "git"},
-	{Name: "submodule", Path: names{"submodule"}, Options: options369, Subs: subs373, Workdir: true, Special: "git"},
+	{Name: "submodule", Path: names{"submodule"}, Options: options370, Subs: subs374, Workdir: true, Special: "git"},
 	{Name: "subtree", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "survey", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "svn", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "switch", Path: names{"switch"}, Options: options374, Safe: true, Workdir: true, Special: "git"},
-	{Name: "symbolic-ref", Path: names{"symbolic-ref"}, Options: options375, Safe: true, Workdir: true, Special: "git"},
-	{Name: "tag", Path: names{"tag"}, Options: options376, Workdir: true, Special: "git"},
+	{Name: "switch", Path: names{"switch"}, Options: options375, Safe: true, Workdir: true, Special: "git"},
+	{Name: "symbolic-ref", Path: names{"symbolic-ref"}, Options: options376, Safe: true, Workdir: true, Special: "git"},
+	{Name: "tag", Path: names{"tag"}, Options: options377, Workdir: true, Special: "git"},
 	{Name: "town", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "unpack-file", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "unpack-objects", Path: names{"index-pack"}, Options: options324, Workdir: true, Special: "git"},
-	{Name: "update-index", Path: names{"update-index"}, Options: options377, Workdir: true, Special: "git"},
-	{Name: "update-ref", Path: names{"update-ref"}, Options: options378, Workdir: true, Special: "git"},
+	{Name: "unpack-objects", Path: names{"index-pack"}, Options: options326, Workdir: true, Special: "git"},
+	{Name: "update-index", Path: names{"update-index"}, Options: options378, Workdir: true, Special: "git"},
+	{Name: "update-ref", Path: names{"update-ref"}, Options: options379, Workdir: true, Special: "git"},
 	{Name: "update-server-info", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "upload-archive", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "var", Path: names{"var"}, Options: options379, Workdir: true, Special: "git"},
-	{Name: "verify-commit", Path: names{"verify-commit"}, Options: options380, Safe: true, Workdir: true, Special: "git"},
+	{Name: "var", Path: names{"var"}, Options: options380, Workdir: true, Special: "git"},
+	{Name: "verify-commit", Path: names{"verify-commit"}, Options: options381, Safe: true, Workdir: true, Special: "git"},
 	{Name: "verify-pack", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "verify-tag", Path: names{"verify-commit"}, Options: options380, Safe: true, Workdir: true, Special: "git"},
-	{Name: "version", Path: names{"version"}, Options: options381, Safe: true, Workdir: true, Special: "git"},
+	{Name: "verify-tag", Path: names{"verify-commit"}, Options: options381, Safe: true, Workdir: true, Special: "git"},
+	{Name: "version", Path: names{"version"}, Options: options382, Safe: true, Workdir: true, Special: "git"},
 	{Name: "web--browse", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "whatchanged", Path: names{"log"}, Options: options327, Workdir: true, Special: "git"},
-	{Name: "worktree", Path: names{"worktree"}, Subs: subs385, Workdir: true, Special: "git"},
-	{Name: "write-tree", Path: names{"write-tree"}, Options: options386, Workdir: true, Special: "git"},
+	{Name: "whatchanged", Path: names{"log"}, Options: options329, Shared: [][]Option{options320, options308}, Workdir: true, Special: "git"},
+	{Name: "worktree", Path: names{"worktree"}, Subs: subs386, Workdir: true, Special: "git"},
+	{Name: "write-tree", Path: names{"write-tree"}, Options: options387, Workdir: true, Special: "git"},
 }
 
-var options388 = []Option{
+var options389 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-h", "-help"}},
 	{Names: names{"-version"}},
 }
 
-var options389 = []Option{
+var options390 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
+}
+
+var options391 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-a"}},
 	{Names: names{"-n"}},
@@ -14350,48 +11966,16 @@ var options389 = []Option{
 	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
 }
 
-var options390 = []Option{
+var options392 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-r"}},
 	{Names: names{"-cache"}},
 	{Names: names{"-testcache"}},
 	{Names: names{"-modcache"}},
 	{Names: names{"-fuzzcache"}},
-	{Names: names{"-C"}, Value: Required, Effect: EffDir},
-	{Names: names{"-a"}},
-	{Names: names{"-n"}},
-	{Names: names{"-p"}, Value: Required},
-	{Names: names{"-race"}},
-	{Names: names{"-msan"}},
-	{Names: names{"-asan"}},
-	{Names: names{"-cover"}},
-	{Names: names{"-covermode"}, Value: Required},
-	{Names: names{"-coverpkg"}, Value: Required},
-	{Names: names{"-v"}},
-	{Names: names{"-work"}},
-	{Names: names{"-x"}},
-	{Names: names{"-asmflags"}, Value: Required},
-	{Names: names{"-buildmode"}, Value: Required},
-	{Names: names{"-buildvcs"}},
-	{Names: names{"-compiler"}, Value: Required},
-	{Names: names{"-gccgoflags"}, Value: Required, Effect: EffUnproven},
-	{Names: names{"-gcflags"}, Value: Required},
-	{Names: names{"-installsuffix"}, Value: Required},
-	{Names: names{"-json"}},
-	{Names: names{"-ldflags"}, Value: Required},
-	{Names: names{"-linkshared"}},
-	{Names: names{"-mod"}, Value: Required},
-	{Names: names{"-modcacherw"}},
-	{Names: names{"-modfile"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-overlay"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-pgo"}, Value: Required, Effect: EffInput},
-	{Names: names{"-pkgdir"}, Value: Required, Effect: EffWrite},
-	{Names: names{"-tags"}, Value: Required},
-	{Names: names{"-trimpath"}},
-	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
 }
 
-var options391 = []Option{
+var options393 = []Option{
 	{Names: names{"-all"}},
 	{Names: names{"-c"}},
 	{Names: names{"-cmd"}},
@@ -14401,133 +11985,37 @@ var options391 = []Option{
 	{Names: names{"-http"}, Effect: EffUnproven},
 }
 
-var options392 = []Option{
+var options394 = []Option{
 	{Names: names{"-json"}},
 	{Names: names{"-changed"}},
 	{Names: names{"-u"}, Value: Required, Effect: EffSystem},
 	{Names: names{"-w"}, Effect: EffSystem},
 }
 
-var options393 = []Option{
+var options395 = []Option{
 	{Names: names{"-fixtool"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-diff"}},
-	{Names: names{"-C"}, Value: Required, Effect: EffDir},
-	{Names: names{"-a"}},
-	{Names: names{"-n"}},
-	{Names: names{"-p"}, Value: Required},
-	{Names: names{"-race"}},
-	{Names: names{"-msan"}},
-	{Names: names{"-asan"}},
-	{Names: names{"-cover"}},
-	{Names: names{"-covermode"}, Value: Required},
-	{Names: names{"-coverpkg"}, Value: Required},
-	{Names: names{"-v"}},
-	{Names: names{"-work"}},
-	{Names: names{"-x"}},
-	{Names: names{"-asmflags"}, Value: Required},
-	{Names: names{"-buildmode"}, Value: Required},
-	{Names: names{"-buildvcs"}},
-	{Names: names{"-compiler"}, Value: Required},
-	{Names: names{"-gccgoflags"}, Value: Required, Effect: EffUnproven},
-	{Names: names{"-gcflags"}, Value: Required},
-	{Names: names{"-installsuffix"}, Value: Required},
-	{Names: names{"-json"}},
-	{Names: names{"-ldflags"}, Value: Required},
-	{Names: names{"-linkshared"}},
-	{Names: names{"-mod"}, Value: Required},
-	{Names: names{"-modcacherw"}},
-	{Names: names{"-modfile"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-overlay"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-pgo"}, Value: Required, Effect: EffInput},
-	{Names: names{"-pkgdir"}, Value: Required, Effect: EffWrite},
-	{Names: names{"-tags"}, Value: Required},
-	{Names: names{"-trimpath"}},
-	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
-}
-
-var options394 = []Option{
-	{Names: names{"-n"}},
-	{Names: names{"-x"}},
-	{Names: names{"-mod"}, Value: Required},
-}
-
-var options395 = []Option{
-	{Names: names{"-run"}, Value: Required},
-	{Names: names{"-skip"}, Value: Required},
-	{Names: names{"-C"}, Value: Required, Effect: EffDir},
-	{Names: names{"-a"}},
-	{Names: names{"-n"}},
-	{Names: names{"-p"}, Value: Required},
-	{Names: names{"-race"}},
-	{Names: names{"-msan"}},
-	{Names: names{"-asan"}},
-	{Names: names{"-cover"}},
-	{Names: names{"-covermode"}, Value: Required},
-	{Names: names{"-coverpkg"}, Value: Required},
-	{Names: names{"-v"}},
-	{Names: names{"-work"}},
-	{Names: names{"-x"}},
-	{Names: names{"-asmflags"}, Value: Required},
-	{Names: names{"-buildmode"}, Value: Required},
-	{Names: names{"-buildvcs"}},
-	{Names: names{"-compiler"}, Value: Required},
-	{Names: names{"-gccgoflags"}, Value: Required, Effect: EffUnproven},
-	{Names: names{"-gcflags"}, Value: Required},
-	{Names: names{"-installsuffix"}, Value: Required},
-	{Names: names{"-json"}},
-	{Names: names{"-ldflags"}, Value: Required},
-	{Names: names{"-linkshared"}},
-	{Names: names{"-mod"}, Value: Required},
-	{Names: names{"-modcacherw"}},
-	{Names: names{"-modfile"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-overlay"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-pgo"}, Value: Required, Effect: EffInput},
-	{Names: names{"-pkgdir"}, Value: Required, Effect: EffWrite},
-	{Names: names{"-tags"}, Value: Required},
-	{Names: names{"-trimpath"}},
-	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
 }
 
 var options396 = []Option{
+	{Names: names{"-n"}},
+	{Names: names{"-x"}},
+	{Names: names{"-mod"}, Value: Required},
+}
+
+var options397 = []Option{
+	{Names: names{"-run"}, Value: Required},
+	{Names: names{"-skip"}, Value: Required},
+}
+
+var options398 = []Option{
 	{Names: names{"-u"}, Value: Optional},
 	{Names: names{"-t"}},
 	{Names: names{"-d"}},
 	{Names: names{"-tool"}},
-	{Names: names{"-C"}, Value: Required, Effect: EffDir},
-	{Names: names{"-a"}},
-	{Names: names{"-n"}},
-	{Names: names{"-p"}, Value: Required},
-	{Names: names{"-race"}},
-	{Names: names{"-msan"}},
-	{Names: names{"-asan"}},
-	{Names: names{"-cover"}},
-	{Names: names{"-covermode"}, Value: Required},
-	{Names: names{"-coverpkg"}, Value: Required},
-	{Names: names{"-v"}},
-	{Names: names{"-work"}},
-	{Names: names{"-x"}},
-	{Names: names{"-asmflags"}, Value: Required},
-	{Names: names{"-buildmode"}, Value: Required},
-	{Names: names{"-buildvcs"}},
-	{Names: names{"-compiler"}, Value: Required},
-	{Names: names{"-gccgoflags"}, Value: Required, Effect: EffUnproven},
-	{Names: names{"-gcflags"}, Value: Required},
-	{Names: names{"-installsuffix"}, Value: Required},
-	{Names: names{"-json"}},
-	{Names: names{"-ldflags"}, Value: Required},
-	{Names: names{"-linkshared"}},
-	{Names: names{"-mod"}, Value: Required},
-	{Names: names{"-modcacherw"}},
-	{Names: names{"-modfile"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-overlay"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-pgo"}, Value: Required, Effect: EffInput},
-	{Names: names{"-pkgdir"}, Value: Required, Effect: EffWrite},
-	{Names: names{"-tags"}, Value: Required},
-	{Names: names{"-trimpath"}},
-	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
 }
 
-var options397 = []Option{
+var options399 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-m"}},
 	{Names: names{"-e"}},
@@ -14541,40 +12029,9 @@ var options397 = []Option{
 	{Names: names{"-retracted"}},
 	{Names: names{"-reuse"}, Value: Required, Effect: EffInput},
 	{Names: names{"-compiled"}},
-	{Names: names{"-C"}, Value: Required, Effect: EffDir},
-	{Names: names{"-a"}},
-	{Names: names{"-n"}},
-	{Names: names{"-p"}, Value: Required},
-	{Names: names{"-race"}},
-	{Names: names{"-msan"}},
-	{Names: names{"-asan"}},
-	{Names: names{"-cover"}},
-	{Names: names{"-covermode"}, Value: Required},
-	{Names: names{"-coverpkg"}, Value: Required},
-	{Names: names{"-v"}},
-	{Names: names{"-work"}},
-	{Names: names{"-x"}},
-	{Names: names{"-asmflags"}, Value: Required},
-	{Names: names{"-buildmode"}, Value: Required},
-	{Names: names{"-buildvcs"}},
-	{Names: names{"-compiler"}, Value: Required},
-	{Names: names{"-gccgoflags"}, Value: Required, Effect: EffUnproven},
-	{Names: names{"-gcflags"}, Value: Required},
-	{Names: names{"-installsuffix"}, Value: Required},
-	{Names: names{"-ldflags"}, Value: Required},
-	{Names: names{"-linkshared"}},
-	{Names: names{"-mod"}, Value: Required},
-	{Names: names{"-modcacherw"}},
-	{Names: names{"-modfile"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-overlay"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-pgo"}, Value: Required, Effect: EffInput},
-	{Names: names{"-pkgdir"}, Value: Required, Effect: EffWrite},
-	{Names: names{"-tags"}, Value: Required},
-	{Names: names{"-trimpath"}},
-	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
 }
 
-var options398 = []Option{
+var options400 = []Option{
 	{Names: names{"-fmt"}},
 	{Names: names{"-module"}, Value: Required},
 	{Names: names{"-go"}, Value: Required},
@@ -14597,7 +12054,7 @@ var options398 = []Option{
 	{Names: names{"-json"}},
 }
 
-var options399 = []Option{
+var options401 = []Option{
 	{Names: names{"-v"}},
 	{Names: names{"-x"}},
 	{Names: names{"-e"}},
@@ -14613,90 +12070,29 @@ var options399 = []Option{
 	{Names: names{"-modcacherw"}},
 }
 
-var subs400 = []Program{
-	{Name: "download", Style: Dash, Path: names{"mod", "tidy"}, Options: options399, Workdir: true, Special: "go"},
-	{Name: "edit", Style: Dash, Path: names{"mod", "edit"}, Options: options398, Workdir: true, Special: "go"},
-	{Name: "graph", Style: Dash, Path: names{"mod", "tidy"}, Options: options399, Workdir: true, Special: "go"},
-	{Name: "init", Style: Dash, Path: names{"mod", "tidy"}, Options: options399, Workdir: true, Special: "go"},
-	{Name: "tidy", Style: Dash, Path: names{"mod", "tidy"}, Options: options399, Workdir: true, Special: "go"},
-	{Name: "vendor", Style: Dash, Path: names{"mod", "tidy"}, Options: options399, Workdir: true, Special: "go"},
-	{Name: "verify", Style: Dash, Path: names{"mod", "tidy"}, Options: options399, Workdir: true, Special: "go"},
-	{Name: "why", Style: Dash, Path: names{"mod", "tidy"}, Options: options399, Workdir: true, Special: "go"},
+var subs402 = []Program{
+	{Name: "download", Style: Dash, Path: names{"mod", "tidy"}, Options: options401, Workdir: true, Special: "go"},
+	{Name: "edit", Style: Dash, Path: names{"mod", "edit"}, Options: options400, Workdir: true, Special: "go"},
+	{Name: "graph", Style: Dash, Path: names{"mod", "tidy"}, Options: options401, Workdir: true, Special: "go"},
+	{Name: "init", Style: Dash, Path: names{"mod", "tidy"}, Options: options401, Workdir: true, Special: "go"},
+	{Name: "tidy", Style: Dash, Path: names{"mod", "tidy"}, Options: options401, Workdir: true, Special: "go"},
+	{Name: "vendor", Style: Dash, Path: names{"mod", "tidy"}, Options: options401, Workdir: true, Special: "go"},
+	{Name: "verify", Style: Dash, Path: names{"mod", "tidy"}, Options: options401, Workdir: true, Special: "go"},
+	{Name: "why", Style: Dash, Path: names{"mod", "tidy"}, Options: options401, Workdir: true, Special: "go"},
 }
 
-var options401 = []Option{
+var options403 = []Option{
 	{Names: names{"-exec"}, Value: Required, Effect: EffRun},
-	{Names: names{"-C"}, Value: Required, Effect: EffDir},
-	{Names: names{"-a"}},
-	{Names: names{"-n"}},
-	{Names: names{"-p"}, Value: Required},
-	{Names: names{"-race"}},
-	{Names: names{"-msan"}},
-	{Names: names{"-asan"}},
-	{Names: names{"-cover"}},
-	{Names: names{"-covermode"}, Value: Required},
-	{Names: names{"-coverpkg"}, Value: Required},
-	{Names: names{"-v"}},
-	{Names: names{"-work"}},
-	{Names: names{"-x"}},
-	{Names: names{"-asmflags"}, Value: Required},
-	{Names: names{"-buildmode"}, Value: Required},
-	{Names: names{"-buildvcs"}},
-	{Names: names{"-compiler"}, Value: Required},
-	{Names: names{"-gccgoflags"}, Value: Required, Effect: EffUnproven},
-	{Names: names{"-gcflags"}, Value: Required},
-	{Names: names{"-installsuffix"}, Value: Required},
-	{Names: names{"-json"}},
-	{Names: names{"-ldflags"}, Value: Required},
-	{Names: names{"-linkshared"}},
-	{Names: names{"-mod"}, Value: Required},
-	{Names: names{"-modcacherw"}},
-	{Names: names{"-modfile"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-overlay"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-pgo"}, Value: Required, Effect: EffInput},
-	{Names: names{"-pkgdir"}, Value: Required, Effect: EffWrite},
-	{Names: names{"-tags"}, Value: Required},
-	{Names: names{"-trimpath"}},
-	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
 }
 
-var options402 = []Option{
+var options404 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"-i"}},
-	{Names: names{"-C"}, Value: Required, Effect: EffDir},
-	{Names: names{"-a"}},
-	{Names: names{"-n"}},
-	{Names: names{"-p"}, Value: Required},
-	{Names: names{"-race"}},
-	{Names: names{"-msan"}},
-	{Names: names{"-asan"}},
-	{Names: names{"-cover"}},
-	{Names: names{"-covermode"}, Value: Required},
-	{Names: names{"-coverpkg"}, Value: Required},
-	{Names: names{"-v"}},
-	{Names: names{"-work"}},
-	{Names: names{"-x"}},
-	{Names: names{"-asmflags"}, Value: Required},
-	{Names: names{"-buildmode"}, Value: Required},
-	{Names: names{"-buildvcs"}},
-	{Names: names{"-compiler"}, Value: Required},
-	{Names: names{"-gccgoflags"}, Value: Required, Effect: EffUnproven},
-	{Names: names{"-gcflags"}, Value: Required},
-	{Names: names{"-installsuffix"}, Value: Required},
-	{Names: names{"-json"}},
-	{Names: names{"-ldflags"}, Value: Required},
-	{Names: names{"-linkshared"}},
-	{Names: names{"-mod"}, Value: Required},
-	{Names: names{"-modcacherw"}},
-	{Names: names{"-modfile"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-overlay"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-pgo"}, Value: Required, Effect: EffInput},
-	{Names: names{"-pkgdir"}, Value: Required, Effect: EffWrite},
-	{Names: names{"-tags"}, Value: Required},
-	{Names: names{"-trimpath"}},
-	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
+}
+
+var options405 = []Option{
 	{Names: names{"-args"}, Ends: true},
 	{Names: names{"-artifacts"}},
 	{Names: names{"-bench"}, Value: Required},
@@ -14746,13 +12142,13 @@ var options402 = []Option{
 	{Names: names{"-attr"}},
 }
 
-var options403 = []Option{
+var options406 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-modfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-overlay"}, Value: Required, Effect: EffProgram},
 }
 
-var options404 = []Option{
+var options407 = []Option{
 	{Names: names{"-func"}, Value: Required, Effect: EffInput},
 	{Names: names{"-html"}, Value: Required, Effect: EffInput},
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
@@ -14762,7 +12158,7 @@ var options404 = []Option{
 	{Names: names{"-outfilelist"}, Value: Required, Effect: EffInput},
 }
 
-var options405 = []Option{
+var options408 = []Option{
 	{Names: names{"-http"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-top"}},
@@ -14805,7 +12201,7 @@ var options405 = []Option{
 	{Names: names{"-tags"}},
 }
 
-var subs406 = []Program{
+var subs409 = []Program{
 	{Name: "addr2line", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "api", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "asm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
@@ -14813,7 +12209,7 @@ var subs406 = []Program{
 	{Name: "cgo", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "compile", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "covdata", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
-	{Name: "cover", Style: Dash, Path: names{"tool", "cover"}, Options: options404, Workdir: true, Special: "go"},
+	{Name: "cover", Style: Dash, Path: names{"tool", "cover"}, Options: options407, Workdir: true, Special: "go"},
 	{Name: "dist", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "doc", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "fix", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
@@ -14821,60 +12217,29 @@ var subs406 = []Program{
 	{Name: "nm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "objdump", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "pack", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
-	{Name: "pprof", Style: Dash, Operands: Unread, Path: names{"tool", "pprof"}, Options: options405, Workdir: true, Special: "go"},
+	{Name: "pprof", Style: Dash, Operands: Unread, Path: names{"tool", "pprof"}, Options: options408, Workdir: true, Special: "go"},
 	{Name: "preprofile", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "test2json", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "trace", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "vet", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 }
 
-var options407 = []Option{
+var options410 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-v"}},
 	{Names: names{"-json"}},
 }
 
-var options408 = []Option{
+var options411 = []Option{
 	{Names: names{"-vettool"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-flags"}},
 	{Names: names{"-json"}},
 	{Names: names{"-fix"}},
 	{Names: names{"-diff"}},
-	{Names: names{"-C"}, Value: Required, Effect: EffDir},
-	{Names: names{"-a"}},
-	{Names: names{"-n"}},
-	{Names: names{"-p"}, Value: Required},
-	{Names: names{"-race"}},
-	{Names: names{"-msan"}},
-	{Names: names{"-asan"}},
-	{Names: names{"-cover"}},
-	{Names: names{"-covermode"}, Value: Required},
-	{Names: names{"-coverpkg"}, Value: Required},
-	{Names: names{"-v"}},
-	{Names: names{"-work"}},
-	{Names: names{"-x"}},
-	{Names: names{"-asmflags"}, Value: Required},
-	{Names: names{"-buildmode"}, Value: Required},
-	{Names: names{"-buildvcs"}},
-	{Names: names{"-compiler"}, Value: Required},
-	{Names: names{"-gccgoflags"}, Value: Required, Effect: EffUnproven},
-	{Names: names{"-gcflags"}, Value: Required},
-	{Names: names{"-installsuffix"}, Value: Required},
-	{Names: names{"-ldflags"}, Value: Required},
-	{Names: names{"-linkshared"}},
-	{Names: names{"-mod"}, Value: Required},
-	{Names: names{"-modcacherw"}},
-	{Names: names{"-modfile"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-overlay"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-pgo"}, Value: Required, Effect: EffInput},
-	{Names: names{"-pkgdir"}, Value: Required, Effect: EffWrite},
-	{Names: names{"-tags"}, Value: Required},
-	{Names: names{"-trimpath"}},
-	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
 }
 
-var options409 = []Option{
+var options412 = []Option{
 	{Names: names{"-fmt"}},
 	{Names: names{"-go"}, Value: Required},
 	{Names: names{"-toolchain"}, Value: Required},
@@ -14892,39 +12257,39 @@ var options409 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var subs410 = []Program{
-	{Name: "edit", Style: Dash, Path: names{"work", "edit"}, Options: options409, Workdir: true, Special: "go"},
-	{Name: "init", Style: Dash, Path: names{"work", "edit"}, Options: options409, Workdir: true, Special: "go"},
-	{Name: "sync", Style: Dash, Path: names{"work", "edit"}, Options: options409, Workdir: true, Special: "go"},
-	{Name: "use", Style: Dash, Path: names{"work", "edit"}, Options: options409, Workdir: true, Special: "go"},
-	{Name: "vendor", Style: Dash, Path: names{"work", "edit"}, Options: options409, Workdir: true, Special: "go"},
+var subs413 = []Program{
+	{Name: "edit", Style: Dash, Path: names{"work", "edit"}, Options: options412, Workdir: true, Special: "go"},
+	{Name: "init", Style: Dash, Path: names{"work", "edit"}, Options: options412, Workdir: true, Special: "go"},
+	{Name: "sync", Style: Dash, Path: names{"work", "edit"}, Options: options412, Workdir: true, Special: "go"},
+	{Name: "use", Style: Dash, Path: names{"work", "edit"}, Options: options412, Workdir: true, Special: "go"},
+	{Name: "vendor", Style: Dash, Path: names{"work", "edit"}, Options: options412, Workdir: true, Special: "go"},
 }
 
-var subs411 = []Program{
-	{Name: "bug", Style: Dash, Path: names{"version"}, Options: options407, Safe: true, Workdir: true, Special: "go"},
-	{Name: "build", Style: Dash, Path: names{"build"}, Options: options389, Workdir: true, Special: "go"},
-	{Name: "clean", Style: Dash, Path: names{"clean"}, Options: options390, Workdir: true, Special: "go"},
-	{Name: "doc", Style: Dash, Path: names{"doc"}, Options: options391, Safe: true, Workdir: true, Special: "go"},
-	{Name: "env", Style: Dash, Path: names{"env"}, Options: options392, Workdir: true, Special: "go"},
-	{Name: "fix", Style: Dash, Path: names{"fix"}, Options: options393, Workdir: true, Special: "go"},
-	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options394, Workdir: true, Special: "go"},
+var subs414 = []Program{
+	{Name: "bug", Style: Dash, Path: names{"version"}, Options: options410, Safe: true, Workdir: true, Special: "go"},
+	{Name: "build", Style: Dash, Path: names{"build"}, Options: options390, Shared: [][]Option{options391}, Workdir: true, Special: "go"},
+	{Name: "clean", Style: Dash, Path: names{"clean"}, Options: options392, Shared: [][]Option{options391}, Workdir: true, Special: "go"},
+	{Name: "doc", Style: Dash, Path: names{"doc"}, Options: options393, Safe: true, Workdir: true, Special: "go"},
+	{Name: "env", Style: Dash, Path: names{"env"}, Options: options394, Workdir: true, Special: "go"},
+	{Name: "fix", Style: Dash, Path: names{"fix"}, Options: options395, Shared: [][]Option{options391}, Workdir: true, Special: "go"},
+	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options396, Workdir: true, Special: "go"},
 	{Name: "fuzz", Style: Dash, Path: names{"fuzz"}, Workdir: true, Special: "go"},
-	{Name: "generate", Style: Dash, Path: names{"generate"}, Options: options395, Workdir: true, Special: "go"},
-	{Name: "get", Style: Dash, Path: names{"install"}, Options: options396, Workdir: true, Special: "go"},
-	{Name: "help", Style: Dash, Path: names{"version"}, Options: options407, Safe: true, Workdir: true, Special: "go"},
-	{Name: "install", Style: Dash, Path: names{"install"}, Options: options396, Workdir: true, Special: "go"},
-	{Name: "list", Style: Dash, Path: names{"list"}, Options: options397, Workdir: true, Special: "go"},
-	{Name: "mod", Style: Dash, Operands: Unread, Path: names{"mod"}, Subs: subs400, Workdir: true, Special: "go"},
-	{Name: "run", Style: Dash, Operands: Script, Path: names{"run"}, Options: options401, Ends: true, Workdir: true, Special: "go"},
+	{Name: "generate", Style: Dash, Path: names{"generate"}, Options: options397, Shared: [][]Option{options391}, Workdir: true, Special: "go"},
+	{Name: "get", Style: Dash, Path: names{"install"}, Options: options398, Shared: [][]Option{options391}, Workdir: true, Special: "go"},
+	{Name: "help", Style: Dash, Path: names{"version"}, Options: options410, Safe: true, Workdir: true, Special: "go"},
+	{Name: "install", Style: Dash, Path: names{"install"}, Options: options398, Shared: [][]Option{options391}, Workdir: true, Special: "go"},
+	{Name: "list", Style: Dash, Path: names{"list"}, Options: options399, Shared: [][]Option{options391}, Workdir: true, Special: "go"},
+	{Name: "mod", Style: Dash, Operands: Unread, Path: names{"mod"}, Subs: subs402, Workdir: true, Special: "go"},
+	{Name: "run", Style: Dash, Operands: Script, Path: names{"run"}, Options: options403, Shared: [][]Option{options391}, Ends: true, Workdir: true, Special: "go"},
 	{Name: "telemetry", Style: Dash, Path: names{"telemetry"}, Workdir: true, Special: "go"},
-	{Name: "test", Style: Dash, Path: names{"test"}, Options: options402, Workdir: true, Special: "go"},
-	{Name: "tool", Style: Dash, Operands: Unread, Path: names{"tool"}, Options: options403, Subs: subs406, Ends: true, Workdir: true, Special: "go"},
-	{Name: "version", Style: Dash, Path: names{"version"}, Options: options407, Safe: true, Workdir: true, Special: "go"},
-	{Name: "vet", Style: Dash, Path: names{"vet"}, Options: options408, Workdir: true, Special: "go"},
-	{Name: "work", Style: Dash, Operands: Unread, Path: names{"work"}, Subs: subs410, Workdir: true, Special: "go"},
+	{Name: "test", Style: Dash, Path: names{"test"}, Options: options404, Shared: [][]Option{options391, options405}, Workdir: true, Special: "go"},
+	{Name: "tool", Style: Dash, Operands: Unread, Path: names{"tool"}, Options: options406, Subs: subs409, Ends: true, Workdir: true, Special: "go"},
+	{Name: "version", Style: Dash, Path: names{"version"}, Options: options410, Safe: true, Workdir: true, Special: "go"},
+	{Name: "vet", Style: Dash, Path: names{"vet"}, Options: options411, Shared: [][]Option{options391}, Workdir: true, Special: "go"},
+	{Name: "work", Style: Dash, Operands: Unread, Path: names{"work"}, Subs: subs413, Workdir: true, Special: "go"},
 }
 
-var options412 = []Option{
+var options415 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-e"}},
 	{Names: names{"-l"}},
@@ -14946,7 +12311,7 @@ var options412 = []Option{
 	{Names: names{"-version"}},
 }
 
-var options413 = []Option{
+var options416 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config"}},
 	{Names: names{"-v", "--verbose"}},
@@ -14959,14 +12324,14 @@ var options413 = []Option{
 	{Names: names{"-j", "--concurrency"}, Value: Required},
 }
 
-var options414 = []Option{
+var options417 = []Option{
 	{Names: names{"-d", "--diff"}},
 	{Names: names{"--diff-colored"}},
 	{Names: names{"-E", "--enable"}, Value: Required},
 	{Names: names{"--stdin"}},
 }
 
-var options415 = []Option{
+var options418 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"--debug"}},
 	{Names: names{"--short"}},
@@ -14974,7 +12339,7 @@ var options415 = []Option{
 	{Names: names{"-D", "--disable"}, Value: Required},
 }
 
-var options416 = []Option{
+var options419 = []Option{
 	{Names: names{"--fix"}},
 	{Names: names{"--timeout"}, Value: Required},
 	{Names: names{"--new"}, Value: Optional},
@@ -15032,21 +12397,21 @@ var options416 = []Option{
 	{Names: names{"--print-resources-usage"}},
 }
 
-var subs417 = []Program{
-	{Name: "cache", Style: Exact, Path: names{"linters"}, Options: options415, Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"linters"}, Options: options415, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"linters"}, Options: options415, Workdir: true},
-	{Name: "custom", Style: Exact, Path: names{"linters"}, Options: options415, Workdir: true},
-	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options414, Workdir: true},
-	{Name: "formatters", Style: Exact, Path: names{"linters"}, Options: options415, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"linters"}, Options: options415, Workdir: true},
-	{Name: "linters", Style: Exact, Path: names{"linters"}, Options: options415, Workdir: true},
-	{Name: "migrate", Style: Exact, Path: names{"linters"}, Options: options415, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options416, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"linters"}, Options: options415, Workdir: true},
+var subs420 = []Program{
+	{Name: "cache", Style: Exact, Path: names{"linters"}, Options: options418, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"linters"}, Options: options418, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"linters"}, Options: options418, Workdir: true},
+	{Name: "custom", Style: Exact, Path: names{"linters"}, Options: options418, Workdir: true},
+	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options417, Workdir: true},
+	{Name: "formatters", Style: Exact, Path: names{"linters"}, Options: options418, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"linters"}, Options: options418, Workdir: true},
+	{Name: "linters", Style: Exact, Path: names{"linters"}, Options: options418, Workdir: true},
+	{Name: "migrate", Style: Exact, Path: names{"linters"}, Options: options418, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options419, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"linters"}, Options: options418, Workdir: true},
 }
 
-var options418 = []Option{
+var options421 = []Option{
 	{Names: names{"-?", "-h", "--help"}},
 	{Names: names{"-a", "--no-rebuild"}},
 	{Names: names{"-b", "--build-file"}, Value: Required, Effect: EffProgram},
@@ -15105,7 +12470,7 @@ var options418 = []Option{
 	{Names: names{"--dependency-verification"}, Value: Required},
 }
 
-var options419 = []Option{
+var options422 = []Option{
 	{Names: names{"-e", "--regexp"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput, Pattern: true},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -15158,11 +12523,9 @@ var options419 = []Option{
 	{Names: names{"--line-buffered"}},
 	{Names: names{"-U", "--binary"}},
 	{Names: names{"-z", "--null-data"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options420 = []Option{
+var options423 = []Option{
 	{Names: names{"-e", "--eval", "--execute"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-c"}, Value: Required, Effect: EffCode, Pattern: true},
@@ -15188,7 +12551,7 @@ var options420 = []Option{
 	{Names: names{"--loader"}, Value: Required, Effect: EffProgram},
 }
 
-var options421 = []Option{
+var options424 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-h", "--help"}},
@@ -15200,7 +12563,7 @@ var options421 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options422 = []Option{
+var options425 = []Option{
 	{Names: names{"-c", "--config", "--configuration"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--reload"}},
 	{Names: names{"--host"}, Value: Required},
@@ -15247,7 +12610,7 @@ var options422 = []Option{
 	{Names: names{"-f", "--forks"}, Value: Required},
 }
 
-var options423 = []Option{
+var options426 = []Option{
 	{Names: names{"-a", "--ascii"}},
 	{Names: names{"-c", "--stdout", "--to-stdout"}, Effect: EffReadOnly},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
@@ -15283,7 +12646,7 @@ var options423 = []Option{
 	{Names: names{"-Z"}},
 }
 
-var options424 = []Option{
+var options427 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-r"}},
 	{Names: names{"-p"}, Value: Required, Effect: EffProgram},
@@ -15291,18 +12654,16 @@ var options424 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options425 = []Option{
+var options428 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-n", "--lines"}, Value: Required},
 	{Names: names{"-c", "--bytes"}, Value: Required},
 	{Names: names{"-q", "--quiet", "--silent"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-z", "--zero-terminated"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options426 = []Option{
+var options429 = []Option{
 	{Names: names{"--burst-limit"}, Value: Required},
 	{Names: names{"--debug"}},
 	{Names: names{"-h", "--help"}},
@@ -15323,7 +12684,7 @@ var options426 = []Option{
 	{Names: names{"--content-cache"}, Value: Required, Effect: EffWrite},
 }
 
-var options427 = []Option{
+var options430 = []Option{
 	{Names: names{"-p", "--starter"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--destination"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-u", "--dependency-update"}},
@@ -15339,7 +12700,7 @@ var options427 = []Option{
 	{Names: names{"--skip-refresh"}},
 }
 
-var options428 = []Option{
+var options431 = []Option{
 	{Names: names{"--keep-history"}},
 	{Names: names{"--strict"}},
 	{Names: names{"--quiet"}},
@@ -15350,6 +12711,9 @@ var options428 = []Option{
 	{Names: names{"--logs"}},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"--kube-version"}, Value: Required},
+}
+
+var options432 = []Option{
 	{Names: names{"-f", "--values"}, Value: Required, Effect: EffInput},
 	{Names: names{"--set"}, Value: Required},
 	{Names: names{"--set-string"}, Value: Required},
@@ -15405,7 +12769,7 @@ var options428 = []Option{
 	{Names: names{"--server-side"}},
 }
 
-var options429 = []Option{
+var options433 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-d", "--date"}},
@@ -15441,67 +12805,14 @@ var options429 = []Option{
 	{Names: names{"-c"}},
 }
 
-var options430 = []Option{
+var options434 = []Option{
 	{Names: names{"-d", "--destination"}, Value: Required, Effect: EffOutput},
 	{Names: names{"--untar"}},
 	{Names: names{"--untardir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--prov"}},
-	{Names: names{"-f", "--values"}, Value: Required, Effect: EffInput},
-	{Names: names{"--set"}, Value: Required},
-	{Names: names{"--set-string"}, Value: Required},
-	{Names: names{"--set-json"}, Value: Required},
-	{Names: names{"--set-literal"}, Value: Required},
-	{Names: names{"--set-file"}, Value: Required, Effect: EffRead},
-	{Names: names{"--version"}, Value: Required},
-	{Names: names{"--repo"}, Value: Required, Effect: EffUnproven},
-	{Names: names{"--username"}, Value: Required},
-	{Names: names{"--password"}, Value: Required},
-	{Names: names{"--ca-file"}, Value: Required, Effect: EffInput},
-	{Names: names{"--cert-file"}, Value: Required, Effect: EffInput},
-	{Names: names{"--key-file"}, Value: Required, Effect: EffInput},
-	{Names: names{"--insecure-skip-tls-verify"}},
-	{Names: names{"--plain-http"}},
-	{Names: names{"--pass-credentials"}},
-	{Names: names{"--verify"}},
-	{Names: names{"--keyring"}, Value: Required, Effect: EffInput},
-	{Names: names{"--devel"}},
-	{Names: names{"--dependency-update"}},
-	{Names: names{"--post-renderer"}, Value: Required, Effect: EffProgram},
-	{Names: names{"--post-renderer-args"}, Value: Required, Effect: EffUnproven},
-	{Names: names{"-o", "--output"}, Value: Required},
-	{Names: names{"--timeout"}, Value: Required},
-	{Names: names{"--wait"}},
-	{Names: names{"--wait-for-jobs"}},
-	{Names: names{"--atomic", "--rollback-on-failure"}},
-	{Names: names{"--force"}},
-	{Names: names{"--dry-run"}, Value: Optional},
-	{Names: names{"--create-namespace"}},
-	{Names: names{"--no-hooks"}},
-	{Names: names{"--skip-crds"}},
-	{Names: names{"--description"}, Value: Required},
-	{Names: names{"--render-subchart-notes"}},
-	{Names: names{"-g", "--generate-name"}},
-	{Names: names{"--name-template"}, Value: Required},
-	{Names: names{"--replace"}},
-	{Names: names{"--disable-openapi-validation"}},
-	{Names: names{"--labels", "-l"}, Value: Required},
-	{Names: names{"--enable-dns"}},
-	{Names: names{"--hide-secret"}},
-	{Names: names{"--hide-notes"}},
-	{Names: names{"--take-ownership"}},
-	{Names: names{"--skip-schema-validation"}},
-	{Names: names{"-i", "--install"}},
-	{Names: names{"--cleanup-on-fail"}},
-	{Names: names{"--history-max"}, Value: Required},
-	{Names: names{"--reset-values"}},
-	{Names: names{"--reuse-values"}},
-	{Names: names{"--reset-then-reuse-values"}},
-	{Names: names{"--force-replace"}},
-	{Names: names{"--force-conflicts"}},
-	{Names: names{"--server-side"}},
 }
 
-var options431 = []Option{
+var options435 = []Option{
 	{Names: names{"--output-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-s", "--show-only"}, Value: Required},
 	{Names: names{"--validate"}},
@@ -15511,106 +12822,53 @@ var options431 = []Option{
 	{Names: names{"--is-upgrade"}},
 	{Names: names{"--release-name"}},
 	{Names: names{"--skip-tests"}},
-	{Names: names{"-f", "--values"}, Value: Required, Effect: EffInput},
-	{Names: names{"--set"}, Value: Required},
-	{Names: names{"--set-string"}, Value: Required},
-	{Names: names{"--set-json"}, Value: Required},
-	{Names: names{"--set-literal"}, Value: Required},
-	{Names: names{"--set-file"}, Value: Required, Effect: EffRead},
-	{Names: names{"--version"}, Value: Required},
-	{Names: names{"--repo"}, Value: Required, Effect: EffUnproven},
-	{Names: names{"--username"}, Value: Required},
-	{Names: names{"--password"}, Value: Required},
-	{Names: names{"--ca-file"}, Value: Required, Effect: EffInput},
-	{Names: names{"--cert-file"}, Value: Required, Effect: EffInput},
-	{Names: names{"--key-file"}, Value: Required, Effect: EffInput},
-	{Names: names{"--insecure-skip-tls-verify"}},
-	{Names: names{"--plain-http"}},
-	{Names: names{"--pass-credentials"}},
-	{Names: names{"--verify"}},
-	{Names: names{"--keyring"}, Value: Required, Effect: EffInput},
-	{Names: names{"--devel"}},
-	{Names: names{"--dependency-update"}},
-	{Names: names{"--post-renderer"}, Value: Required, Effect: EffProgram},
-	{Names: names{"--post-renderer-args"}, Value: Required, Effect: EffUnproven},
-	{Names: names{"-o", "--output"}, Value: Required},
-	{Names: names{"--timeout"}, Value: Required},
-	{Names: names{"--wait"}},
-	{Names: names{"--wait-for-jobs"}},
-	{Names: names{"--atomic", "--rollback-on-failure"}},
-	{Names: names{"--force"}},
-	{Names: names{"--dry-run"}, Value: Optional},
-	{Names: names{"--create-namespace"}},
-	{Names: names{"--no-hooks"}},
-	{Names: names{"--skip-crds"}},
-	{Names: names{"--description"}, Value: Required},
-	{Names: names{"--render-subchart-notes"}},
-	{Names: names{"-g", "--generate-name"}},
-	{Names: names{"--name-template"}, Value: Required},
-	{Names: names{"--replace"}},
-	{Names: names{"--disable-openapi-validation"}},
-	{Names: names{"--labels", "-l"}, Value: Required},
-	{Names: names{"--enable-dns"}},
-	{Names: names{"--hide-secret"}},
-	{Names: names{"--hide-notes"}},
-	{Names: names{"--take-ownership"}},
-	{Names: names{"--skip-schema-validation"}},
-	{Names: names{"-i", "--install"}},
-	{Names: names{"--cleanup-on-fail"}},
-	{Names: names{"--history-max"}, Value: Required},
-	{Names: names{"--reset-values"}},
-	{Names: names{"--reuse-values"}},
-	{Names: names{"--reset-then-reuse-values"}},
-	{Names: names{"--force-replace"}},
-	{Names: names{"--force-conflicts"}},
-	{Names: names{"--server-side"}},
 }
 
-var subs432 = []Program{
-	{Name: "completion", Style: Exact, Path: names{"list"}, Options: options429},
-	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options427},
-	{Name: "del", Style: Exact, Path: names{"install"}, Options: options428},
-	{Name: "delete", Style: Exact, Path: names{"install"}, Options: options428},
-	{Name: "dep", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options427},
-	{Name: "dependencies", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options427},
-	{Name: "dependency", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options427},
-	{Name: "env", Style: Exact, Path: names{"list"}, Options: options429},
-	{Name: "fetch", Style: Exact, Path: names{"pull"}, Options: options430, Here: true},
-	{Name: "get", Style: Exact, Path: names{"list"}, Options: options429},
-	{Name: "help", Style: Exact, Path: names{"list"}, Options: options429},
-	{Name: "hist", Style: Exact, Path: names{"list"}, Options: options429},
-	{Name: "history", Style: Exact, Path: names{"list"}, Options: options429},
-	{Name: "inspect", Style: Exact, Path: names{"list"}, Options: options429},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options428},
-	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options428},
-	{Name: "list", Style: Exact, Path: names{"list"}, Options: options429},
-	{Name: "ls", Style: Exact, Path: names{"list"}, Options: options429},
-	{Name: "package", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options427},
-	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options427},
-	{Name: "pull", Style: Exact, Path: names{"pull"}, Options: options430, Here: true},
-	{Name: "push", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options427},
-	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options427},
-	{Name: "repo", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options427},
-	{Name: "rollback", Style: Exact, Path: names{"install"}, Options: options428},
-	{Name: "search", Style: Exact, Path: names{"list"}, Options: options429},
-	{Name: "show", Style: Exact, Path: names{"list"}, Options: options429},
-	{Name: "status", Style: Exact, Path: names{"list"}, Options: options429},
-	{Name: "template", Style: Exact, Path: names{"template"}, Options: options431},
-	{Name: "test", Style: Exact, Path: names{"install"}, Options: options428},
-	{Name: "un", Style: Exact, Path: names{"install"}, Options: options428},
-	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options428},
-	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options428},
-	{Name: "verify", Style: Exact, Path: names{"list"}, Options: options429},
-	{Name: "version", Style: Exact, Path: names{"list"}, Options: options429},
+var subs436 = []Program{
+	{Name: "completion", Style: Exact, Path: names{"list"}, Options: options433},
+	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options430},
+	{Name: "del", Style: Exact, Path: names{"install"}, Options: options431, Shared: [][]Option{options432}},
+	{Name: "delete", Style: Exact, Path: names{"install"}, Options: options431, Shared: [][]Option{options432}},
+	{Name: "dep", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options430},
+	{Name: "dependencies", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options430},
+	{Name: "dependency", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options430},
+	{Name: "env", Style: Exact, Path: names{"list"}, Options: options433},
+	{Name: "fetch", Style: Exact, Path: names{"pull"}, Options: options434, Shared: [][]Option{options432}, Here: true},
+	{Name: "get", Style: Exact, Path: names{"list"}, Options: options433},
+	{Name: "help", Style: Exact, Path: names{"list"}, Options: options433},
+	{Name: "hist", Style: Exact, Path: names{"list"}, Options: options433},
+	{Name: "history", Style: Exact, Path: names{"list"}, Options: options433},
+	{Name: "inspect", Style: Exact, Path: names{"list"}, Options: options433},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options431, Shared: [][]Option{options432}},
+	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options431, Shared: [][]Option{options432}},
+	{Name: "list", Style: Exact, Path: names{"list"}, Options: options433},
+	{Name: "ls", Style: Exact, Path: names{"list"}, Options: options433},
+	{Name: "package", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options430},
+	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options430},
+	{Name: "pull", Style: Exact, Path: names{"pull"}, Options: options434, Shared: [][]Option{options432}, Here: true},
+	{Name: "push", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options430},
+	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options430},
+	{Name: "repo", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options430},
+	{Name: "rollback", Style: Exact, Path: names{"install"}, Options: options431, Shared: [][]Option{options432}},
+	{Name: "search", Style: Exact, Path: names{"list"}, Options: options433},
+	{Name: "show", Style: Exact, Path: names{"list"}, Options: options433},
+	{Name: "status", Style: Exact, Path: names{"list"}, Options: options433},
+	{Name: "template", Style: Exact, Path: names{"template"}, Options: options435, Shared: [][]Option{options432}},
+	{Name: "test", Style: Exact, Path: names{"install"}, Options: options431, Shared: [][]Option{options432}},
+	{Name: "un", Style: Exact, Path: names{"install"}, Options: options431, Shared: [][]Option{options432}},
+	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options431, Shared: [][]Option{options432}},
+	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options431, Shared: [][]Option{options432}},
+	{Name: "verify", Style: Exact, Path: names{"list"}, Options: options433},
+	{Name: "version", Style: Exact, Path: names{"list"}, Options: options433},
 }
 
-var options433 = []Option{
+var options437 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-m"}},
 	{Names: names{"-s"}},
 }
 
-var options434 = []Option{
+var options438 = []Option{
 	{Names: names{"-b", "--one-byte-octal"}},
 	{Names: names{"-c", "--one-byte-char"}},
 	{Names: names{"-C", "--canonical"}},
@@ -15625,11 +12883,9 @@ var options434 = []Option{
 	{Names: names{"-x", "--two-bytes-hex"}},
 	{Names: names{"-h"}},
 	{Names: names{"-V"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options435 = []Option{
+var options439 = []Option{
 	{Names: names{"-c"}, Effect: EffUnproven},
 	{Names: names{"-d"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-a"}, Effect: EffUnproven},
@@ -15640,7 +12896,7 @@ var options435 = []Option{
 	{Names: names{"-s"}},
 }
 
-var options436 = []Option{
+var options440 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-c"}, Value: Required},
@@ -15665,7 +12921,7 @@ var options436 = []Option{
 	{Names: names{"-6"}},
 }
 
-var options437 = []Option{
+var options441 = []Option{
 	{Names: names{"-a", "--alias"}},
 	{Names: names{"-A", "--all-fqdns"}},
 	{Names: names{"-b", "--boot"}, Effect: EffSystem},
@@ -15678,11 +12934,9 @@ var options437 = []Option{
 	{Names: names{"-V"}},
 	{Names: names{"-y", "--yp", "--nis"}},
 	{Names: names{"-h"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options438 = []Option{
+var options442 = []Option{
 	{Names: names{"-j", "--json"}},
 	{Names: names{"-f", "--form"}},
 	{Names: names{"--multipart"}},
@@ -15737,7 +12991,7 @@ var options438 = []Option{
 	{Names: names{"--debug"}},
 }
 
-var options439 = []Option{
+var options443 = []Option{
 	{Names: names{"-b", "--bind"}, Value: Required},
 	{Names: names{"-d", "--directory"}, Value: Required},
 	{Names: names{"-p", "--protocol"}, Value: Required},
@@ -15748,7 +13002,7 @@ var options439 = []Option{
 	{Names: names{"--tls-password-file"}, Value: Required, Effect: EffInput},
 }
 
-var options440 = []Option{
+var options444 = []Option{
 	{Names: names{"-w", "--warmup"}, Value: Required},
 	{Names: names{"-m", "--min-runs"}, Value: Required},
 	{Names: names{"-M", "--max-runs"}, Value: Required},
@@ -15780,7 +13034,7 @@ var options440 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options441 = []Option{
+var options445 = []Option{
 	{Names: names{"-f", "--from-code"}, Value: Required},
 	{Names: names{"-t", "--to-code"}, Value: Required},
 	{Names: names{"-l", "--list"}},
@@ -15790,11 +13044,9 @@ var options441 = []Option{
 	{Names: names{"--verbose"}},
 	{Names: names{"-V"}},
 	{Names: names{"-?"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options442 = []Option{
+var options446 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-Z", "--context"}},
 	{Names: names{"-g", "--group"}},
@@ -15803,11 +13055,9 @@ var options442 = []Option{
 	{Names: names{"-r", "--real"}},
 	{Names: names{"-u", "--user"}},
 	{Names: names{"-z", "--zero"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options443 = []Option{
+var options447 = []Option{
 	{Names: names{"--backup"}, Value: Optional},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -15827,11 +13077,9 @@ var options443 = []Option{
 	{Names: names{"--preserve-context"}},
 	{Names: names{"-Z"}},
 	{Names: names{"--context"}, Value: Optional},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options444 = []Option{
+var options448 = []Option{
 	{Names: names{"-c", "--class"}, Value: Required},
 	{Names: names{"-n", "--classdata"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -15842,7 +13090,7 @@ var options444 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options445 = []Option{
+var options449 = []Option{
 	{Names: names{"-V", "-Version"}},
 	{Names: names{"-h", "-human", "-human-readable"}},
 	{Names: names{"-b", "-batch"}, Value: Required, Effect: EffProgram},
@@ -15872,18 +13120,18 @@ var options445 = []Option{
 	{Names: names{"-echo"}},
 }
 
-var options446 = []Option{
+var options450 = []Option{
 	{Names: names{"-a", "-all"}},
 }
 
-var subs447 = []Program{
+var subs451 = []Program{
 	{Name: "add", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "del", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "delete", Style: NoOpts, Path: names{"netns", "list"}},
-	{Name: "e", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options446, Ends: true},
-	{Name: "ex", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options446, Ends: true},
-	{Name: "exe", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options446, Ends: true},
-	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options446, Ends: true},
+	{Name: "e", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options450, Ends: true},
+	{Name: "ex", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options450, Ends: true},
+	{Name: "exe", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options450, Ends: true},
+	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options450, Ends: true},
 	{Name: "identify", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "list", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "list-id", Style: NoOpts, Path: names{"netns", "list"}},
@@ -15894,11 +13142,11 @@ var subs447 = []Program{
 	{Name: "show", Style: NoOpts, Path: names{"netns", "list"}},
 }
 
-var subs448 = []Program{
+var subs452 = []Program{
 	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"vrf", "exec"}, Ends: true},
 }
 
-var subs449 = []Program{
+var subs453 = []Program{
 	{Name: "a", Style: NoOpts, Path: names{"address"}},
 	{Name: "addr", Style: NoOpts, Path: names{"address"}},
 	{Name: "address", Style: NoOpts, Path: names{"address"}},
@@ -15913,7 +13161,7 @@ var subs449 = []Program{
 	{Name: "neighbor", Style: NoOpts, Path: names{"neighbour"}},
 	{Name: "neighbour", Style: NoOpts, Path: names{"neighbour"}},
 	{Name: "neighbours", Style: NoOpts, Path: names{"neighbour"}},
-	{Name: "netns", Style: POSIX, Operands: Unread, Path: names{"netns"}, Subs: subs447},
+	{Name: "netns", Style: POSIX, Operands: Unread, Path: names{"netns"}, Subs: subs451},
 	{Name: "nexthop", Style: NoOpts, Path: names{"nexthop"}},
 	{Name: "r", Style: NoOpts, Path: names{"route"}},
 	{Name: "ro", Style: NoOpts, Path: names{"route"}},
@@ -15922,11 +13170,11 @@ var subs449 = []Program{
 	{Name: "rule", Style: NoOpts, Path: names{"rule"}},
 	{Name: "tunnel", Style: NoOpts, Path: names{"tunnel"}},
 	{Name: "tuntap", Style: NoOpts, Path: names{"tuntap"}},
-	{Name: "vrf", Style: POSIX, Operands: Unread, Path: names{"vrf"}, Subs: subs448},
+	{Name: "vrf", Style: POSIX, Operands: Unread, Path: names{"vrf"}, Subs: subs452},
 	{Name: "xfrm", Style: NoOpts, Path: names{"xfrm"}},
 }
 
-var options450 = []Option{
+var options454 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffCode},
 	{Names: names{"-i"}, Effect: EffOpaque},
 	{Names: names{"-m"}, Value: Required, Effect: EffProgram},
@@ -15947,7 +13195,7 @@ var options450 = []Option{
 	{Names: names{"--exec_lines"}, Value: Required, Effect: EffCode},
 }
 
-var options451 = []Option{
+var options455 = []Option{
 	{Names: names{"-cp", "-classpath", "--class-path"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-p", "--module-path"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-m", "--module"}, Value: Required, Effect: EffPattern},
@@ -15988,7 +13236,7 @@ var options451 = []Option{
 	{Names: names{"-client"}},
 }
 
-var options452 = []Option{
+var options456 = []Option{
 	{Names: names{"-d"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-cp", "-classpath", "--class-path"}, Value: Required},
 	{Names: names{"-sourcepath", "--source-path"}, Value: Required},
@@ -16021,7 +13269,7 @@ var options452 = []Option{
 	{Names: names{"-profile"}, Value: Required},
 }
 
-var options453 = []Option{
+var options457 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-b", "--bail"}, Value: Optional},
 	{Names: names{"--cache"}},
@@ -16131,7 +13379,7 @@ var options453 = []Option{
 	{Names: names{"--workerIdleMemoryLimit"}, Value: Required},
 }
 
-var options454 = []Option{
+var options458 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}},
@@ -16140,7 +13388,7 @@ var options454 = []Option{
 	{Names: names{"-x"}, Effect: EffUnproven},
 }
 
-var options455 = []Option{
+var options459 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-i", "--ignore-case"}},
@@ -16154,11 +13402,9 @@ var options455 = []Option{
 	{Names: names{"--nocheck-order"}},
 	{Names: names{"--header"}},
 	{Names: names{"-z", "--zero-terminated"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options456 = []Option{
+var options460 = []Option{
 	{Names: names{"-s", "--slurp"}},
 	{Names: names{"-n", "--null-input"}},
 	{Names: names{"-R", "--raw-input"}},
@@ -16192,11 +13438,9 @@ var options456 = []Option{
 	{Names: names{"--yaml-output"}},
 	{Names: names{"--yaml-input"}},
 	{Names: names{"-b", "--binary"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options457 = []Option{
+var options461 = []Option{
 	{Names: names{"--sort-keys"}},
 	{Names: names{"--no-ensure-ascii"}},
 	{Names: names{"--json-lines"}},
@@ -16207,7 +13451,7 @@ var options457 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options458 = []Option{
+var options462 = []Option{
 	{Names: names{"-f", "--justfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--working-directory"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--command"}, Effect: EffOpaque},
@@ -16260,7 +13504,7 @@ var options458 = []Option{
 	{Names: names{"--request"}, Value: Required},
 }
 
-var options459 = []Option{
+var options463 = []Option{
 	{Names: names{"--kubeconfig"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--config", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--output", "--output-file"}, Value: Required, Effect: EffWrite},
@@ -16277,7 +13521,7 @@ var options459 = []Option{
 	{Names: names{"--command"}, Value: Required, Effect: EffRun},
 }
 
-var options460 = []Option{
+var options464 = []Option{
 	{Names: names{"-s", "--signal"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-l", "--list"}, Value: Optional},
@@ -16288,6 +13532,9 @@ var options460 = []Option{
 	{Names: names{"-r"}},
 	{Names: names{"--verbose"}},
 	{Names: names{"--timeout"}, Value: Pair},
+}
+
+var options465 = []Option{
 	{Names: names{"-HUP", "-SIGHUP"}},
 	{Names: names{"-INT", "-SIGINT"}},
 	{Names: names{"-QUIT", "-SIGQUIT"}},
@@ -16321,7 +13568,7 @@ var options460 = []Option{
 	{Names: names{"-#"}},
 }
 
-var options461 = []Option{
+var options466 = []Option{
 	{Names: names{"--as"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--as-group"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--as-uid"}, Value: Required, Effect: EffUnproven},
@@ -16352,7 +13599,7 @@ var options461 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options462 = []Option{
+var options467 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
@@ -16372,7 +13619,7 @@ var options462 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options463 = []Option{
+var options468 = []Option{
 	{Names: names{"--api-group"}, Value: Required},
 	{Names: names{"--cached"}},
 	{Names: names{"--categories"}, Value: Required},
@@ -16383,7 +13630,7 @@ var options463 = []Option{
 	{Names: names{"--verbs"}, Value: Required},
 }
 
-var options464 = []Option{
+var options469 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cascade"}, Value: Required},
@@ -16410,7 +13657,7 @@ var options464 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options465 = []Option{
+var options470 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
@@ -16418,7 +13665,7 @@ var options465 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options466 = []Option{
+var options471 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--list"}},
 	{Names: names{"--no-headers"}},
@@ -16426,7 +13673,7 @@ var options466 = []Option{
 	{Names: names{"--subresource"}, Value: Required},
 }
 
-var options467 = []Option{
+var options472 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -16439,20 +13686,20 @@ var options467 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options468 = []Option{
+var options473 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--show-managed-fields"}},
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs469 = []Program{
-	{Name: "can-i", Style: Exact, Path: names{"auth", "can-i"}, Options: options466},
-	{Name: "reconcile", Style: Exact, Path: names{"auth", "reconcile"}, Options: options467},
-	{Name: "whoami", Style: Exact, Path: names{"auth", "whoami"}, Options: options468},
+var subs474 = []Program{
+	{Name: "can-i", Style: Exact, Path: names{"auth", "can-i"}, Options: options471},
+	{Name: "reconcile", Style: Exact, Path: names{"auth", "reconcile"}, Options: options472},
+	{Name: "whoami", Style: Exact, Path: names{"auth", "whoami"}, Options: options473},
 }
 
-var options470 = []Option{
+var options475 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cpu-percent"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -16469,7 +13716,7 @@ var options470 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options471 = []Option{
+var options476 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
 	{Names: names{"--force"}},
@@ -16480,12 +13727,12 @@ var options471 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs472 = []Program{
-	{Name: "approve", Style: Exact, Path: names{"certificate", "approve"}, Options: options471},
-	{Name: "deny", Style: Exact, Path: names{"certificate", "deny"}, Options: options471},
+var subs477 = []Program{
+	{Name: "approve", Style: Exact, Path: names{"certificate", "approve"}, Options: options476},
+	{Name: "deny", Style: Exact, Path: names{"certificate", "deny"}, Options: options476},
 }
 
-var options473 = []Option{
+var options478 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--namespaces"}, Value: Required},
@@ -16496,31 +13743,31 @@ var options473 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs474 = []Program{
-	{Name: "dump", Style: Exact, Path: names{"cluster-info", "dump"}, Options: options473},
+var subs479 = []Program{
+	{Name: "dump", Style: Exact, Path: names{"cluster-info", "dump"}, Options: options478},
 }
 
-var options475 = []Option{
+var options480 = []Option{
 	{Names: names{"--no-headers"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options476 = []Option{
+var options481 = []Option{
 	{Names: names{"--set-raw-bytes"}},
 }
 
-var options477 = []Option{
+var options482 = []Option{
 	{Names: names{"--embed-certs"}},
 	{Names: names{"--proxy-url"}, Value: Required},
 	{Names: names{"--server"}, Value: Required},
 }
 
-var options478 = []Option{
+var options483 = []Option{
 	{Names: names{"--current"}},
 	{Names: names{"--namespace"}, Value: Required},
 }
 
-var options479 = []Option{
+var options484 = []Option{
 	{Names: names{"--auth-provider"}, Value: Required},
 	{Names: names{"--auth-provider-arg"}, Value: Required},
 	{Names: names{"--embed-certs"}},
@@ -16532,7 +13779,7 @@ var options479 = []Option{
 	{Names: names{"--exec-provide-cluster-info"}},
 }
 
-var options480 = []Option{
+var options485 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--flatten"}},
 	{Names: names{"--merge"}},
@@ -16543,36 +13790,36 @@ var options480 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs481 = []Program{
+var subs486 = []Program{
 	{Name: "current-context", Style: Exact, Path: names{"config", "current-context"}},
 	{Name: "delete-cluster", Style: Exact, Path: names{"config", "delete-cluster"}},
 	{Name: "delete-context", Style: Exact, Path: names{"config", "delete-context"}},
 	{Name: "delete-user", Style: Exact, Path: names{"config", "delete-user"}},
 	{Name: "get-clusters", Style: Exact, Path: names{"config", "get-clusters"}},
-	{Name: "get-contexts", Style: Exact, Path: names{"config", "get-contexts"}, Options: options475},
+	{Name: "get-contexts", Style: Exact, Path: names{"config", "get-contexts"}, Options: options480},
 	{Name: "get-users", Style: Exact, Path: names{"config", "get-users"}},
 	{Name: "rename-context", Style: Exact, Path: names{"config", "rename-context"}},
-	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options476},
-	{Name: "set-cluster", Style: Exact, Path: names{"config", "set-cluster"}, Options: options477},
-	{Name: "set-context", Style: Exact, Path: names{"config", "set-context"}, Options: options478},
-	{Name: "set-credentials", Style: Exact, Path: names{"config", "set-credentials"}, Options: options479},
+	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options481},
+	{Name: "set-cluster", Style: Exact, Path: names{"config", "set-cluster"}, Options: options482},
+	{Name: "set-context", Style: Exact, Path: names{"config", "set-context"}, Options: options483},
+	{Name: "set-credentials", Style: Exact, Path: names{"config", "set-credentials"}, Options: options484},
 	{Name: "unset", Style: Exact, Path: names{"config", "unset"}},
 	{Name: "use-context", Style: Exact, Path: names{"config", "use-context"}},
-	{Name: "view", Style: Exact, Path: names{"config", "view"}, Options: options480},
+	{Name: "view", Style: Exact, Path: names{"config", "view"}, Options: options485},
 }
 
-var options482 = []Option{
+var options487 = []Option{
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-l", "--selector"}, Value: Required},
 }
 
-var options483 = []Option{
+var options488 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"--no-preserve"}},
 	{Names: names{"--retries"}, Value: Required},
 }
 
-var options484 = []Option{
+var options489 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--edit"}},
@@ -16590,7 +13837,7 @@ var options484 = []Option{
 	{Names: names{"--windows-line-endings"}},
 }
 
-var options485 = []Option{
+var options490 = []Option{
 	{Names: names{"--aggregation-rule"}, Value: Required},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -16606,7 +13853,7 @@ var options485 = []Option{
 	{Names: names{"--verb"}, Value: Required},
 }
 
-var options486 = []Option{
+var options491 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--clusterrole"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -16620,7 +13867,7 @@ var options486 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options487 = []Option{
+var options492 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--append-hash"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -16635,7 +13882,7 @@ var options487 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options488 = []Option{
+var options493 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -16649,7 +13896,7 @@ var options488 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options489 = []Option{
+var options494 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -16663,7 +13910,7 @@ var options489 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options490 = []Option{
+var options495 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--annotation"}, Value: Required},
 	{Names: names{"--class"}, Value: Required},
@@ -16678,7 +13925,7 @@ var options490 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options491 = []Option{
+var options496 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -16691,7 +13938,7 @@ var options491 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options492 = []Option{
+var options497 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -16702,7 +13949,7 @@ var options492 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options493 = []Option{
+var options498 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -16716,7 +13963,7 @@ var options493 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options494 = []Option{
+var options499 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--description"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -16731,7 +13978,7 @@ var options494 = []Option{
 	{Names: names{"--value"}, Value: Required},
 }
 
-var options495 = []Option{
+var options500 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -16744,7 +13991,7 @@ var options495 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options496 = []Option{
+var options501 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -16758,7 +14005,7 @@ var options496 = []Option{
 	{Names: names{"--verb"}, Value: Required},
 }
 
-var options497 = []Option{
+var options502 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--clusterrole"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -16773,7 +14020,7 @@ var options497 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options498 = []Option{
+var options503 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--audience"}, Value: Required},
 	{Names: names{"--bound-object-kind"}, Value: Required},
@@ -16785,27 +14032,27 @@ var options498 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs499 = []Program{
-	{Name: "clusterrole", Style: Exact, Path: names{"create", "clusterrole"}, Options: options485},
-	{Name: "clusterrolebinding", Style: Exact, Path: names{"create", "clusterrolebinding"}, Options: options486},
-	{Name: "configmap", Style: Exact, Path: names{"create", "configmap"}, Options: options487},
-	{Name: "cronjob", Style: Exact, Path: names{"create", "cronjob"}, Options: options488},
-	{Name: "deployment", Style: Exact, Path: names{"create", "deployment"}, Options: options489},
-	{Name: "ingress", Style: Exact, Path: names{"create", "ingress"}, Options: options490},
-	{Name: "job", Style: Exact, Path: names{"create", "job"}, Options: options491},
-	{Name: "namespace", Style: Exact, Path: names{"create", "namespace"}, Options: options492},
-	{Name: "poddisruptionbudget", Style: Exact, Path: names{"create", "poddisruptionbudget"}, Options: options493},
-	{Name: "priorityclass", Style: Exact, Path: names{"create", "priorityclass"}, Options: options494},
-	{Name: "quota", Style: Exact, Path: names{"create", "quota"}, Options: options495},
-	{Name: "role", Style: Exact, Path: names{"create", "role"}, Options: options496},
-	{Name: "rolebinding", Style: Exact, Path: names{"create", "rolebinding"}, Options: options497},
+var subs504 = []Program{
+	{Name: "clusterrole", Style: Exact, Path: names{"create", "clusterrole"}, Options: options490},
+	{Name: "clusterrolebinding", Style: Exact, Path: names{"create", "clusterrolebinding"}, Options: options491},
+	{Name: "configmap", Style: Exact, Path: names{"create", "configmap"}, Options: options492},
+	{Name: "cronjob", Style: Exact, Path: names{"create", "cronjob"}, Options: options493},
+	{Name: "deployment", Style: Exact, Path: names{"create", "deployment"}, Options: options494},
+	{Name: "ingress", Style: Exact, Path: names{"create", "ingress"}, Options: options495},
+	{Name: "job", Style: Exact, Path: names{"create", "job"}, Options: options496},
+	{Name: "namespace", Style: Exact, Path: names{"create", "namespace"}, Options: options497},
+	{Name: "poddisruptionbudget", Style: Exact, Path: names{"create", "poddisruptionbudget"}, Options: options498},
+	{Name: "priorityclass", Style: Exact, Path: names{"create", "priorityclass"}, Options: options499},
+	{Name: "quota", Style: Exact, Path: names{"create", "quota"}, Options: options500},
+	{Name: "role", Style: Exact, Path: names{"create", "role"}, Options: options501},
+	{Name: "rolebinding", Style: Exact, Path: names{"create", "rolebinding"}, Options: options502},
 	{Name: "secret", Style: Exact, Path: names{"create", "secret"}},
 	{Name: "service", Style: Exact, Path: names{"create", "service"}},
-	{Name: "serviceaccount", Style: Exact, Path: names{"create", "serviceaccount"}, Options: options492},
-	{Name: "token", Style: Exact, Path: names{"create", "token"}, Options: options498},
+	{Name: "serviceaccount", Style: Exact, Path: names{"create", "serviceaccount"}, Options: options497},
+	{Name: "token", Style: Exact, Path: names{"create", "token"}, Options: options503},
 }
 
-var options500 = []Option{
+var options505 = []Option{
 	{Names: names{"--arguments-only"}},
 	{Names: names{"--attach"}},
 	{Names: names{"-c", "--container"}, Value: Required},
@@ -16831,7 +14078,7 @@ var options500 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options501 = []Option{
+var options506 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--cascade"}, Value: Required},
@@ -16852,7 +14099,7 @@ var options501 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options502 = []Option{
+var options507 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--chunk-size"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -16862,7 +14109,7 @@ var options502 = []Option{
 	{Names: names{"--show-events"}},
 }
 
-var options503 = []Option{
+var options508 = []Option{
 	{Names: names{"--concurrency"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -16876,7 +14123,7 @@ var options503 = []Option{
 	{Names: names{"--show-managed-fields"}},
 }
 
-var options504 = []Option{
+var options509 = []Option{
 	{Names: names{"--chunk-size"}, Value: Required},
 	{Names: names{"--delete-emptydir-data"}},
 	{Names: names{"--disable-eviction"}},
@@ -16890,7 +14137,7 @@ var options504 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options505 = []Option{
+var options510 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -16906,7 +14153,7 @@ var options505 = []Option{
 	{Names: names{"--windows-line-endings"}},
 }
 
-var options506 = []Option{
+var options511 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--chunk-size"}, Value: Required},
@@ -16919,7 +14166,7 @@ var options506 = []Option{
 	{Names: names{"-w", "--watch"}},
 }
 
-var options507 = []Option{
+var options512 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
@@ -16928,13 +14175,13 @@ var options507 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options508 = []Option{
+var options513 = []Option{
 	{Names: names{"--api-version"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--recursive"}},
 }
 
-var options509 = []Option{
+var options514 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cluster-ip"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -16960,7 +14207,7 @@ var options509 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options510 = []Option{
+var options515 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--chunk-size"}, Value: Required},
@@ -16986,7 +14233,7 @@ var options510 = []Option{
 	{Names: names{"--watch-only"}},
 }
 
-var options511 = []Option{
+var options516 = []Option{
 	{Names: names{"--as-current-user"}},
 	{Names: names{"--enable-alpha-plugins"}},
 	{Names: names{"--enable-helm"}, Effect: EffUnproven},
@@ -17002,7 +14249,7 @@ var options511 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options512 = []Option{
+var options517 = []Option{
 	{Names: names{"--all-containers"}},
 	{Names: names{"--all-pods"}},
 	{Names: names{"-c", "--container"}, Value: Required},
@@ -17021,7 +14268,7 @@ var options512 = []Option{
 	{Names: names{"--timestamps"}},
 }
 
-var options513 = []Option{
+var options518 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -17038,20 +14285,20 @@ var options513 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options514 = []Option{
+var options519 = []Option{
 	{Names: names{"--name-only"}},
 }
 
-var subs515 = []Program{
-	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options514},
+var subs520 = []Program{
+	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options519},
 }
 
-var options516 = []Option{
+var options521 = []Option{
 	{Names: names{"--address"}, Value: Required},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
 }
 
-var options517 = []Option{
+var options522 = []Option{
 	{Names: names{"--accept-hosts"}, Value: Required},
 	{Names: names{"--accept-paths"}, Value: Required},
 	{Names: names{"--address"}, Value: Required},
@@ -17067,7 +14314,7 @@ var options517 = []Option{
 	{Names: names{"-P", "--www-prefix"}, Value: Required},
 }
 
-var options518 = []Option{
+var options523 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cascade"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -17088,7 +14335,7 @@ var options518 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options519 = []Option{
+var options524 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
 	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
@@ -17100,7 +14347,7 @@ var options519 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options520 = []Option{
+var options525 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -17112,7 +14359,7 @@ var options520 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options521 = []Option{
+var options526 = []Option{
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
 	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
 	{Names: names{"-R", "--recursive"}},
@@ -17122,7 +14369,7 @@ var options521 = []Option{
 	{Names: names{"-w", "--watch"}},
 }
 
-var options522 = []Option{
+var options527 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -17135,16 +14382,16 @@ var options522 = []Option{
 	{Names: names{"--to-revision"}, Value: Required},
 }
 
-var subs523 = []Program{
-	{Name: "history", Style: Exact, Path: names{"rollout", "history"}, Options: options519},
-	{Name: "pause", Style: Exact, Path: names{"rollout", "pause"}, Options: options520},
-	{Name: "restart", Style: Exact, Path: names{"rollout", "restart"}, Options: options520},
-	{Name: "resume", Style: Exact, Path: names{"rollout", "resume"}, Options: options520},
-	{Name: "status", Style: Exact, Path: names{"rollout", "status"}, Options: options521},
-	{Name: "undo", Style: Exact, Path: names{"rollout", "undo"}, Options: options522},
+var subs528 = []Program{
+	{Name: "history", Style: Exact, Path: names{"rollout", "history"}, Options: options524},
+	{Name: "pause", Style: Exact, Path: names{"rollout", "pause"}, Options: options525},
+	{Name: "restart", Style: Exact, Path: names{"rollout", "restart"}, Options: options525},
+	{Name: "resume", Style: Exact, Path: names{"rollout", "resume"}, Options: options525},
+	{Name: "status", Style: Exact, Path: names{"rollout", "status"}, Options: options526},
+	{Name: "undo", Style: Exact, Path: names{"rollout", "undo"}, Options: options527},
 }
 
-var options524 = []Option{
+var options529 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--annotations"}, Value: Required},
 	{Names: names{"--attach"}},
@@ -17181,7 +14428,7 @@ var options524 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options525 = []Option{
+var options530 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--current-replicas"}, Value: Required},
@@ -17198,7 +14445,7 @@ var options525 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options526 = []Option{
+var options531 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-c", "--containers"}, Value: Required},
@@ -17221,7 +14468,7 @@ var options526 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options527 = []Option{
+var options532 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -17236,7 +14483,7 @@ var options527 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options528 = []Option{
+var options533 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-c", "--containers"}, Value: Required},
@@ -17254,7 +14501,7 @@ var options528 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options529 = []Option{
+var options534 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -17268,7 +14515,7 @@ var options529 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options530 = []Option{
+var options535 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -17282,7 +14529,7 @@ var options530 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options531 = []Option{
+var options536 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -17299,16 +14546,16 @@ var options531 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs532 = []Program{
-	{Name: "env", Style: Exact, Path: names{"set", "env"}, Options: options526},
-	{Name: "image", Style: Exact, Path: names{"set", "image"}, Options: options527},
-	{Name: "resources", Style: Exact, Path: names{"set", "resources"}, Options: options528},
-	{Name: "selector", Style: Exact, Path: names{"set", "selector"}, Options: options529},
-	{Name: "serviceaccount", Style: Exact, Path: names{"set", "serviceaccount"}, Options: options530},
-	{Name: "subject", Style: Exact, Path: names{"set", "subject"}, Options: options531},
+var subs537 = []Program{
+	{Name: "env", Style: Exact, Path: names{"set", "env"}, Options: options531},
+	{Name: "image", Style: Exact, Path: names{"set", "image"}, Options: options532},
+	{Name: "resources", Style: Exact, Path: names{"set", "resources"}, Options: options533},
+	{Name: "selector", Style: Exact, Path: names{"set", "selector"}, Options: options534},
+	{Name: "serviceaccount", Style: Exact, Path: names{"set", "serviceaccount"}, Options: options535},
+	{Name: "subject", Style: Exact, Path: names{"set", "subject"}, Options: options536},
 }
 
-var options533 = []Option{
+var options538 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -17321,7 +14568,7 @@ var options533 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options534 = []Option{
+var options539 = []Option{
 	{Names: names{"--no-headers"}},
 	{Names: names{"-l", "--selector"}, Value: Required},
 	{Names: names{"--show-capacity"}},
@@ -17329,7 +14576,7 @@ var options534 = []Option{
 	{Names: names{"--use-protocol-buffers"}},
 }
 
-var options535 = []Option{
+var options540 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--containers"}},
 	{Names: names{"--field-selector"}, Value: Required},
@@ -17340,17 +14587,17 @@ var options535 = []Option{
 	{Names: names{"--use-protocol-buffers"}},
 }
 
-var subs536 = []Program{
-	{Name: "node", Style: Exact, Path: names{"top", "node"}, Options: options534},
-	{Name: "pod", Style: Exact, Path: names{"top", "pod"}, Options: options535},
+var subs541 = []Program{
+	{Name: "node", Style: Exact, Path: names{"top", "node"}, Options: options539},
+	{Name: "pod", Style: Exact, Path: names{"top", "pod"}, Options: options540},
 }
 
-var options537 = []Option{
+var options542 = []Option{
 	{Names: names{"--client"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options538 = []Option{
+var options543 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
@@ -17366,58 +14613,58 @@ var options538 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var subs539 = []Program{
-	{Name: "annotate", Style: Exact, Path: names{"annotate"}, Options: options462},
-	{Name: "api-resources", Style: Exact, Path: names{"api-resources"}, Options: options463},
+var subs544 = []Program{
+	{Name: "annotate", Style: Exact, Path: names{"annotate"}, Options: options467},
+	{Name: "api-resources", Style: Exact, Path: names{"api-resources"}, Options: options468},
 	{Name: "api-versions", Style: Exact, Path: names{"api-versions"}},
-	{Name: "apply", Style: Exact, Path: names{"apply"}, Options: options464},
-	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options465},
-	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs469, Inherit: true},
-	{Name: "autoscale", Style: Exact, Path: names{"autoscale"}, Options: options470},
-	{Name: "certificate", Style: Exact, Path: names{"certificate"}, Subs: subs472, Inherit: true},
-	{Name: "cluster-info", Style: Exact, Path: names{"cluster-info"}, Subs: subs474, Inherit: true},
+	{Name: "apply", Style: Exact, Path: names{"apply"}, Options: options469},
+	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options470},
+	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs474, Inherit: true},
+	{Name: "autoscale", Style: Exact, Path: names{"autoscale"}, Options: options475},
+	{Name: "certificate", Style: Exact, Path: names{"certificate"}, Subs: subs477, Inherit: true},
+	{Name: "cluster-info", Style: Exact, Path: names{"cluster-info"}, Subs: subs479, Inherit: true},
 	{Name: "completion", Style: Exact, Path: names{"completion"}},
-	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs481, Inherit: true},
-	{Name: "cordon", Style: Exact, Path: names{"cordon"}, Options: options482},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options483},
-	{Name: "create", Style: Exact, Path: names{"create"}, Options: options484, Subs: subs499, Inherit: true},
-	{Name: "debug", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"debug"}, Options: options500},
-	{Name: "delete", Style: Exact, Path: names{"delete"}, Options: options501},
-	{Name: "describe", Style: Exact, Path: names{"describe"}, Options: options502},
-	{Name: "diff", Style: Exact, Path: names{"diff"}, Options: options503},
-	{Name: "drain", Style: Exact, Path: names{"drain"}, Options: options504},
-	{Name: "edit", Style: Exact, Path: names{"edit"}, Options: options505},
-	{Name: "events", Style: Exact, Path: names{"events"}, Options: options506},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options507},
-	{Name: "explain", Style: Exact, Path: names{"explain"}, Options: options508},
-	{Name: "expose", Style: Exact, Path: names{"expose"}, Options: options509},
-	{Name: "get", Style: Exact, Path: names{"get"}, Options: options510},
-	{Name: "kustomize", Style: Exact, Path: names{"kustomize"}, Options: options511},
-	{Name: "label", Style: Exact, Path: names{"label"}, Options: options462},
-	{Name: "log", Style: Exact, Path: names{"logs"}, Options: options512},
-	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options512},
-	{Name: "patch", Style: Exact, Path: names{"patch"}, Options: options513},
-	{Name: "plugin", Style: Exact, Path: names{"plugin"}, Subs: subs515, Inherit: true},
-	{Name: "port-forward", Style: Exact, Path: names{"port-forward"}, Options: options516},
-	{Name: "proxy", Style: Exact, Path: names{"proxy"}, Options: options517},
-	{Name: "replace", Style: Exact, Path: names{"replace"}, Options: options518},
-	{Name: "rollout", Style: Exact, Path: names{"rollout"}, Subs: subs523, Inherit: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options524},
-	{Name: "scale", Style: Exact, Path: names{"scale"}, Options: options525},
-	{Name: "set", Style: Exact, Path: names{"set"}, Subs: subs532, Inherit: true},
-	{Name: "taint", Style: Exact, Path: names{"taint"}, Options: options533},
-	{Name: "top", Style: Exact, Path: names{"top"}, Subs: subs536, Inherit: true},
-	{Name: "uncordon", Style: Exact, Path: names{"uncordon"}, Options: options482},
-	{Name: "version", Style: Exact, Path: names{"version"}, Options: options537},
-	{Name: "wait", Style: Exact, Path: names{"wait"}, Options: options538},
+	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs486, Inherit: true},
+	{Name: "cordon", Style: Exact, Path: names{"cordon"}, Options: options487},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options488},
+	{Name: "create", Style: Exact, Path: names{"create"}, Options: options489, Subs: subs504, Inherit: true},
+	{Name: "debug", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"debug"}, Options: options505},
+	{Name: "delete", Style: Exact, Path: names{"delete"}, Options: options506},
+	{Name: "describe", Style: Exact, Path: names{"describe"}, Options: options507},
+	{Name: "diff", Style: Exact, Path: names{"diff"}, Options: options508},
+	{Name: "drain", Style: Exact, Path: names{"drain"}, Options: options509},
+	{Name: "edit", Style: Exact, Path: names{"edit"}, Options: options510},
+	{Name: "events", Style: Exact, Path: names{"events"}, Options: options511},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options512},
+	{Name: "explain", Style: Exact, Path: names{"explain"}, Options: options513},
+	{Name: "expose", Style: Exact, Path: names{"expose"}, Options: options514},
+	{Name: "get", Style: Exact, Path: names{"get"}, Options: options515},
+	{Name: "kustomize", Style: Exact, Path: names{"kustomize"}, Options: options516},
+	{Name: "label", Style: Exact, Path: names{"label"}, Options: options467},
+	{Name: "log", Style: Exact, Path: names{"logs"}, Options: options517},
+	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options517},
+	{Name: "patch", Style: Exact, Path: names{"patch"}, Options: options518},
+	{Name: "plugin", Style: Exact, Path: names{"plugin"}, Subs: subs520, Inherit: true},
+	{Name: "port-forward", Style: Exact, Path: names{"port-forward"}, Options: options521},
+	{Name: "proxy", Style: Exact, Path: names{"proxy"}, Options: options522},
+	{Name: "replace", Style: Exact, Path: names{"replace"}, Options: options523},
+	{Name: "rollout", Style: Exact, Path: names{"rollout"}, Subs: subs528, Inherit: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options529},
+	{Name: "scale", Style: Exact, Path: names{"scale"}, Options: options530},
+	{Name: "set", Style: Exact, Path: names{"set"}, Subs: subs537, Inherit: true},
+	{Name: "taint", Style: Exact, Path: names{"taint"}, Options: options538},
+	{Name: "top", Style: Exact, Path: names{"top"}, Subs: subs541, Inherit: true},
+	{Name: "uncordon", Style: Exact, Path: names{"uncordon"}, Options: options487},
+	{Name: "version", Style: Exact, Path: names{"version"}, Options: options542},
+	{Name: "wait", Style: Exact, Path: names{"wait"}, Options: options543},
 }
 
-var options540 = []Option{
+var options545 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--stack-trace"}},
 }
 
-var options541 = []Option{
+var options546 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--enable-alpha-plugins"}, Effect: EffOpaque},
 	{Names: names{"--enable-exec"}, Effect: EffOpaque},
@@ -17434,8 +14681,8 @@ var options541 = []Option{
 	{Names: names{"-e"}, Value: Required},
 }
 
-var subs542 = []Program{
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options541},
+var subs547 = []Program{
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options546},
 	{Name: "cfg", Style: Exact, Operands: Unread, Path: names{"edit"}},
 	{Name: "completion", Style: Exact, Operands: Unread, Path: names{"edit"}},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"edit"}},
@@ -17446,7 +14693,7 @@ var subs542 = []Program{
 	{Name: "version", Style: Exact, Operands: Unread, Path: names{"edit"}},
 }
 
-var options543 = []Option{
+var options548 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-plugin", "--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-f"}, Value: Required},
@@ -17480,7 +14727,7 @@ var options543 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options544 = []Option{
+var options549 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--verify"}},
 	{Names: names{"--inhibit-cache"}},
@@ -17497,7 +14744,7 @@ var options544 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options545 = []Option{
+var options550 = []Option{
 	{Names: names{"-a", "--search-skip-screen"}},
 	{Names: names{"-A", "--SEARCH-SKIP-SCREEN"}},
 	{Names: names{"-b", "--buffers"}, Value: Required},
@@ -17580,11 +14827,9 @@ var options545 = []Option{
 	{Names: names{"--show-preproc-errors"}},
 	{Names: names{"--match-shift"}, Value: Required},
 	{Names: names{"+"}, Effect: EffUnproven},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options546 = []Option{
+var options551 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--uname-2.6"}},
 	{Names: names{"-v", "--verbose"}},
@@ -17605,7 +14850,7 @@ var options546 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options547 = []Option{
+var options552 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"--backup"}, Value: Optional},
 	{Names: names{"-b"}},
@@ -17621,11 +14866,9 @@ var options547 = []Option{
 	{Names: names{"-t", "--target-directory"}, Value: Required, Effect: EffTarget},
 	{Names: names{"-T", "--no-target-directory"}},
 	{Names: names{"-v", "--verbose"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options548 = []Option{
+var options553 = []Option{
 	{Names: names{"-A", "--all"}},
 	{Names: names{"-b", "--basename"}},
 	{Names: names{"-c", "--count"}},
@@ -17651,18 +14894,16 @@ var options548 = []Option{
 	{Names: names{"-H"}},
 }
 
-var options549 = []Option{
+var options554 = []Option{
 	{Names: names{"-a", "--alternative"}},
 	{Names: names{"-d", "--alphanum"}},
 	{Names: names{"-f", "--ignore-case"}},
 	{Names: names{"-t", "--terminate"}, Value: Required},
 	{Names: names{"-h"}},
 	{Names: names{"-V"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options550 = []Option{
+var options555 = []Option{
 	{Names: names{"-G", "--no-group"}},
 	{Names: names{"--zero"}},
 	{Names: names{"-O"}},
@@ -17726,11 +14967,9 @@ var options550 = []Option{
 	{Names: names{"-X"}},
 	{Names: names{"-Z", "--context"}},
 	{Names: names{"-1"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options551 = []Option{
+var options556 = []Option{
 	{Names: names{"-a", "--align"}, Value: Required},
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-b", "--no-signals"}},
@@ -17760,7 +14999,7 @@ var options551 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options552 = []Option{
+var options557 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}},
 	{Names: names{"-l"}, Value: Required, Effect: EffProgram},
@@ -17772,7 +15011,7 @@ var options552 = []Option{
 	{Names: names{"-b"}, Effect: EffUnproven},
 }
 
-var options553 = []Option{
+var options558 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-m"}},
 	{Names: names{"-B", "--always-make"}},
@@ -17812,7 +15051,7 @@ var options553 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options554 = []Option{
+var options559 = []Option{
 	{Names: names{"-C", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--debug"}},
 	{Names: names{"-D", "--default"}},
@@ -17854,11 +15093,9 @@ var options554 = []Option{
 	{Names: names{"--no-justification", "--nj"}},
 	{Names: names{"-?"}},
 	{Names: names{"--usage"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options555 = []Option{
+var options560 = []Option{
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-O"}, Value: Required},
@@ -17869,7 +15106,7 @@ var options555 = []Option{
 	{Names: names{"-c"}, Value: Required},
 }
 
-var options556 = []Option{
+var options561 = []Option{
 	{Names: names{"-0"}},
 	{Names: names{"-live"}},
 	{Names: names{"-count"}},
@@ -17881,7 +15118,7 @@ var options556 = []Option{
 	{Names: names{"-attr"}, Value: Required},
 }
 
-var options557 = []Option{
+var options562 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-j", "--jobs"}, Value: Required},
 	{Names: names{"-l", "--load-average"}, Value: Required},
@@ -17892,14 +15129,14 @@ var options557 = []Option{
 	{Names: names{"--xcode-args"}, Value: Required, Effect: EffUnproven},
 }
 
-var options558 = []Option{
+var options563 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"--dump"}, Value: Optional},
 	{Names: names{"--dump-format"}, Value: Required},
 	{Names: names{"-w", "--workdir"}, Value: Required, Effect: EffDir},
 }
 
-var options559 = []Option{
+var options564 = []Option{
 	{Names: names{"--native-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--cross-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--wipe"}},
@@ -17914,7 +15151,7 @@ var options559 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options560 = []Option{
+var options565 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"--repeat"}, Value: Required},
 	{Names: names{"--no-rebuild"}},
@@ -17936,10 +15173,10 @@ var options560 = []Option{
 	{Names: names{"--maxfail"}, Value: Required},
 }
 
-var subs561 = []Program{
-	{Name: "compile", Path: names{"compile"}, Options: options557, Workdir: true},
+var subs566 = []Program{
+	{Name: "compile", Path: names{"compile"}, Options: options562, Workdir: true},
 	{Name: "configure", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options558, Ends: true, Workdir: true},
+	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options563, Ends: true, Workdir: true},
 	{Name: "dist", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "env2mfile", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "fmt", Operands: Unread, Path: names{"configure"}, Workdir: true},
@@ -17949,13 +15186,13 @@ var subs561 = []Program{
 	{Name: "install", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "introspect", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "rewrite", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options559, Workdir: true},
+	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options564, Workdir: true},
 	{Name: "subprojects", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "test", Path: names{"test"}, Options: options560, Workdir: true},
+	{Name: "test", Path: names{"test"}, Options: options565, Workdir: true},
 	{Name: "wrap", Operands: Unread, Path: names{"configure"}, Workdir: true},
 }
 
-var options562 = []Option{
+var options567 = []Option{
 	{Names: names{"-p", "--profile"}, Value: Required},
 	{Names: names{"--alsologtostderr"}},
 	{Names: names{"-b", "--bootstrapper"}, Value: Required},
@@ -17970,12 +15207,12 @@ var options562 = []Option{
 	{Names: names{"--one_output"}},
 }
 
-var options563 = []Option{
+var options568 = []Option{
 	{Names: names{"-n", "--node"}, Value: Required},
 	{Names: names{"--native-ssh"}},
 }
 
-var options564 = []Option{
+var options569 = []Option{
 	{Names: names{"--driver"}, Value: Required},
 	{Names: names{"--cpus"}, Value: Required},
 	{Names: names{"--memory"}, Value: Required},
@@ -17993,48 +15230,48 @@ var options564 = []Option{
 	{Names: names{"--url"}},
 }
 
-var subs565 = []Program{
-	{Name: "addons", Style: Exact, Path: names{"start"}, Options: options564},
-	{Name: "build", Style: Exact, Path: names{"start"}, Options: options564},
-	{Name: "cache", Style: Exact, Path: names{"start"}, Options: options564},
-	{Name: "completion", Style: Exact, Path: names{"start"}, Options: options564},
-	{Name: "config", Style: Exact, Path: names{"start"}, Options: options564},
-	{Name: "cp", Style: Exact, Path: names{"start"}, Options: options564},
-	{Name: "create", Style: Exact, Path: names{"start"}, Options: options564},
-	{Name: "dashboard", Style: Exact, Path: names{"start"}, Options: options564},
-	{Name: "delete", Style: Exact, Path: names{"start"}, Options: options564},
-	{Name: "docker-env", Style: Exact, Path: names{"start"}, Options: options564},
-	{Name: "export", Style: Exact, Path: names{"start"}, Options: options564},
-	{Name: "get", Style: Exact, Path: names{"start"}, Options: options564},
-	{Name: "help", Style: Exact, Path: names{"start"}, Options: options564},
-	{Name: "image", Style: Exact, Path: names{"start"}, Options: options564},
-	{Name: "ip", Style: Exact, Path: names{"start"}, Options: options564},
-	{Name: "kubectl", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options563, Ends: true},
-	{Name: "license", Style: Exact, Path: names{"start"}, Options: options564},
-	{Name: "load", Style: Exact, Path: names{"start"}, Options: options564},
-	{Name: "logs", Style: Exact, Path: names{"start"}, Options: options564},
-	{Name: "mount", Style: Exact, Path: names{"start"}, Options: options564},
-	{Name: "node", Style: Exact, Path: names{"start"}, Options: options564},
-	{Name: "options", Style: Exact, Path: names{"start"}, Options: options564},
-	{Name: "pause", Style: Exact, Path: names{"start"}, Options: options564},
-	{Name: "podman-env", Style: Exact, Path: names{"start"}, Options: options564},
-	{Name: "profile", Style: Exact, Path: names{"start"}, Options: options564},
-	{Name: "service", Style: Exact, Path: names{"start"}, Options: options564},
-	{Name: "shell", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options563, Ends: true},
-	{Name: "ssh", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options563, Ends: true},
-	{Name: "ssh-host", Style: Exact, Path: names{"start"}, Options: options564},
-	{Name: "ssh-key", Style: Exact, Path: names{"start"}, Options: options564},
-	{Name: "start", Style: Exact, Path: names{"start"}, Options: options564},
-	{Name: "status", Style: Exact, Path: names{"start"}, Options: options564},
-	{Name: "stop", Style: Exact, Path: names{"start"}, Options: options564},
-	{Name: "tunnel", Style: Exact, Path: names{"start"}, Options: options564},
-	{Name: "unpause", Style: Exact, Path: names{"start"}, Options: options564},
-	{Name: "update-check", Style: Exact, Path: names{"start"}, Options: options564},
-	{Name: "update-context", Style: Exact, Path: names{"start"}, Options: options564},
-	{Name: "version", Style: Exact, Path: names{"start"}, Options: options564},
+var subs570 = []Program{
+	{Name: "addons", Style: Exact, Path: names{"start"}, Options: options569},
+	{Name: "build", Style: Exact, Path: names{"start"}, Options: options569},
+	{Name: "cache", Style: Exact, Path: names{"start"}, Options: options569},
+	{Name: "completion", Style: Exact, Path: names{"start"}, Options: options569},
+	{Name: "config", Style: Exact, Path: names{"start"}, Options: options569},
+	{Name: "cp", Style: Exact, Path: names{"start"}, Options: options569},
+	{Name: "create", Style: Exact, Path: names{"start"}, Options: options569},
+	{Name: "dashboard", Style: Exact, Path: names{"start"}, Options: options569},
+	{Name: "delete", Style: Exact, Path: names{"start"}, Options: options569},
+	{Name: "docker-env", Style: Exact, Path: names{"start"}, Options: options569},
+	{Name: "export", Style: Exact, Path: names{"start"}, Options: options569},
+	{Name: "get", Style: Exact, Path: names{"start"}, Options: options569},
+	{Name: "help", Style: Exact, Path: names{"start"}, Options: options569},
+	{Name: "image", Style: Exact, Path: names{"start"}, Options: options569},
+	{Name: "ip", Style: Exact, Path: names{"start"}, Options: options569},
+	{Name: "kubectl", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options568, Ends: true},
+	{Name: "license", Style: Exact, Path: names{"start"}, Options: options569},
+	{Name: "load", Style: Exact, Path: names{"start"}, Options: options569},
+	{Name: "logs", Style: Exact, Path: names{"start"}, Options: options569},
+	{Name: "mount", Style: Exact, Path: names{"start"}, Options: options569},
+	{Name: "node", Style: Exact, Path: names{"start"}, Options: options569},
+	{Name: "options", Style: Exact, Path: names{"start"}, Options: options569},
+	{Name: "pause", Style: Exact, Path: names{"start"}, Options: options569},
+	{Name: "podman-env", Style: Exact, Path: names{"start"}, Options: options569},
+	{Name: "profile", Style: Exact, Path: names{"start"}, Options: options569},
+	{Name: "service", Style: Exact, Path: names{"start"}, Options: options569},
+	{Name: "shell", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options568, Ends: true},
+	{Name: "ssh", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options568, Ends: true},
+	{Name: "ssh-host", Style: Exact, Path: names{"start"}, Options: options569},
+	{Name: "ssh-key", Style: Exact, Path: names{"start"}, Options: options569},
+	{Name: "start", Style: Exact, Path: names{"start"}, Options: options569},
+	{Name: "status", Style: Exact, Path: names{"start"}, Options: options569},
+	{Name: "stop", Style: Exact, Path: names{"start"}, Options: options569},
+	{Name: "tunnel", Style: Exact, Path: names{"start"}, Options: options569},
+	{Name: "unpause", Style: Exact, Path: names{"start"}, Options: options569},
+	{Name: "update-check", Style: Exact, Path: names{"start"}, Options: options569},
+	{Name: "update-context", Style: Exact, Path: names{"start"}, Options: options569},
+	{Name: "version", Style: Exact, Path: names{"start"}, Options: options569},
 }
 
-var options566 = []Option{
+var options571 = []Option{
 	{Names: names{"-C", "--cd"}, Value: Required, Effect: EffDir},
 	{Names: names{"-E", "--env"}, Value: Required},
 	{Names: names{"-j", "--jobs"}, Value: Required},
@@ -18053,11 +15290,11 @@ var options566 = []Option{
 	{Names: names{"-f", "--force"}},
 }
 
-var options567 = []Option{
+var options572 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 }
 
-var options568 = []Option{
+var options573 = []Option{
 	{Names: names{"-c", "--current"}},
 	{Names: names{"-g", "--global"}},
 	{Names: names{"-i", "--installed"}},
@@ -18074,7 +15311,7 @@ var options568 = []Option{
 	{Names: names{"-b", "--bump"}},
 }
 
-var options569 = []Option{
+var options574 = []Option{
 	{Names: names{"-S", "--silent"}},
 	{Names: names{"-c", "--continue-on-error"}},
 	{Names: names{"-s", "--shell"}, Value: Required, Effect: EffProgram},
@@ -18089,7 +15326,7 @@ var options569 = []Option{
 	{Names: names{"--fresh-env"}},
 }
 
-var options570 = []Option{
+var options575 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"--hidden"}},
@@ -18099,73 +15336,73 @@ var options570 = []Option{
 	{Names: names{"--no-header"}},
 }
 
-var subs571 = []Program{
-	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options570, Workdir: true},
-	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options570, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options570, Workdir: true},
+var subs576 = []Program{
+	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options575, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options575, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options575, Workdir: true},
 	{Name: "r", Style: Exact, Path: names{"tasks", "run"}, Ends: true, Workdir: true},
 	{Name: "run", Style: Exact, Path: names{"tasks", "run"}, Ends: true, Workdir: true},
-	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options570, Workdir: true},
+	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options575, Workdir: true},
 }
 
-var subs572 = []Program{
+var subs577 = []Program{
 	{Name: "a", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options568, Workdir: true},
+	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options573, Workdir: true},
 	{Name: "add", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "backends", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options568, Workdir: true},
+	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options573, Workdir: true},
 	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "cfg", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options568, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options573, Workdir: true},
 	{Name: "config", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options568, Workdir: true},
-	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options568, Workdir: true},
-	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options568, Workdir: true},
-	{Name: "dr", Style: Exact, Path: names{"ls"}, Options: options568, Workdir: true},
-	{Name: "e", Style: Exact, Path: names{"ls"}, Options: options568, Workdir: true},
+	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options573, Workdir: true},
+	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options573, Workdir: true},
+	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options573, Workdir: true},
+	{Name: "dr", Style: Exact, Path: names{"ls"}, Options: options573, Workdir: true},
+	{Name: "e", Style: Exact, Path: names{"ls"}, Options: options573, Workdir: true},
 	{Name: "edit", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "en", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options568, Workdir: true},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options567, Workdir: true},
+	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options573, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options572, Workdir: true},
 	{Name: "fmt", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "g", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "generate", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "global", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options568, Workdir: true},
+	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options573, Workdir: true},
 	{Name: "i", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "implode", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "install", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options568, Workdir: true},
+	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options573, Workdir: true},
 	{Name: "link", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"ls"}, Options: options568, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"ls"}, Options: options573, Workdir: true},
 	{Name: "local", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "lock", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options568, Workdir: true},
-	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options568, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options573, Workdir: true},
+	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options573, Workdir: true},
 	{Name: "mcp", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "oci", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options568, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options573, Workdir: true},
 	{Name: "p", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "plugins", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "prepare", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "prune", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "r", Style: Exact, Path: names{"run"}, Options: options569, Ends: true, Workdir: true},
+	{Name: "r", Style: Exact, Path: names{"run"}, Options: options574, Ends: true, Workdir: true},
 	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "reshim", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "rm", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options569, Ends: true, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options568, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options574, Ends: true, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options573, Workdir: true},
 	{Name: "self-update", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "set", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "settings", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "sh", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "shell", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "sync", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "t", Style: Exact, Path: names{"tasks"}, Subs: subs571, Workdir: true},
-	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs571, Workdir: true},
-	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options568, Workdir: true},
-	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options568, Workdir: true},
+	{Name: "t", Style: Exact, Path: names{"tasks"}, Subs: subs576, Workdir: true},
+	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs576, Workdir: true},
+	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options573, Workdir: true},
+	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options573, Workdir: true},
 	{Name: "tool-stub", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "trust", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "u", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
@@ -18176,34 +15413,30 @@ var subs572 = []Program{
 	{Name: "update", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "use", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "v", Style: Exact, Path: names{"ls"}, Options: options568, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options568, Workdir: true},
+	{Name: "v", Style: Exact, Path: names{"ls"}, Options: options573, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options573, Workdir: true},
 	{Name: "w", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "watch", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options568, Workdir: true},
-	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options568, Workdir: true},
-	{Name: "x", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options567, Workdir: true},
+	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options573, Workdir: true},
+	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options573, Workdir: true},
+	{Name: "x", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options572, Workdir: true},
 }
 
-var options573 = []Option{
+var options578 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-Z"}},
 	{Names: names{"--context"}, Value: Optional},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options574 = []Option{
+var options579 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-Z"}},
 	{Names: names{"--context"}, Value: Optional},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options575 = []Option{
+var options580 = []Option{
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"--tmpdir"}, Value: Optional},
 	{Names: names{"-V"}},
@@ -18212,11 +15445,9 @@ var options575 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--suffix"}, Value: Required},
 	{Names: names{"-t"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options576 = []Option{
+var options581 = []Option{
 	{Names: names{"--allow-uncaught"}},
 	{Names: names{"-A", "--async-only"}},
 	{Names: names{"-b", "--bail"}},
@@ -18266,7 +15497,7 @@ var options576 = []Option{
 	{Names: names{"--pass-on-failing-test-suite"}},
 }
 
-var options577 = []Option{
+var options582 = []Option{
 	{Names: names{"-d", "--silent"}},
 	{Names: names{"-l", "--logical"}},
 	{Names: names{"-e", "--exit-on-eof"}},
@@ -18280,11 +15511,9 @@ var options577 = []Option{
 	{Names: names{"+"}, Effect: EffUnproven},
 	{Names: names{"-h"}},
 	{Names: names{"-V"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options578 = []Option{
+var options583 = []Option{
 	{Names: names{"--client"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--server"}, Value: Required, Effect: EffRun},
 	{Names: names{"--ssh"}, Value: Required, Effect: EffRun},
@@ -18306,7 +15535,7 @@ var options578 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options579 = []Option{
+var options584 = []Option{
 	{Names: names{"-u"}},
 	{Names: names{"--update"}, Value: Optional},
 	{Names: names{"--debug"}},
@@ -18323,11 +15552,9 @@ var options579 = []Option{
 	{Names: names{"-T", "--no-target-directory"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-Z", "--context"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options580 = []Option{
+var options585 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffDir},
 	{Names: names{"-s", "--settings"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-gs", "--global-settings"}, Value: Required, Effect: EffProgram},
@@ -18370,7 +15597,7 @@ var options580 = []Option{
 	{Names: names{"-sl"}},
 }
 
-var options581 = []Option{
+var options586 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-V", "--version"}},
@@ -18484,7 +15711,7 @@ var options581 = []Option{
 	{Names: names{"--check-hidden"}},
 }
 
-var options582 = []Option{
+var options587 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-b"}},
@@ -18540,14 +15767,14 @@ var options582 = []Option{
 	{Names: names{"--append-output"}},
 }
 
-var options583 = []Option{
+var options588 = []Option{
 	{Names: names{"-n", "--adjustment"}, Value: Required},
 	{Names: names{"-#"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options584 = []Option{
+var options589 = []Option{
 	{Names: names{"--version"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--quiet"}},
@@ -18563,7 +15790,7 @@ var options584 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options585 = []Option{
+var options590 = []Option{
 	{Names: names{"-b", "--body-numbering"}, Value: Required},
 	{Names: names{"-d", "--section-delimiter"}, Value: Required},
 	{Names: names{"-f", "--footer-numbering"}, Value: Required},
@@ -18575,11 +15802,9 @@ var options585 = []Option{
 	{Names: names{"-s", "--number-separator"}, Value: Required},
 	{Names: names{"-v", "--starting-line-number"}, Value: Required},
 	{Names: names{"-w", "--number-width"}, Value: Required},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options586 = []Option{
+var options591 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-C", "--demangle"}, Value: Optional},
@@ -18622,7 +15847,7 @@ var options586 = []Option{
 	{Names: names{"--radix"}, Value: Required},
 }
 
-var options587 = []Option{
+var options592 = []Option{
 	{Names: names{"-iL"}, Value: Required, Effect: EffRead},
 	{Names: names{"-iR"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -18749,7 +15974,7 @@ var options587 = []Option{
 	{Names: names{"--noninteractive"}},
 }
 
-var options588 = []Option{
+var options593 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Optional, Effect: EffCode, Pattern: true},
 	{Names: names{"-pe"}, Value: Required, Effect: EffCode, Pattern: true},
@@ -18962,7 +16187,7 @@ var options588 = []Option{
 	{Names: names{"--harmony"}},
 }
 
-var options589 = []Option{
+var options594 = []Option{
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-h", "-?", "--help", "--usage"}},
 	{Names: names{"-g", "--global"}},
@@ -19101,12 +16326,12 @@ var options589 = []Option{
 	{Names: names{"--allow-scripts"}, Value: Required},
 }
 
-var options590 = []Option{
+var options595 = []Option{
 	{Names: names{"-c", "--call"}, Value: Required, Effect: EffRun},
 	{Names: names{"--package"}, Value: Required},
 }
 
-var subs591 = []Program{
+var subs596 = []Program{
 	{Name: "access", Path: names{"publish"}, Workdir: true},
 	{Name: "add", Path: names{"install"}, Workdir: true},
 	{Name: "add-user", Path: names{"publish"}, Workdir: true},
@@ -19133,7 +16358,7 @@ var subs591 = []Program{
 	{Name: "docs", Path: names{"ls"}, Workdir: true},
 	{Name: "doctor", Path: names{"ls"}, Workdir: true},
 	{Name: "edit", Operands: Unread, Path: names{"edit"}, Workdir: true},
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options590, Ends: true, Workdir: true},
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options595, Ends: true, Workdir: true},
 	{Name: "explain", Path: names{"ls"}, Workdir: true},
 	{Name: "explore", Operands: RunsArgs, Skip: 1, Path: names{"explore"}, Ends: true, Workdir: true},
 	{Name: "find", Path: names{"ls"}, Workdir: true},
@@ -19231,10 +16456,10 @@ var subs591 = []Program{
 	{Name: "view", Path: names{"ls"}, Workdir: true},
 	{Name: "whoami", Path: names{"ls"}, Workdir: true},
 	{Name: "why", Path: names{"ls"}, Workdir: true},
-	{Name: "x", Operands: RunsArgs, Path: names{"exec"}, Options: options590, Ends: true, Workdir: true},
+	{Name: "x", Operands: RunsArgs, Path: names{"exec"}, Options: options595, Ends: true, Workdir: true},
 }
 
-var options592 = []Option{
+var options597 = []Option{
 	{Names: names{"-s", "--sequential", "--serial"}},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-c", "--continue-on-error"}},
@@ -19250,14 +16475,12 @@ var options592 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options593 = []Option{
+var options598 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--ignore"}, Value: Required},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options594 = []Option{
+var options599 = []Option{
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--no"}},
 	{Names: names{"-n", "--node-arg"}, Value: Required, Effect: EffUnproven},
@@ -19285,7 +16508,7 @@ var options594 = []Option{
 	{Names: names{"--force"}},
 }
 
-var options595 = []Option{
+var options600 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-m", "--mount"}, Value: Optional},
 	{Names: names{"-t", "--target"}, Value: Required},
@@ -19308,7 +16531,7 @@ var options595 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options596 = []Option{
+var options601 = []Option{
 	{Names: names{"-c", "--commands", "--command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-Command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-EncodedCommand"}, Value: Required, Effect: EffOpaque},
@@ -19316,7 +16539,7 @@ var options596 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffOpaque},
 }
 
-var options597 = []Option{
+var options602 = []Option{
 	{Names: names{"-i", "--interleave"}, Value: Required},
 	{Names: names{"-p", "--preferred"}, Value: Required},
 	{Names: names{"-P", "--preferred-many"}, Value: Required},
@@ -19332,7 +16555,7 @@ var options597 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffUnproven},
 }
 
-var options598 = []Option{
+var options603 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 	{Names: names{"--debug"}},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -19348,11 +16571,9 @@ var options598 = []Option{
 	{Names: names{"--suffix"}, Value: Required},
 	{Names: names{"--to"}, Value: Required},
 	{Names: names{"--to-unit"}, Value: Required},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options599 = []Option{
+var options604 = []Option{
 	{Names: names{"-A", "--address-radix"}, Value: Required},
 	{Names: names{"--endian"}, Value: Required},
 	{Names: names{"-j", "--skip-bytes"}, Value: Required},
@@ -19372,11 +16593,9 @@ var options599 = []Option{
 	{Names: names{"-o"}},
 	{Names: names{"-s"}},
 	{Names: names{"-x"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options600 = []Option{
+var options605 = []Option{
 	{Names: names{"-e"}},
 	{Names: names{"-d"}},
 	{Names: names{"-a", "-base64"}},
@@ -19418,6 +16637,9 @@ var options600 = []Option{
 	{Names: names{"-aes-128-cbc"}},
 	{Names: names{"-none"}},
 	{Names: names{"-list"}},
+}
+
+var options606 = []Option{
 	{Names: names{"-in"}, Value: Required, Effect: EffInput},
 	{Names: names{"-out"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-inform"}, Value: Required},
@@ -19438,7 +16660,7 @@ var options600 = []Option{
 	{Names: names{"-help"}},
 }
 
-var options601 = []Option{
+var options607 = []Option{
 	{Names: names{"-base64"}},
 	{Names: names{"-hex"}},
 	{Names: names{"-a"}},
@@ -19457,27 +16679,9 @@ var options601 = []Option{
 	{Names: names{"-commands"}},
 	{Names: names{"-digest-commands"}},
 	{Names: names{"-cipher-commands"}},
-	{Names: names{"-in"}, Value: Required, Effect: EffInput},
-	{Names: names{"-out"}, Value: Required, Effect: EffWrite},
-	{Names: names{"-inform"}, Value: Required},
-	{Names: names{"-outform"}, Value: Required},
-	{Names: names{"-passin"}, Value: Required},
-	{Names: names{"-passout"}, Value: Required},
-	{Names: names{"-text"}},
-	{Names: names{"-noout"}},
-	{Names: names{"-engine"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-provider"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-provider-path"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-propquery"}, Value: Required},
-	{Names: names{"-config"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-rand"}, Value: Required},
-	{Names: names{"-writerand"}, Value: Required, Effect: EffWrite},
-	{Names: names{"-nodes"}},
-	{Names: names{"-noenc"}},
-	{Names: names{"-help"}},
 }
 
-var options602 = []Option{
+var options608 = []Option{
 	{Names: names{"-connect"}, Value: Required},
 	{Names: names{"-host"}, Value: Required},
 	{Names: names{"-port"}, Value: Required},
@@ -19526,27 +16730,9 @@ var options602 = []Option{
 	{Names: names{"-www"}, Effect: EffUnproven},
 	{Names: names{"-HTTP"}, Effect: EffUnproven},
 	{Names: names{"-accept"}, Value: Required, Effect: EffUnproven},
-	{Names: names{"-in"}, Value: Required, Effect: EffInput},
-	{Names: names{"-out"}, Value: Required, Effect: EffWrite},
-	{Names: names{"-inform"}, Value: Required},
-	{Names: names{"-outform"}, Value: Required},
-	{Names: names{"-passin"}, Value: Required},
-	{Names: names{"-passout"}, Value: Required},
-	{Names: names{"-text"}},
-	{Names: names{"-noout"}},
-	{Names: names{"-engine"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-provider"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-provider-path"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-propquery"}, Value: Required},
-	{Names: names{"-config"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-rand"}, Value: Required},
-	{Names: names{"-writerand"}, Value: Required, Effect: EffWrite},
-	{Names: names{"-nodes"}},
-	{Names: names{"-noenc"}},
-	{Names: names{"-help"}},
 }
 
-var options603 = []Option{
+var options609 = []Option{
 	{Names: names{"-new"}},
 	{Names: names{"-newkey"}, Value: Required},
 	{Names: names{"-x509"}},
@@ -19648,93 +16834,75 @@ var options603 = []Option{
 	{Names: names{"-verbose"}},
 	{Names: names{"-section"}, Value: Required},
 	{Names: names{"-multivalue-rdn"}},
-	{Names: names{"-in"}, Value: Required, Effect: EffInput},
-	{Names: names{"-out"}, Value: Required, Effect: EffWrite},
-	{Names: names{"-inform"}, Value: Required},
-	{Names: names{"-outform"}, Value: Required},
-	{Names: names{"-passin"}, Value: Required},
-	{Names: names{"-passout"}, Value: Required},
-	{Names: names{"-text"}},
-	{Names: names{"-noout"}},
-	{Names: names{"-engine"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-provider"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-provider-path"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-propquery"}, Value: Required},
-	{Names: names{"-config"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-rand"}, Value: Required},
-	{Names: names{"-writerand"}, Value: Required, Effect: EffWrite},
-	{Names: names{"-nodes"}},
-	{Names: names{"-noenc"}},
-	{Names: names{"-help"}},
 }
 
-var subs604 = []Program{
-	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options600},
-	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options600},
-	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options603},
-	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options600},
-	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options603},
-	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options602},
-	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options603},
-	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options603},
-	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options603},
-	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options600},
-	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options603},
-	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options603},
-	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options603},
-	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options603},
-	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options603},
-	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options600},
-	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options601},
-	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options603},
-	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options603},
-	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options603},
-	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options603},
-	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options601},
-	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options601},
-	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options600},
-	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options601},
-	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options600},
-	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options600},
-	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options603},
-	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options603},
-	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options601},
-	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options603},
-	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options603},
-	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options603},
-	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options603},
-	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options603},
-	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options603},
-	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options601},
-	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options601},
-	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options603},
-	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options603},
-	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options603},
-	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options602},
-	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options602},
-	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options602},
-	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options603},
-	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options600},
-	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options600},
-	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options600},
-	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options603},
-	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options601},
-	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options603},
-	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options603},
-	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options603},
-	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options603},
-	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options601},
-	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options603},
+var subs610 = []Program{
+	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options605, Shared: [][]Option{options606}},
+	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options605, Shared: [][]Option{options606}},
+	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
+	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options605, Shared: [][]Option{options606}},
+	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
+	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options608, Shared: [][]Option{options606}},
+	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
+	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
+	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
+	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options605, Shared: [][]Option{options606}},
+	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
+	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
+	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
+	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
+	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
+	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options605, Shared: [][]Option{options606}},
+	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options607, Shared: [][]Option{options606}},
+	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
+	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
+	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
+	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
+	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options607, Shared: [][]Option{options606}},
+	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options607, Shared: [][]Option{options606}},
+	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options605, Shared: [][]Option{options606}},
+	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options607, Shared: [][]Option{options606}},
+	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options605, Shared: [][]Option{options606}},
+	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options605, Shared: [][]Option{options606}},
+	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
+	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
+	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options607, Shared: [][]Option{options606}},
+	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
+	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
+	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
+	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
+	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
+	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
+	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options607, Shared: [][]Option{options606}},
+	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options607, Shared: [][]Option{options606}},
+	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
+	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
+	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
+	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options608, Shared: [][]Option{options606}},
+	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options608, Shared: [][]Option{options606}},
+	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options608, Shared: [][]Option{options606}},
+	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
+	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options605, Shared: [][]Option{options606}},
+	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options605, Shared: [][]Option{options606}},
+	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options605, Shared: [][]Option{options606}},
+	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
+	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options607, Shared: [][]Option{options606}},
+	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
+	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
+	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
+	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
+	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options607, Shared: [][]Option{options606}},
+	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
 }
 
-var options605 = []Option{
+var options611 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}, Effect: EffOpaque},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-s"}, Value: Required},
 }
 
-var options606 = []Option{
+var options612 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--arg-file-sep"}, Value: Required},
@@ -19891,15 +17059,13 @@ var options606 = []Option{
 	{Names: names{"--unsafe"}},
 }
 
-var options607 = []Option{
+var options613 = []Option{
 	{Names: names{"-d", "--delimiters"}, Value: Required},
 	{Names: names{"-s", "--serial"}},
 	{Names: names{"-z", "--zero-terminated"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options608 = []Option{
+var options614 = []Option{
 	{Names: names{"-b", "--backup"}},
 	{Names: names{"--backup-if-mismatch"}},
 	{Names: names{"--no-backup-if-mismatch"}},
@@ -19939,19 +17105,15 @@ var options608 = []Option{
 	{Names: names{"-Y", "--basename-prefix"}, Value: Required},
 	{Names: names{"-z", "--suffix"}, Value: Required},
 	{Names: names{"-Z", "--set-utc"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options609 = []Option{
+var options615 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 	{Names: names{"--portability"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options610 = []Option{
+var options616 = []Option{
 	{Names: names{"-d", "--desc"}},
 	{Names: names{"-v", "--long-desc"}},
 	{Names: names{"--no-desc"}},
@@ -19960,7 +17122,7 @@ var options610 = []Option{
 	{Names: names{"-j", "--json"}},
 }
 
-var options611 = []Option{
+var options617 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -19994,7 +17156,7 @@ var options611 = []Option{
 	{Names: names{"--vmlinux"}, Value: Required, Effect: EffInput},
 }
 
-var options612 = []Option{
+var options618 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required, Effect: EffInput},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-n", "--show-nr-samples"}},
@@ -20023,7 +17185,7 @@ var options612 = []Option{
 	{Names: names{"--header"}},
 }
 
-var options613 = []Option{
+var options619 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -20050,7 +17212,7 @@ var options613 = []Option{
 	{Names: names{"-j", "--json-output"}},
 }
 
-var options614 = []Option{
+var options620 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -20068,7 +17230,7 @@ var options614 = []Option{
 	{Names: names{"-D", "--delay"}, Value: Required},
 }
 
-var subs615 = []Program{
+var subs621 = []Program{
 	{Name: "annotate", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "archive", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "bench", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
@@ -20087,23 +17249,23 @@ var subs615 = []Program{
 	{Name: "kmem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kvm", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kwork", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options610},
+	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options616},
 	{Name: "lock", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "mem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "probe", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options611, Ends: true, Here: true},
-	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options612},
+	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options617, Ends: true, Here: true},
+	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options618},
 	{Name: "sched", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "script", Style: POSIX, Operands: Unread, Path: names{"script"}},
-	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options613, Ends: true},
+	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options619, Ends: true},
 	{Name: "test", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "timechart", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "top", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options614, Ends: true},
+	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options620, Ends: true},
 	{Name: "version", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 }
 
-var options616 = []Option{
+var options622 = []Option{
 	{Names: names{"-0"}, Value: Optional},
 	{Names: names{"-a"}},
 	{Names: names{"-C"}, Value: Optional},
@@ -20139,7 +17301,7 @@ var options616 = []Option{
 	{Names: names{"--version"}, Effect: EffPattern},
 }
 
-var options617 = []Option{
+var options623 = []Option{
 	{Names: names{"-a", "--interactive"}, Effect: EffOpaque},
 	{Names: names{"-b", "--bindpath"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-C", "--no-chdir"}},
@@ -20175,7 +17337,7 @@ var options617 = []Option{
 	{Names: names{"--ri", "--rextinfo"}, Value: Required, Effect: EffPattern},
 }
 
-var options618 = []Option{
+var options624 = []Option{
 	{Names: names{"--bootstrap", "--autoload-file", "-a"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--configuration", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-configuration"}},
@@ -20227,7 +17389,7 @@ var options618 = []Option{
 	{Names: names{"--allow-root"}},
 }
 
-var options619 = []Option{
+var options625 = []Option{
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-i"}, Value: Required},
 	{Names: names{"-w"}, Value: Required},
@@ -20264,7 +17426,7 @@ var options619 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options620 = []Option{
+var options626 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-b"}},
 	{Names: names{"-h"}},
@@ -20274,11 +17436,9 @@ var options620 = []Option{
 	{Names: names{"-w"}},
 	{Names: names{"-i"}},
 	{Names: names{"-q"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options621 = []Option{
+var options627 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--debug"}},
 	{Names: names{"--isolated"}},
@@ -20307,14 +17467,14 @@ var options621 = []Option{
 	{Names: names{"--resume-retries"}, Value: Required},
 }
 
-var options622 = []Option{
+var options628 = []Option{
 	{Names: names{"--editor"}, Value: Required, Effect: EffRun},
 	{Names: names{"--global"}},
 	{Names: names{"--user"}},
 	{Names: names{"--site"}},
 }
 
-var options623 = []Option{
+var options629 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--constraint"}, Value: Required, Effect: EffInput},
 	{Names: names{"--build-constraint"}, Value: Required, Effect: EffInput},
@@ -20366,7 +17526,7 @@ var options623 = []Option{
 	{Names: names{"--no-verify"}},
 }
 
-var options624 = []Option{
+var options630 = []Option{
 	{Names: names{"-o", "--outdated"}},
 	{Names: names{"-u", "--uptodate"}},
 	{Names: names{"-e", "--editable"}},
@@ -20388,34 +17548,34 @@ var options624 = []Option{
 	{Names: names{"--no-index"}},
 }
 
-var options625 = []Option{
+var options631 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffInput},
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--root-user-action"}, Value: Required},
 	{Names: names{"--break-system-packages"}},
 }
 
-var subs626 = []Program{
-	{Name: "cache", Path: names{"list"}, Options: options624},
-	{Name: "check", Path: names{"list"}, Options: options624},
-	{Name: "completion", Path: names{"list"}, Options: options624},
-	{Name: "config", Path: names{"config"}, Options: options622},
-	{Name: "debug", Path: names{"list"}, Options: options624},
-	{Name: "download", Path: names{"install"}, Options: options623},
-	{Name: "freeze", Path: names{"list"}, Options: options624},
-	{Name: "hash", Path: names{"list"}, Options: options624},
-	{Name: "help", Path: names{"list"}, Options: options624},
-	{Name: "index", Path: names{"list"}, Options: options624},
-	{Name: "inspect", Path: names{"list"}, Options: options624},
-	{Name: "install", Path: names{"install"}, Options: options623},
-	{Name: "list", Path: names{"list"}, Options: options624},
-	{Name: "search", Path: names{"list"}, Options: options624},
-	{Name: "show", Path: names{"list"}, Options: options624},
-	{Name: "uninstall", Path: names{"uninstall"}, Options: options625},
-	{Name: "wheel", Path: names{"install"}, Options: options623},
+var subs632 = []Program{
+	{Name: "cache", Path: names{"list"}, Options: options630},
+	{Name: "check", Path: names{"list"}, Options: options630},
+	{Name: "completion", Path: names{"list"}, Options: options630},
+	{Name: "config", Path: names{"config"}, Options: options628},
+	{Name: "debug", Path: names{"list"}, Options: options630},
+	{Name: "download", Path: names{"install"}, Options: options629},
+	{Name: "freeze", Path: names{"list"}, Options: options630},
+	{Name: "hash", Path: names{"list"}, Options: options630},
+	{Name: "help", Path: names{"list"}, Options: options630},
+	{Name: "index", Path: names{"list"}, Options: options630},
+	{Name: "inspect", Path: names{"list"}, Options: options630},
+	{Name: "install", Path: names{"install"}, Options: options629},
+	{Name: "list", Path: names{"list"}, Options: options630},
+	{Name: "search", Path: names{"list"}, Options: options630},
+	{Name: "show", Path: names{"list"}, Options: options630},
+	{Name: "uninstall", Path: names{"uninstall"}, Options: options631},
+	{Name: "wheel", Path: names{"install"}, Options: options629},
 }
 
-var options627 = []Option{
+var options633 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--version"}},
@@ -20423,7 +17583,7 @@ var options627 = []Option{
 	{Names: names{"--global"}},
 }
 
-var options628 = []Option{
+var options634 = []Option{
 	{Names: names{"--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--pip-args"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-i", "--index-url"}, Value: Required, Effect: EffUnproven},
@@ -20434,13 +17594,13 @@ var options628 = []Option{
 	{Names: names{"--preinstall"}, Value: Required},
 }
 
-var options629 = []Option{
+var options635 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"--short"}},
 	{Names: names{"--include-injected"}},
 }
 
-var options630 = []Option{
+var options636 = []Option{
 	{Names: names{"--spec"}, Value: Required},
 	{Names: names{"--path"}},
 	{Names: names{"--no-cache"}},
@@ -20455,31 +17615,31 @@ var options630 = []Option{
 	{Names: names{"--fetch-missing-python"}},
 }
 
-var subs631 = []Program{
-	{Name: "completions", Path: names{"list"}, Options: options629},
-	{Name: "ensurepath", Path: names{"install"}, Options: options628},
-	{Name: "environment", Path: names{"list"}, Options: options629},
-	{Name: "help", Path: names{"list"}, Options: options629},
-	{Name: "inject", Path: names{"install"}, Options: options628},
-	{Name: "install", Path: names{"install"}, Options: options628},
-	{Name: "install-all", Path: names{"install"}, Options: options628},
-	{Name: "interpreter", Path: names{"install"}, Options: options628},
-	{Name: "list", Path: names{"list"}, Options: options629},
-	{Name: "pin", Path: names{"install"}, Options: options628},
-	{Name: "reinstall", Path: names{"install"}, Options: options628},
-	{Name: "reinstall-all", Path: names{"install"}, Options: options628},
-	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options630, Ends: true},
+var subs637 = []Program{
+	{Name: "completions", Path: names{"list"}, Options: options635},
+	{Name: "ensurepath", Path: names{"install"}, Options: options634},
+	{Name: "environment", Path: names{"list"}, Options: options635},
+	{Name: "help", Path: names{"list"}, Options: options635},
+	{Name: "inject", Path: names{"install"}, Options: options634},
+	{Name: "install", Path: names{"install"}, Options: options634},
+	{Name: "install-all", Path: names{"install"}, Options: options634},
+	{Name: "interpreter", Path: names{"install"}, Options: options634},
+	{Name: "list", Path: names{"list"}, Options: options635},
+	{Name: "pin", Path: names{"install"}, Options: options634},
+	{Name: "reinstall", Path: names{"install"}, Options: options634},
+	{Name: "reinstall-all", Path: names{"install"}, Options: options634},
+	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options636, Ends: true},
 	{Name: "runpip", Operands: Unread, Path: names{"runpip"}},
-	{Name: "uninject", Path: names{"install"}, Options: options628},
-	{Name: "uninstall", Path: names{"install"}, Options: options628},
-	{Name: "uninstall-all", Path: names{"install"}, Options: options628},
-	{Name: "unpin", Path: names{"install"}, Options: options628},
-	{Name: "upgrade", Path: names{"install"}, Options: options628},
-	{Name: "upgrade-all", Path: names{"install"}, Options: options628},
-	{Name: "upgrade-shared", Path: names{"install"}, Options: options628},
+	{Name: "uninject", Path: names{"install"}, Options: options634},
+	{Name: "uninstall", Path: names{"install"}, Options: options634},
+	{Name: "uninstall-all", Path: names{"install"}, Options: options634},
+	{Name: "unpin", Path: names{"install"}, Options: options634},
+	{Name: "upgrade", Path: names{"install"}, Options: options634},
+	{Name: "upgrade-all", Path: names{"install"}, Options: options634},
+	{Name: "upgrade-shared", Path: names{"install"}, Options: options634},
 }
 
-var options632 = []Option{
+var options638 = []Option{
 	{Names: names{"--user"}, Value: Required},
 	{Names: names{"--disable-internal-agent"}},
 	{Names: names{"--keep-cwd"}},
@@ -20487,7 +17647,7 @@ var options632 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options633 = []Option{
+var options639 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--host"}, Value: Required},
 	{Names: names{"--port"}, Value: Required},
@@ -20499,7 +17659,7 @@ var options633 = []Option{
 	{Names: names{"--reporter"}, Value: Required, Effect: EffPlugin},
 }
 
-var options634 = []Option{
+var options640 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--debug"}},
 	{Names: names{"-g", "--grep"}, Value: Required},
@@ -20539,28 +17699,28 @@ var options634 = []Option{
 	{Names: names{"--test-list-invert"}, Value: Required, Effect: EffInput},
 }
 
-var subs635 = []Program{
-	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options633, Workdir: true},
-	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options633, Workdir: true},
-	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options633, Workdir: true},
-	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options633, Workdir: true},
-	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options633, Workdir: true},
-	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options633, Workdir: true},
-	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options633, Workdir: true},
-	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options633, Workdir: true},
-	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options633, Workdir: true},
-	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options633, Workdir: true},
-	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options633, Workdir: true},
-	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options633, Workdir: true},
-	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options633, Workdir: true},
-	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options633, Workdir: true},
-	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options633, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options634, Workdir: true},
-	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options633, Workdir: true},
-	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options633, Workdir: true},
+var subs641 = []Program{
+	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options639, Workdir: true},
+	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options639, Workdir: true},
+	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options639, Workdir: true},
+	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options639, Workdir: true},
+	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options639, Workdir: true},
+	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options639, Workdir: true},
+	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options639, Workdir: true},
+	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options639, Workdir: true},
+	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options639, Workdir: true},
+	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options639, Workdir: true},
+	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options639, Workdir: true},
+	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options639, Workdir: true},
+	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options639, Workdir: true},
+	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options639, Workdir: true},
+	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options639, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options640, Workdir: true},
+	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options639, Workdir: true},
+	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options639, Workdir: true},
 }
 
-var options636 = []Option{
+var options642 = []Option{
 	{Names: names{"-C", "--dir"}, Value: Required, Effect: EffDir},
 	{Names: names{"-r", "--recursive"}},
 	{Names: names{"-w", "--workspace-root"}},
@@ -20655,22 +17815,22 @@ var options636 = []Option{
 	{Names: names{"--config"}, Value: Required},
 }
 
-var options637 = []Option{
+var options643 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"--package"}, Value: Required},
 }
 
-var options638 = []Option{
+var options644 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 }
 
-var options639 = []Option{
+var options645 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
 }
 
-var subs640 = []Program{
+var subs646 = []Program{
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "approve-builds", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
 	{Name: "audit", Style: Exact, Path: names{"list"}, Workdir: true},
@@ -20686,11 +17846,11 @@ var subs640 = []Program{
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "deploy", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
 	{Name: "dislink", Style: Exact, Path: names{"install"}, Workdir: true},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options637, Ends: true, Workdir: true},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options643, Ends: true, Workdir: true},
 	{Name: "docs", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "doctor", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "env", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options638, Ends: true, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options644, Ends: true, Workdir: true},
 	{Name: "fetch", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "find-hash", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "get", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
@@ -20710,7 +17870,7 @@ var subs640 = []Program{
 	{Name: "ll", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "ln", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "ls", Style: Exact, Path: names{"list"}, Workdir: true},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options639, Ends: true, Workdir: true},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options645, Ends: true, Workdir: true},
 	{Name: "outdated", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "pack", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "patch", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
@@ -20750,13 +17910,13 @@ var subs640 = []Program{
 	{Name: "why", Style: Exact, Path: names{"list"}, Workdir: true},
 }
 
-var options641 = []Option{
+var options647 = []Option{
 	{Names: names{"--package"}, Value: Required},
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"-s", "--silent"}},
 }
 
-var options642 = []Option{
+var options648 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-V", "--version"}},
@@ -20776,7 +17936,7 @@ var options642 = []Option{
 	{Names: names{"--manifest-path"}, Value: Required, Effect: EffDir},
 }
 
-var options643 = []Option{
+var options649 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-o", "--output", "--dest"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--clean"}},
@@ -20786,7 +17946,7 @@ var options643 = []Option{
 	{Names: names{"--no-clean"}},
 }
 
-var options644 = []Option{
+var options650 = []Option{
 	{Names: names{"--only"}, Value: Required},
 	{Names: names{"--with"}, Value: Required},
 	{Names: names{"--without"}, Value: Required},
@@ -20825,7 +17985,7 @@ var options644 = []Option{
 	{Names: names{"--prod"}},
 }
 
-var options645 = []Option{
+var options651 = []Option{
 	{Names: names{"-t", "--tree"}},
 	{Names: names{"-l", "--latest"}},
 	{Names: names{"-o", "--outdated"}},
@@ -20845,66 +18005,66 @@ var options645 = []Option{
 	{Names: names{"--dev"}},
 }
 
-var subs646 = []Program{
-	{Name: "about", Style: Exact, Path: names{"show"}, Options: options645, Workdir: true},
-	{Name: "add", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options643, Workdir: true},
-	{Name: "cache", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
-	{Name: "check", Style: Exact, Path: names{"show"}, Options: options645, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"show"}, Options: options645, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
-	{Name: "debug", Style: Exact, Path: names{"show"}, Options: options645, Workdir: true},
-	{Name: "dep", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
-	{Name: "env", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
+var subs652 = []Program{
+	{Name: "about", Style: Exact, Path: names{"show"}, Options: options651, Workdir: true},
+	{Name: "add", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options649, Workdir: true},
+	{Name: "cache", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options651, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"show"}, Options: options651, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
+	{Name: "debug", Style: Exact, Path: names{"show"}, Options: options651, Workdir: true},
+	{Name: "dep", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
+	{Name: "env", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"show"}, Options: options645, Workdir: true},
-	{Name: "fix", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
-	{Name: "fmt", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
-	{Name: "format", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
-	{Name: "global", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
-	{Name: "graph", Style: Exact, Path: names{"show"}, Options: options645, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"show"}, Options: options645, Workdir: true},
-	{Name: "import", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
-	{Name: "info", Style: Exact, Path: names{"show"}, Options: options645, Workdir: true},
-	{Name: "init", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
-	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"show"}, Options: options645, Workdir: true},
-	{Name: "lock", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
-	{Name: "new", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"show"}, Options: options645, Workdir: true},
-	{Name: "publish", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
-	{Name: "requirements", Style: Exact, Path: names{"show"}, Options: options645, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"show"}, Options: options651, Workdir: true},
+	{Name: "fix", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
+	{Name: "fmt", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
+	{Name: "format", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
+	{Name: "global", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
+	{Name: "graph", Style: Exact, Path: names{"show"}, Options: options651, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options651, Workdir: true},
+	{Name: "import", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"show"}, Options: options651, Workdir: true},
+	{Name: "init", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
+	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"show"}, Options: options651, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
+	{Name: "new", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"show"}, Options: options651, Workdir: true},
+	{Name: "publish", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
+	{Name: "requirements", Style: Exact, Path: names{"show"}, Options: options651, Workdir: true},
 	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Ends: true, Workdir: true},
-	{Name: "scripts", Style: Exact, Path: names{"show"}, Options: options645, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"show"}, Options: options645, Workdir: true},
-	{Name: "self", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
-	{Name: "shell", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
-	{Name: "show", Style: Exact, Path: names{"show"}, Options: options645, Workdir: true},
-	{Name: "source", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
-	{Name: "status", Style: Exact, Path: names{"show"}, Options: options645, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
-	{Name: "task", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
-	{Name: "tree", Style: Exact, Path: names{"show"}, Options: options645, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
-	{Name: "update", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
-	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
-	{Name: "upload", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
-	{Name: "use", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
-	{Name: "verify", Style: Exact, Path: names{"show"}, Options: options645, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"install"}, Options: options644, Workdir: true},
+	{Name: "scripts", Style: Exact, Path: names{"show"}, Options: options651, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"show"}, Options: options651, Workdir: true},
+	{Name: "self", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
+	{Name: "shell", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options651, Workdir: true},
+	{Name: "source", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
+	{Name: "status", Style: Exact, Path: names{"show"}, Options: options651, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
+	{Name: "task", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
+	{Name: "tree", Style: Exact, Path: names{"show"}, Options: options651, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
+	{Name: "update", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
+	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
+	{Name: "upload", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
+	{Name: "use", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
+	{Name: "verify", Style: Exact, Path: names{"show"}, Options: options651, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
 }
 
-var options647 = []Option{
+var options653 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 }
 
-var options648 = []Option{
+var options654 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 	{Names: names{"--columns"}, Value: Required},
@@ -20930,18 +18090,16 @@ var options648 = []Option{
 	{Names: names{"-v", "--show-nonprinting"}},
 	{Names: names{"-w", "--width"}, Value: Required},
 	{Names: names{"-W", "--page-width"}, Value: Required},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options649 = []Option{
+var options655 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--color"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-V", "--version"}},
 }
 
-var options650 = []Option{
+var options656 = []Option{
 	{Names: names{"-a", "--all-files"}},
 	{Names: names{"--files"}, Value: Required},
 	{Names: names{"-s", "--from-ref", "--source"}, Value: Required},
@@ -20955,7 +18113,7 @@ var options650 = []Option{
 	{Names: names{"--fail-fast"}},
 }
 
-var subs651 = []Program{
+var subs657 = []Program{
 	{Name: "auto-update", Path: names{"install"}, Workdir: true},
 	{Name: "autoupdate", Path: names{"install"}, Workdir: true},
 	{Name: "clean", Path: names{"install"}, Workdir: true},
@@ -20967,7 +18125,7 @@ var subs651 = []Program{
 	{Name: "install", Path: names{"install"}, Workdir: true},
 	{Name: "install-hooks", Path: names{"install"}, Workdir: true},
 	{Name: "migrate-config", Path: names{"install"}, Workdir: true},
-	{Name: "run", Path: names{"run"}, Options: options650, Workdir: true},
+	{Name: "run", Path: names{"run"}, Options: options656, Workdir: true},
 	{Name: "sample-config", Path: names{"install"}, Workdir: true},
 	{Name: "try-repo", Path: names{"install"}, Workdir: true},
 	{Name: "uninstall", Path: names{"install"}, Workdir: true},
@@ -20975,7 +18133,7 @@ var subs651 = []Program{
 	{Name: "validate-manifest", Path: names{"install"}, Workdir: true},
 }
 
-var options652 = []Option{
+var options658 = []Option{
 	{Names: names{"-c", "--check"}},
 	{Names: names{"-l", "--list-different"}},
 	{Names: names{"-w", "--write"}, Effect: EffInPlace},
@@ -21029,7 +18187,7 @@ var options652 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options653 = []Option{
+var options659 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -21056,17 +18214,15 @@ var options653 = []Option{
 	{Names: names{"-z"}, Effect: EffOpaque},
 }
 
-var options654 = []Option{
+var options660 = []Option{
 	{Names: names{"-0", "--null"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options655 = []Option{
+var options661 = []Option{
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options656 = []Option{
+var options662 = []Option{
 	{Names: names{"--noheadings"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -21092,7 +18248,7 @@ var options656 = []Option{
 	{Names: names{"-y", "--rttime"}, Value: Optional},
 }
 
-var options657 = []Option{
+var options663 = []Option{
 	{Names: names{"-I", "--proto_path"}, Value: Required},
 	{Names: names{"--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--descriptor_set_out"}, Value: Required, Effect: EffWrite},
@@ -21127,12 +18283,12 @@ var options657 = []Option{
 	{Names: names{"--experimental_allow_proto3_optional"}},
 }
 
-var options658 = []Option{
+var options664 = []Option{
 	{Names: names{"-q"}},
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 }
 
-var options659 = []Option{
+var options665 = []Option{
 	{Names: names{"-A", "--auto-reference"}},
 	{Names: names{"-G", "--traditional"}},
 	{Names: names{"-F", "--flag-truncation"}, Value: Required},
@@ -21149,17 +18305,15 @@ var options659 = []Option{
 	{Names: names{"-r", "--references"}},
 	{Names: names{"-t", "--typeset-mode"}},
 	{Names: names{"-w", "--width"}, Value: Required},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options660 = []Option{
+var options666 = []Option{
 	{Names: names{"-L", "--logical"}},
 	{Names: names{"-P", "--physical"}},
 	{Names: names{"-W"}},
 }
 
-var options661 = []Option{
+var options667 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-r"}, Value: Required},
 	{Names: names{"-f"}},
@@ -21177,7 +18331,7 @@ var options661 = []Option{
 	{Names: names{"-e"}, Value: Required},
 }
 
-var options662 = []Option{
+var options668 = []Option{
 	{Names: names{"-k"}, Value: Required},
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"--markers"}},
@@ -21364,7 +18518,7 @@ var options662 = []Option{
 	{Names: names{"--cache"}, Value: Required},
 }
 
-var options663 = []Option{
+var options669 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-bb"}},
 	{Names: names{"-B"}},
@@ -21396,7 +18550,7 @@ var options663 = []Option{
 	{Names: names{"-2"}},
 }
 
-var options664 = []Option{
+var options670 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-p", "--port"}, Value: Required},
 	{Names: names{"-b", "--binding"}, Value: Required},
@@ -21413,26 +18567,26 @@ var options664 = []Option{
 	{Names: names{"-t", "--trace"}},
 }
 
-var options665 = []Option{
+var options671 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-s", "--sandbox"}},
 }
 
-var options666 = []Option{
+var options672 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-w", "--skip-executor"}},
 }
 
-var subs667 = []Program{
-	{Name: "c", Path: names{"console"}, Options: options665, Workdir: true, Stdin: true},
-	{Name: "console", Path: names{"console"}, Options: options665, Workdir: true, Stdin: true},
-	{Name: "db", Path: names{"console"}, Options: options665, Workdir: true, Stdin: true},
-	{Name: "dbconsole", Path: names{"console"}, Options: options665, Workdir: true, Stdin: true},
-	{Name: "r", Operands: Code, Path: names{"runner"}, Options: options666, Workdir: true},
-	{Name: "runner", Operands: Code, Path: names{"runner"}, Options: options666, Workdir: true},
+var subs673 = []Program{
+	{Name: "c", Path: names{"console"}, Options: options671, Workdir: true, Stdin: true},
+	{Name: "console", Path: names{"console"}, Options: options671, Workdir: true, Stdin: true},
+	{Name: "db", Path: names{"console"}, Options: options671, Workdir: true, Stdin: true},
+	{Name: "dbconsole", Path: names{"console"}, Options: options671, Workdir: true, Stdin: true},
+	{Name: "r", Operands: Code, Path: names{"runner"}, Options: options672, Workdir: true},
+	{Name: "runner", Operands: Code, Path: names{"runner"}, Options: options672, Workdir: true},
 }
 
-var options668 = []Option{
+var options674 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
@@ -21442,7 +18596,7 @@ var options668 = []Option{
 	{Names: names{"--password-command"}, Value: Required, Effect: EffRun},
 }
 
-var options669 = []Option{
+var options675 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-e"}},
@@ -21457,7 +18611,7 @@ var options669 = []Option{
 	{Names: names{"-u"}, Value: Required},
 }
 
-var options670 = []Option{
+var options676 = []Option{
 	{Names: names{"-f", "--canonicalize"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -21466,11 +18620,9 @@ var options670 = []Option{
 	{Names: names{"-s", "--silent"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-z", "--zero"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options671 = []Option{
+var options677 = []Option{
 	{Names: names{"-E"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -21481,18 +18633,14 @@ var options671 = []Option{
 	{Names: names{"--relative-base"}, Value: Required},
 	{Names: names{"-s", "--strip", "--no-symlinks"}},
 	{Names: names{"-z", "--zero"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options672 = []Option{
+var options678 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"-V"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options673 = []Option{
+var options679 = []Option{
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -21640,7 +18788,7 @@ var options673 = []Option{
 	{Names: names{"-w", "--word-regexp"}},
 }
 
-var options674 = []Option{
+var options680 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
 	{Names: names{"-g", "--glob"}, Value: Optional},
@@ -21660,7 +18808,7 @@ var options674 = []Option{
 	{Names: names{"-t", "--tmp"}, Value: Required, Effect: EffWrite},
 }
 
-var options675 = []Option{
+var options681 = []Option{
 	{Names: names{"-a", "--always-readline"}, Value: Optional},
 	{Names: names{"-A", "--ansi-colour-aware"}, Value: Optional},
 	{Names: names{"-b", "--break-chars"}, Value: Required},
@@ -21698,7 +18846,7 @@ var options675 = []Option{
 	{Names: names{"-z", "--filter"}, Value: Required, Effect: EffRun},
 }
 
-var options676 = []Option{
+var options682 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-i"}},
 	{Names: names{"-I"}},
@@ -21709,19 +18857,15 @@ var options676 = []Option{
 	{Names: names{"-r", "-R", "--recursive"}, Effect: EffRecursive},
 	{Names: names{"-d", "--dir"}},
 	{Names: names{"-v", "--verbose"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options677 = []Option{
+var options683 = []Option{
 	{Names: names{"--ignore-fail-on-non-empty"}},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options678 = []Option{
+var options684 = []Option{
 	{Names: names{"-I"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-O", "--options"}, Value: Required, Effect: EffProgram},
@@ -21760,7 +18904,7 @@ var options678 = []Option{
 	{Names: names{"--documentation"}},
 }
 
-var options679 = []Option{
+var options685 = []Option{
 	{Names: names{"-o", "--owner"}},
 	{Names: names{"-h", "--human-readable"}},
 	{Names: names{"-M", "--remote-option"}, Value: Required, Effect: EffUnproven},
@@ -21928,7 +19072,7 @@ var options679 = []Option{
 	{Names: names{"--no-compress"}},
 }
 
-var options680 = []Option{
+var options686 = []Option{
 	{Names: names{"-l", "--lint"}},
 	{Names: names{"-x", "--fix-layout"}, Effect: EffInPlace},
 	{Names: names{"-a", "--autocorrect", "--auto-correct"}, Effect: EffInPlace},
@@ -21977,7 +19121,7 @@ var options680 = []Option{
 	{Names: names{"-w"}, Value: Required},
 }
 
-var options681 = []Option{
+var options687 = []Option{
 	{Names: names{"-0"}, Value: Optional},
 	{Names: names{"-a"}},
 	{Names: names{"-c"}},
@@ -22024,7 +19168,7 @@ var options681 = []Option{
 	{Names: names{"--yydebug"}},
 }
 
-var options682 = []Option{
+var options688 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-s", "--silent"}},
@@ -22048,7 +19192,7 @@ var options682 = []Option{
 	{Names: names{"--per-file-ignores"}, Value: Required},
 }
 
-var options683 = []Option{
+var options689 = []Option{
 	{Names: names{"--fix"}, Effect: EffInPlace},
 	{Names: names{"--no-fix"}},
 	{Names: names{"--unsafe-fixes"}},
@@ -22080,7 +19224,7 @@ var options683 = []Option{
 	{Names: names{"--exit-non-zero-on-format"}},
 }
 
-var options684 = []Option{
+var options690 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--diff"}, Effect: EffReadOnly},
 	{Names: names{"--range"}, Value: Required},
@@ -22088,28 +19232,28 @@ var options684 = []Option{
 	{Names: names{"--output-format"}, Value: Required},
 }
 
-var options685 = []Option{
+var options691 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--output-format"}, Value: Required},
 	{Names: names{"--direction"}, Value: Required},
 	{Names: names{"--detect-string-imports"}},
 }
 
-var subs686 = []Program{
-	{Name: "analyze", Style: Exact, Path: names{"rule"}, Options: options685, Workdir: true},
-	{Name: "check", Style: Exact, Operands: Reads, Path: names{"check"}, Options: options683, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"rule"}, Options: options685, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"rule"}, Options: options685, Workdir: true},
-	{Name: "format", Style: Exact, Operands: Outputs, Path: names{"format"}, Options: options684, Workdir: true},
-	{Name: "generate-shell-completion", Style: Exact, Path: names{"rule"}, Options: options685, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"rule"}, Options: options685, Workdir: true},
-	{Name: "linter", Style: Exact, Path: names{"rule"}, Options: options685, Workdir: true},
-	{Name: "rule", Style: Exact, Path: names{"rule"}, Options: options685, Workdir: true},
-	{Name: "server", Style: Exact, Path: names{"rule"}, Options: options685, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"rule"}, Options: options685, Workdir: true},
+var subs692 = []Program{
+	{Name: "analyze", Style: Exact, Path: names{"rule"}, Options: options691, Workdir: true},
+	{Name: "check", Style: Exact, Operands: Reads, Path: names{"check"}, Options: options689, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"rule"}, Options: options691, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"rule"}, Options: options691, Workdir: true},
+	{Name: "format", Style: Exact, Operands: Outputs, Path: names{"format"}, Options: options690, Workdir: true},
+	{Name: "generate-shell-completion", Style: Exact, Path: names{"rule"}, Options: options691, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"rule"}, Options: options691, Workdir: true},
+	{Name: "linter", Style: Exact, Path: names{"rule"}, Options: options691, Workdir: true},
+	{Name: "rule", Style: Exact, Path: names{"rule"}, Options: options691, Workdir: true},
+	{Name: "server", Style: Exact, Path: names{"rule"}, Options: options691, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"rule"}, Options: options691, Workdir: true},
 }
 
-var options687 = []Option{
+var options693 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--machine"}, Value: Required},
 	{Names: names{"--unit"}, Value: Required},
@@ -22130,17 +19274,15 @@ var options687 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options688 = []Option{
+var options694 = []Option{
 	{Names: names{"-c", "--compute"}},
 	{Names: names{"-t", "--type"}, Value: Required},
 	{Names: names{"-u", "--user"}, Value: Required},
 	{Names: names{"-r", "--role"}, Value: Required},
 	{Names: names{"-l", "--range"}, Value: Required},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options689 = []Option{
+var options695 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -22156,7 +19298,7 @@ var options689 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options690 = []Option{
+var options696 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--cfg"}, Value: Required},
 	{Names: names{"--check-cfg"}, Value: Required},
@@ -22193,7 +19335,7 @@ var options690 = []Option{
 	{Names: names{"-Z"}, Value: Required, Effect: EffUnproven},
 }
 
-var options691 = []Option{
+var options697 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--emit"}, Value: Required},
 	{Names: names{"--backup"}},
@@ -22214,7 +19356,7 @@ var options691 = []Option{
 	{Names: names{"--file-lines"}, Value: Required},
 }
 
-var options692 = []Option{
+var options698 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-h", "--help"}},
@@ -22222,17 +19364,17 @@ var options692 = []Option{
 	{Names: names{"+"}},
 }
 
-var options693 = []Option{
+var options699 = []Option{
 	{Names: names{"--install"}},
 }
 
-var options694 = []Option{
+var options700 = []Option{
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--path"}},
 }
 
-var options695 = []Option{
+var options701 = []Option{
 	{Names: names{"--force"}},
 	{Names: names{"--no-self-update"}},
 	{Names: names{"--profile"}, Value: Required},
@@ -22242,28 +19384,28 @@ var options695 = []Option{
 	{Names: names{"--path"}, Value: Required},
 }
 
-var subs696 = []Program{
-	{Name: "check", Style: Exact, Path: names{"show"}, Options: options694},
-	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options694},
-	{Name: "component", Style: Exact, Path: names{"update"}, Options: options695},
-	{Name: "default", Style: Exact, Path: names{"update"}, Options: options695},
-	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options694},
-	{Name: "help", Style: Exact, Path: names{"show"}, Options: options694},
-	{Name: "install", Style: Exact, Path: names{"update"}, Options: options695},
-	{Name: "man", Style: Exact, Path: names{"show"}, Options: options694},
-	{Name: "override", Style: Exact, Path: names{"update"}, Options: options695},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options693, Ends: true},
-	{Name: "self", Style: Exact, Path: names{"update"}, Options: options695},
-	{Name: "set", Style: Exact, Path: names{"update"}, Options: options695},
-	{Name: "show", Style: Exact, Path: names{"show"}, Options: options694},
-	{Name: "target", Style: Exact, Path: names{"update"}, Options: options695},
-	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options695},
-	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options695},
-	{Name: "update", Style: Exact, Path: names{"update"}, Options: options695},
-	{Name: "which", Style: Exact, Path: names{"show"}, Options: options694},
+var subs702 = []Program{
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options700},
+	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options700},
+	{Name: "component", Style: Exact, Path: names{"update"}, Options: options701},
+	{Name: "default", Style: Exact, Path: names{"update"}, Options: options701},
+	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options700},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options700},
+	{Name: "install", Style: Exact, Path: names{"update"}, Options: options701},
+	{Name: "man", Style: Exact, Path: names{"show"}, Options: options700},
+	{Name: "override", Style: Exact, Path: names{"update"}, Options: options701},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options699, Ends: true},
+	{Name: "self", Style: Exact, Path: names{"update"}, Options: options701},
+	{Name: "set", Style: Exact, Path: names{"update"}, Options: options701},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options700},
+	{Name: "target", Style: Exact, Path: names{"update"}, Options: options701},
+	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options701},
+	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options701},
+	{Name: "update", Style: Exact, Path: names{"update"}, Options: options701},
+	{Name: "which", Style: Exact, Path: names{"show"}, Options: options700},
 }
 
-var options697 = []Option{
+var options703 = []Option{
 	{Names: names{"-f", "--file", "--makefile", "--rakefile", "--sconstruct", "--gulpfile", "--gruntfile", "--noxfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-C", "--directory", "--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"-D"}, Value: Required},
@@ -22288,7 +19430,7 @@ var options697 = []Option{
 	{Names: names{"-l", "--list"}},
 }
 
-var options698 = []Option{
+var options704 = []Option{
 	{Names: names{"-3"}},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -22314,7 +19456,7 @@ var options698 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options699 = []Option{
+var options705 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-E", "--echo"}, Value: Required},
@@ -22333,7 +19475,7 @@ var options699 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options700 = []Option{
+var options706 = []Option{
 	{Names: names{"-t", "--timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-T", "--log-timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-I", "--log-in"}, Value: Required, Effect: EffInput},
@@ -22349,7 +19491,7 @@ var options700 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options701 = []Option{
+var options707 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-i", "--ignore-case"}},
 	{Names: names{"-E", "--ignore-tab-expansion"}},
@@ -22369,11 +19511,9 @@ var options701 = []Option{
 	{Names: names{"-H", "--speed-large-files"}},
 	{Names: names{"--diff-program"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-v"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options702 = []Option{
+var options708 = []Option{
 	{Names: names{"-e", "--expression"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
 	{Names: names{"-i", "--in-place"}, Value: Optional, Effect: EffInPlace},
@@ -22388,20 +19528,16 @@ var options702 = []Option{
 	{Names: names{"--sandbox"}},
 	{Names: names{"-u", "--unbuffered"}},
 	{Names: names{"-z", "--null-data"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options703 = []Option{
+var options709 = []Option{
 	{Names: names{"-t", "--terminator"}, Value: Required},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-s", "--separator"}, Value: Required},
 	{Names: names{"-w", "--equal-width"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options704 = []Option{
+var options710 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-e"}},
@@ -22427,42 +19563,42 @@ var options704 = []Option{
 	{Names: names{"+"}},
 }
 
-var subs705 = []Program{
-	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
-	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
-	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
-	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
-	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
-	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
-	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
-	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
-	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
-	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
-	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
-	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
-	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
-	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
-	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
-	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
-	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
-	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
-	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
-	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
-	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Options: options546, Ends: true},
+var subs711 = []Program{
+	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
+	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
+	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
+	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
+	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
+	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
+	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
+	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
+	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
+	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
+	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
+	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
+	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
+	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
+	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
+	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
+	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
+	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
+	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
+	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
+	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
 }
 
-var options706 = []Option{
+var options712 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-o"}, Value: Required},
 	{Names: names{"+o"}, Value: Required},
 }
 
-var options707 = []Option{
+var options713 = []Option{
 	{Names: names{"--clear-groups"}},
 	{Names: names{"-d", "--dump"}},
 	{Names: names{"--groups"}, Value: Required},
@@ -22492,7 +19628,7 @@ var options707 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options708 = []Option{
+var options714 = []Option{
 	{Names: names{"-c", "--ctty"}},
 	{Names: names{"-f", "--fork"}},
 	{Names: names{"-w", "--wait"}},
@@ -22500,7 +19636,7 @@ var options708 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options709 = []Option{
+var options715 = []Option{
 	{Names: names{"-s"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -22528,11 +19664,11 @@ var options709 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options710 = []Option{
+var options716 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
 }
 
-var options711 = []Option{
+var options717 = []Option{
 	{Names: names{"-s"}},
 	{Names: names{"-u"}},
 	{Names: names{"-p"}},
@@ -22540,7 +19676,7 @@ var options711 = []Option{
 	{Names: names{"-o"}},
 }
 
-var options712 = []Option{
+var options718 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-n", "--iterations"}, Value: Required},
 	{Names: names{"--random-source"}, Value: Required, Effect: EffRead},
@@ -22550,11 +19686,9 @@ var options712 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-x", "--exact"}},
 	{Names: names{"-z", "--zero"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options713 = []Option{
+var options719 = []Option{
 	{Names: names{"-e", "--echo"}},
 	{Names: names{"-i", "--input-range"}, Value: Required},
 	{Names: names{"-n", "--head-count"}, Value: Required},
@@ -22562,11 +19696,9 @@ var options713 = []Option{
 	{Names: names{"--random-source"}, Value: Required, Effect: EffRead},
 	{Names: names{"-r", "--repeat"}},
 	{Names: names{"-z", "--zero-terminated"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options714 = []Option{
+var options720 = []Option{
 	{Names: names{"-V"}},
 	{Names: names{"-h"}},
 	{Names: names{"-d"}},
@@ -22598,7 +19730,7 @@ var options714 = []Option{
 	{Names: names{"-S"}, Value: Required},
 }
 
-var options715 = []Option{
+var options721 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
@@ -22612,7 +19744,7 @@ var options715 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options716 = []Option{
+var options722 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-C"}},
 	{Names: names{"--check"}, Value: Optional},
@@ -22649,11 +19781,9 @@ var options716 = []Option{
 	{Names: names{"--parallel"}, Value: Required},
 	{Names: names{"-u", "--unique"}},
 	{Names: names{"-z", "--zero-terminated"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options717 = []Option{
+var options723 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-a", "--suffix-length"}, Value: Required},
 	{Names: names{"--additional-suffix"}, Value: Required},
@@ -22670,11 +19800,9 @@ var options717 = []Option{
 	{Names: names{"-t", "--separator"}, Value: Required},
 	{Names: names{"-u", "--unbuffered"}},
 	{Names: names{"--verbose"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options718 = []Option{
+var options724 = []Option{
 	{Names: names{"-D", "--diag"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-F", "--filter"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--continuous"}},
@@ -22726,7 +19854,7 @@ var options718 = []Option{
 	{Names: names{"-A", "--query", "--socket"}, Value: Required},
 }
 
-var options719 = []Option{
+var options725 = []Option{
 	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-P"}, Value: Required},
 	{Names: names{"-4"}},
@@ -22774,7 +19902,7 @@ var options719 = []Option{
 	{Names: names{"-y"}},
 }
 
-var options720 = []Option{
+var options726 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
 	{Names: names{"-d"}},
@@ -22797,7 +19925,7 @@ var options720 = []Option{
 	{Names: names{"-C"}},
 }
 
-var options721 = []Option{
+var options727 = []Option{
 	{Names: names{"-a"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
@@ -22810,7 +19938,7 @@ var options721 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options722 = []Option{
+var options728 = []Option{
 	{Names: names{"-i"}, Value: Optional, Effect: EffSend},
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
@@ -22823,7 +19951,7 @@ var options722 = []Option{
 	{Names: names{"-h", "-?"}},
 }
 
-var options723 = []Option{
+var options729 = []Option{
 	{Names: names{"-A"}, Effect: EffUnproven},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-a"}, Value: Required},
@@ -22869,7 +19997,7 @@ var options723 = []Option{
 	{Names: names{"-Z"}, Value: Required},
 }
 
-var options724 = []Option{
+var options730 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-c"}},
@@ -22884,7 +20012,7 @@ var options724 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options725 = []Option{
+var options731 = []Option{
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"-f"}, Value: Required, Effect: EffInput},
 	{Names: names{"-d"}, Value: Required},
@@ -22895,7 +20023,7 @@ var options725 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options726 = []Option{
+var options732 = []Option{
 	{Names: names{"-S", "--start"}},
 	{Names: names{"-K", "--stop"}},
 	{Names: names{"-T", "--status"}},
@@ -22931,7 +20059,7 @@ var options726 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options727 = []Option{
+var options733 = []Option{
 	{Names: names{"-c", "--format"}, Value: Required},
 	{Names: names{"-f", "--file-system"}},
 	{Names: names{"-t", "--terse"}},
@@ -22944,11 +20072,9 @@ var options727 = []Option{
 	{Names: names{"-L", "--dereference"}},
 	{Names: names{"--cached"}, Value: Required},
 	{Names: names{"--printf"}, Value: Required},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options728 = []Option{
+var options734 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-e", "--error"}, Value: Required},
@@ -22956,7 +20082,7 @@ var options728 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options729 = []Option{
+var options735 = []Option{
 	{Names: names{"-e", "--trace"}, Value: Required},
 	{Names: names{"-E", "--env"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-p", "--attach"}, Value: Required},
@@ -23025,7 +20151,7 @@ var options729 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options730 = []Option{
+var options736 = []Option{
 	{Names: names{"-n", "--bytes"}, Value: Required},
 	{Names: names{"-U", "--unicode"}, Value: Required},
 	{Names: names{"-a", "--all"}},
@@ -23040,19 +20166,15 @@ var options730 = []Option{
 	{Names: names{"-o"}},
 	{Names: names{"-v"}},
 	{Names: names{"-V"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options731 = []Option{
+var options737 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-g", "--save"}},
 	{Names: names{"-F", "--file"}, Value: Required},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options732 = []Option{
+var options738 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -23067,7 +20189,7 @@ var options732 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options733 = []Option{
+var options739 = []Option{
 	{Names: names{"-A", "--askpass"}},
 	{Names: names{"-B", "--bell"}},
 	{Names: names{"-b", "--background"}},
@@ -23099,7 +20221,7 @@ var options733 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options734 = []Option{
+var options740 = []Option{
 	{Names: names{"-u", "--user"}, Value: Required},
 	{Names: names{"-g", "--group"}, Value: Required},
 	{Names: names{"-A"}},
@@ -23109,7 +20231,7 @@ var options734 = []Option{
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options735 = []Option{
+var options741 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-version", "--version"}, Effect: EffPattern},
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
@@ -23124,7 +20246,7 @@ var options735 = []Option{
 	{Names: names{"-Onone"}},
 }
 
-var options736 = []Option{
+var options742 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"--package-path"}, Value: Required, Effect: EffDir},
 	{Names: names{"--scratch-path", "--build-path"}, Value: Required, Effect: EffWrite},
@@ -23155,24 +20277,22 @@ var options736 = []Option{
 	{Names: names{"--sanitize"}, Value: Required},
 }
 
-var subs737 = []Program{
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options736, Workdir: true},
-	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Options: options736, Workdir: true},
-	{Name: "package", Style: Exact, Path: names{"build"}, Options: options736, Workdir: true},
-	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options736, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"build"}, Options: options736, Workdir: true},
-	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options736, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"build"}, Options: options736, Workdir: true},
+var subs743 = []Program{
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options742, Workdir: true},
+	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Options: options742, Workdir: true},
+	{Name: "package", Style: Exact, Path: names{"build"}, Options: options742, Workdir: true},
+	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options742, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"build"}, Options: options742, Workdir: true},
+	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options742, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"build"}, Options: options742, Workdir: true},
 }
 
-var options738 = []Option{
+var options744 = []Option{
 	{Names: names{"-d", "--data"}},
 	{Names: names{"-f", "--file-system"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options739 = []Option{
+var options745 = []Option{
 	{Names: names{"--no-pager"}},
 	{Names: names{"--no-legend"}},
 	{Names: names{"--what"}, Value: Required},
@@ -23184,7 +20304,7 @@ var options739 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options740 = []Option{
+var options746 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--scope"}},
 	{Names: names{"-u", "--unit"}, Value: Required},
@@ -23227,15 +20347,13 @@ var options740 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options741 = []Option{
+var options747 = []Option{
 	{Names: names{"-b", "--before"}},
 	{Names: names{"-r", "--regex"}},
 	{Names: names{"-s", "--separator"}, Value: Required},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options742 = []Option{
+var options748 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"--follow"}, Value: Optional},
 	{Names: names{"-n", "--lines"}, Value: Required},
@@ -23253,11 +20371,9 @@ var options742 = []Option{
 	{Names: names{"-s", "--sleep-interval"}, Value: Required},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-z", "--zero-terminated"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options743 = []Option{
+var options749 = []Option{
 	{Names: names{"-A", "--catenate", "--concatenate"}},
 	{Names: names{"-c", "--create"}},
 	{Names: names{"-d", "--diff", "--compare"}},
@@ -23423,11 +20539,9 @@ var options743 = []Option{
 	{Names: names{"-q", "--fast-read"}},
 	{Names: names{"--set-mtime-command"}, Value: Required, Effect: EffRun},
 	{Names: names{"--set-mtime-format"}, Value: Required},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options744 = []Option{
+var options750 = []Option{
 	{Names: names{"-c", "--color"}},
 	{Names: names{"-C", "--concurrency"}, Value: Required},
 	{Names: names{"-d", "--dir"}, Value: Required, Effect: EffDir},
@@ -23462,7 +20576,7 @@ var options744 = []Option{
 	{Names: names{"--download"}},
 }
 
-var options745 = []Option{
+var options751 = []Option{
 	{Names: names{"-a", "--all-tasks"}},
 	{Names: names{"-c", "--cpu-list"}},
 	{Names: names{"-p", "--pid"}},
@@ -23470,7 +20584,7 @@ var options745 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options746 = []Option{
+var options752 = []Option{
 	{Names: names{"-A"}},
 	{Names: names{"-b"}},
 	{Names: names{"-B", "--buffer-size"}, Value: Required},
@@ -23534,16 +20648,14 @@ var options746 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options747 = []Option{
+var options753 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-i", "--ignore-interrupts"}},
 	{Names: names{"-p"}},
 	{Names: names{"--output-error"}, Value: Optional},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options748 = []Option{
+var options754 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-8"}},
@@ -23560,7 +20672,7 @@ var options748 = []Option{
 	{Names: names{"-r"}},
 }
 
-var options749 = []Option{
+var options755 = []Option{
 	{Names: names{"-n", "--number"}, Value: Required},
 	{Names: names{"-r", "--repeat"}, Value: Required},
 	{Names: names{"-s", "--setup"}, Value: Required, Effect: EffCode},
@@ -23570,7 +20682,7 @@ var options749 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options750 = []Option{
+var options756 = []Option{
 	{Names: names{"--preserve-status"}},
 	{Names: names{"--foreground"}},
 	{Names: names{"-k", "--kill-after"}, Value: Required},
@@ -23580,7 +20692,7 @@ var options750 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options751 = []Option{
+var options757 = []Option{
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-a"}},
 	{Names: names{"-c", "--no-create"}},
@@ -23591,11 +20703,9 @@ var options751 = []Option{
 	{Names: names{"-r", "--reference"}, Value: Required, Effect: EffRead},
 	{Names: names{"-t"}, Value: Required},
 	{Names: names{"--time"}, Value: Required},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options752 = []Option{
+var options758 = []Option{
 	{Names: names{"-c", "--conf"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-r", "--recreate"}},
@@ -23631,16 +20741,14 @@ var options752 = []Option{
 	{Names: names{"-k", "--labels"}},
 }
 
-var options753 = []Option{
+var options759 = []Option{
 	{Names: names{"-c", "-C", "--complement"}},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-s", "--squeeze-repeats"}},
 	{Names: names{"-t", "--truncate-set1"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options754 = []Option{
+var options760 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-n"}},
@@ -23669,13 +20777,13 @@ var options754 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options755 = []Option{
+var options761 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 }
 
-var options756 = []Option{
+var options762 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-d"}},
 	{Names: names{"-l"}},
@@ -23740,20 +20848,16 @@ var options756 = []Option{
 	{Names: names{"--scheme"}, Value: Required},
 	{Names: names{"--authority"}, Value: Required},
 	{Names: names{"--compress"}, Value: Required},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options757 = []Option{
+var options763 = []Option{
 	{Names: names{"-c", "--no-create"}},
 	{Names: names{"-o", "--io-blocks"}},
 	{Names: names{"-r", "--reference"}, Value: Required, Effect: EffRead},
 	{Names: names{"-s", "--size"}, Value: Required},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options758 = []Option{
+var options764 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-b", "--build"}},
 	{Names: names{"-h", "--help"}},
@@ -23825,13 +20929,11 @@ var options758 = []Option{
 	{Names: names{"--plugins"}, Value: Required, Effect: EffProgram},
 }
 
-var options759 = []Option{
+var options765 = []Option{
 	{Names: names{"-s", "--silent", "--quiet"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options760 = []Option{
+var options766 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-f"}},
 	{Names: names{"-p"}},
@@ -23845,7 +20947,7 @@ var options760 = []Option{
 	{Names: names{"-w"}},
 }
 
-var options761 = []Option{
+var options767 = []Option{
 	{Names: names{"-S"}},
 	{Names: names{"-H"}},
 	{Names: names{"-a"}},
@@ -23872,16 +20974,16 @@ var options761 = []Option{
 	{Names: names{"-x"}, Value: Required},
 }
 
-var options762 = []Option{
+var options768 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-S"}},
 }
 
-var options763 = []Option{
+var options769 = []Option{
 	{Names: names{"-a"}},
 }
 
-var options764 = []Option{
+var options770 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s", "--kernel-name"}},
 	{Names: names{"-n", "--nodename"}},
@@ -23891,11 +20993,9 @@ var options764 = []Option{
 	{Names: names{"-p", "--processor"}},
 	{Names: names{"-i", "--hardware-platform"}},
 	{Names: names{"-o", "--operating-system"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options765 = []Option{
+var options771 = []Option{
 	{Names: names{"-D"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
@@ -23909,11 +21009,9 @@ var options765 = []Option{
 	{Names: names{"-u", "--unique"}},
 	{Names: names{"-z", "--zero-terminated"}},
 	{Names: names{"-w", "--check-chars"}, Value: Required},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options766 = []Option{
+var options772 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--locals"}},
@@ -23928,13 +21026,13 @@ var options766 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options767 = []Option{
+var options773 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-v"}},
 	{Names: names{"-n"}},
 }
 
-var options768 = []Option{
+var options774 = []Option{
 	{Names: names{"-i", "--ipc"}, Value: Optional},
 	{Names: names{"-m", "--mount"}, Value: Optional},
 	{Names: names{"-n", "--net"}, Value: Optional},
@@ -23968,7 +21066,7 @@ var options768 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options769 = []Option{
+var options775 = []Option{
 	{Names: names{"-Z"}, Effect: EffReadOnly},
 	{Names: names{"-A"}},
 	{Names: names{"-c"}, Effect: EffReadOnly},
@@ -24016,16 +21114,14 @@ var options769 = []Option{
 	{Names: names{"-hh"}},
 }
 
-var options770 = []Option{
+var options776 = []Option{
 	{Names: names{"-p", "--pretty"}},
 	{Names: names{"-h"}},
 	{Names: names{"-s", "--since"}},
 	{Names: names{"-V"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options771 = []Option{
+var options777 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--color"}, Value: Required},
@@ -24100,7 +21196,7 @@ var options771 = []Option{
 	{Names: names{"--fork-strategy"}, Value: Required},
 }
 
-var options772 = []Option{
+var options778 = []Option{
 	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
 	{Names: names{"--optional"}, Value: Required},
@@ -24117,7 +21213,7 @@ var options772 = []Option{
 	{Names: names{"--no-workspace"}},
 }
 
-var options773 = []Option{
+var options779 = []Option{
 	{Names: names{"-o", "--out-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--sdist"}},
 	{Names: names{"--wheel"}},
@@ -24130,7 +21226,7 @@ var options773 = []Option{
 	{Names: names{"--clear"}},
 }
 
-var options774 = []Option{
+var options780 = []Option{
 	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-header"}},
@@ -24140,7 +21236,7 @@ var options774 = []Option{
 	{Names: names{"--prune"}, Value: Required},
 }
 
-var options775 = []Option{
+var options781 = []Option{
 	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
 	{Names: names{"--overrides"}, Value: Required, Effect: EffInput},
@@ -24154,7 +21250,7 @@ var options775 = []Option{
 	{Names: names{"--emit-index-url"}},
 }
 
-var options776 = []Option{
+var options782 = []Option{
 	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffInput},
 	{Names: names{"-e", "--editable"}, Value: Required},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
@@ -24175,7 +21271,7 @@ var options776 = []Option{
 	{Names: names{"--strict"}},
 }
 
-var options777 = []Option{
+var options783 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--outdated"}},
 	{Names: names{"--exclude"}, Value: Required},
@@ -24188,19 +21284,19 @@ var options777 = []Option{
 	{Names: names{"--depth"}, Value: Required},
 }
 
-var subs778 = []Program{
-	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options777, Workdir: true},
-	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options775, Workdir: true},
-	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options777, Workdir: true},
-	{Name: "install", Style: Exact, Path: names{"pip", "install"}, Options: options776, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options777, Workdir: true},
-	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options777, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"pip", "install"}, Options: options776, Workdir: true},
-	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options777, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options777, Workdir: true},
+var subs784 = []Program{
+	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options783, Workdir: true},
+	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options781, Workdir: true},
+	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options783, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"pip", "install"}, Options: options782, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options783, Workdir: true},
+	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options783, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"pip", "install"}, Options: options782, Workdir: true},
+	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options783, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options783, Workdir: true},
 }
 
-var options779 = []Option{
+var options785 = []Option{
 	{Names: names{"-t", "--token"}, Value: Required},
 	{Names: names{"-u", "--username"}, Value: Required},
 	{Names: names{"--publish-url"}, Value: Required, Effect: EffUnproven},
@@ -24214,7 +21310,7 @@ var options779 = []Option{
 	{Names: names{"--diff"}},
 }
 
-var options780 = []Option{
+var options786 = []Option{
 	{Names: names{"-m", "--module"}, Value: Required, Effect: EffModule, Pattern: true, Ends: true},
 	{Names: names{"-s", "--script"}},
 	{Names: names{"--gui-script"}},
@@ -24224,7 +21320,7 @@ var options780 = []Option{
 	{Names: names{"--isolated"}},
 }
 
-var options781 = []Option{
+var options787 = []Option{
 	{Names: names{"--check"}},
 	{Names: names{"--dry-run"}},
 	{Names: names{"--output-format"}, Value: Required},
@@ -24238,7 +21334,7 @@ var options781 = []Option{
 	{Names: names{"--short"}},
 }
 
-var options782 = []Option{
+var options788 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -24249,7 +21345,7 @@ var options782 = []Option{
 	{Names: names{"--show-version-specifiers"}},
 }
 
-var options783 = []Option{
+var options789 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -24259,17 +21355,17 @@ var options783 = []Option{
 	{Names: names{"--isolated"}},
 }
 
-var subs784 = []Program{
-	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options782, Workdir: true},
-	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options782, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options782, Workdir: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options783, Ends: true, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options782, Workdir: true},
-	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options782, Workdir: true},
-	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options782, Workdir: true},
+var subs790 = []Program{
+	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options788, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options788, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options788, Workdir: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options789, Ends: true, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options788, Workdir: true},
+	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options788, Workdir: true},
+	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options788, Workdir: true},
 }
 
-var options785 = []Option{
+var options791 = []Option{
 	{Names: names{"--system"}},
 	{Names: names{"--no-project"}},
 	{Names: names{"--seed"}},
@@ -24280,34 +21376,34 @@ var options785 = []Option{
 	{Names: names{"--relocatable"}},
 }
 
-var subs786 = []Program{
-	{Name: "add", Style: Exact, Path: names{"add"}, Options: options772, Workdir: true},
-	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options781, Workdir: true},
+var subs792 = []Program{
+	{Name: "add", Style: Exact, Path: names{"add"}, Options: options778, Workdir: true},
+	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options787, Workdir: true},
 	{Name: "auth", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options773, Workdir: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options779, Workdir: true},
 	{Name: "cache", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"export"}, Options: options774, Workdir: true},
-	{Name: "format", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options779, Workdir: true},
-	{Name: "generate-shell-completion", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options779, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options781, Workdir: true},
-	{Name: "init", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options779, Workdir: true},
-	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options781, Workdir: true},
-	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options781, Workdir: true},
-	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs778, Workdir: true},
-	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options779, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"export"}, Options: options780, Workdir: true},
+	{Name: "format", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options785, Workdir: true},
+	{Name: "generate-shell-completion", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options785, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options787, Workdir: true},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options785, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options787, Workdir: true},
+	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options787, Workdir: true},
+	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs784, Workdir: true},
+	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options785, Workdir: true},
 	{Name: "python", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options772, Workdir: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options780, Ends: true, Workdir: true},
-	{Name: "self", Style: Exact, Path: names{"sync"}, Options: options781, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options781, Workdir: true},
-	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs784, Workdir: true},
-	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options781, Workdir: true},
-	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options785, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options781, Workdir: true},
-	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options781, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options778, Workdir: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options786, Ends: true, Workdir: true},
+	{Name: "self", Style: Exact, Path: names{"sync"}, Options: options787, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options787, Workdir: true},
+	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs790, Workdir: true},
+	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options787, Workdir: true},
+	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options791, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options787, Workdir: true},
+	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options787, Workdir: true},
 }
 
-var options787 = []Option{
+var options793 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -24333,7 +21429,7 @@ var options787 = []Option{
 	{Names: names{"--no-env-file"}},
 }
 
-var options788 = []Option{
+var options794 = []Option{
 	{Names: names{"--tool"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
@@ -24374,7 +21470,7 @@ var options788 = []Option{
 	{Names: names{"--keep-debuginfo"}, Value: Required},
 }
 
-var options789 = []Option{
+var options795 = []Option{
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--symlinks"}},
 	{Names: names{"--copies"}},
@@ -24387,7 +21483,7 @@ var options789 = []Option{
 	{Names: names{"--without-scm-ignore-files"}},
 }
 
-var options790 = []Option{
+var options796 = []Option{
 	{Names: names{"-p", "--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--clear"}},
@@ -24417,7 +21513,7 @@ var options790 = []Option{
 	{Names: names{"--without-pip"}},
 }
 
-var options791 = []Option{
+var options797 = []Option{
 	{Names: names{"-r", "--root"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-u", "--update"}},
@@ -24498,7 +21594,7 @@ var options791 = []Option{
 	{Names: names{"--no-watch"}},
 }
 
-var subs792 = []Program{
+var subs798 = []Program{
 	{Name: "bench", Style: Exact, Path: names{"run"}, Workdir: true},
 	{Name: "dev", Style: Exact, Path: names{"run"}, Workdir: true},
 	{Name: "init", Style: Exact, Path: names{"run"}, Workdir: true},
@@ -24508,7 +21604,7 @@ var subs792 = []Program{
 	{Name: "watch", Style: Exact, Path: names{"run"}, Workdir: true},
 }
 
-var options793 = []Option{
+var options799 = []Option{
 	{Names: names{"-h", "--no-header"}},
 	{Names: names{"-u", "--no-current"}},
 	{Names: names{"-s", "--short"}},
@@ -24516,17 +21612,15 @@ var options793 = []Option{
 	{Names: names{"-i", "--ip-addr"}},
 	{Names: names{"-V"}},
 	{Names: names{"-o", "--old-style"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options794 = []Option{
+var options800 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options795 = []Option{
+var options801 = []Option{
 	{Names: names{"-d", "--differences"}, Value: Optional},
 	{Names: names{"-n", "--interval"}, Value: Required},
 	{Names: names{"-p", "--precise"}},
@@ -24545,7 +21639,7 @@ var options795 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options796 = []Option{
+var options802 = []Option{
 	{Names: names{"-w", "--watch"}, Value: Required},
 	{Names: names{"-W", "--watch-non-recursive"}, Value: Required},
 	{Names: names{"-F", "--watch-file"}, Value: Required, Effect: EffInput},
@@ -24594,7 +21688,7 @@ var options796 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options797 = []Option{
+var options803 = []Option{
 	{Names: names{"--total"}, Value: Required},
 	{Names: names{"-c", "--bytes"}},
 	{Names: names{"-m", "--chars"}},
@@ -24602,11 +21696,9 @@ var options797 = []Option{
 	{Names: names{"--files0-from"}, Value: Required, Effect: EffRead},
 	{Names: names{"-L", "--max-line-length"}},
 	{Names: names{"-w", "--words"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options798 = []Option{
+var options804 = []Option{
 	{Names: names{"-1", "--no-deleted"}},
 	{Names: names{"-2", "--no-inserted"}},
 	{Names: names{"-3", "--no-common"}},
@@ -24617,11 +21709,9 @@ var options798 = []Option{
 	{Names: names{"-x", "--end-delete"}, Value: Required},
 	{Names: names{"-y", "--start-insert"}, Value: Required},
 	{Names: names{"-z", "--end-insert"}, Value: Required},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options799 = []Option{
+var options805 = []Option{
 	{Names: names{"-c", "--config", "--config-file", "--tsconfig", "--schema"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--output", "--out", "--outfile", "--out-file", "--output-path", "--out-dir", "--outdir", "--outDir", "--output-dir", "--dist-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-p", "--plugin", "--plugins"}, Value: Required, Effect: EffPlugin},
@@ -24667,7 +21757,7 @@ var options799 = []Option{
 	{Names: names{"--loader:"}, Value: Required},
 }
 
-var options800 = []Option{
+var options806 = []Option{
 	{Names: names{"-O", "--output-document"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-nd", "--no-directories"}},
 	{Names: names{"-np", "--no-parent"}},
@@ -24828,7 +21918,7 @@ var options800 = []Option{
 	{Names: names{"-X", "--exclude-directories"}, Value: Required},
 }
 
-var options801 = []Option{
+var options807 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s"}},
 	{Names: names{"-b"}},
@@ -24849,11 +21939,9 @@ var options801 = []Option{
 	{Names: names{"-i", "--read-alias"}},
 	{Names: names{"--read-functions"}},
 	{Names: names{"-v", "-V"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options802 = []Option{
+var options808 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--boot"}},
 	{Names: names{"-d", "--dead"}},
@@ -24871,11 +21959,9 @@ var options802 = []Option{
 	{Names: names{"-u", "--users"}},
 	{Names: names{"--message"}},
 	{Names: names{"--writable"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options803 = []Option{
+var options809 = []Option{
 	{Names: names{"-h", "--host"}, Value: Required},
 	{Names: names{"-H"}},
 	{Names: names{"-p", "--port"}, Value: Required},
@@ -24905,7 +21991,7 @@ var options803 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options804 = []Option{
+var options810 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -24932,7 +22018,7 @@ var options804 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options805 = []Option{
+var options811 = []Option{
 	{Names: names{"-project"}, Value: Required, Effect: EffDir},
 	{Names: names{"-workspace"}, Value: Required, Effect: EffDir},
 	{Names: names{"-scheme"}, Value: Required},
@@ -24979,7 +22065,7 @@ var options805 = []Option{
 	{Names: names{"-clonedSourcePackagesDirPath"}, Value: Required, Effect: EffWrite},
 }
 
-var options806 = []Option{
+var options812 = []Option{
 	{Names: names{"--sdk", "-sdk"}, Value: Required},
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-f", "--find"}},
@@ -24995,7 +22081,7 @@ var options806 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options807 = []Option{
+var options813 = []Option{
 	{Names: names{"--noout"}},
 	{Names: names{"--format"}},
 	{Names: names{"--xpath"}, Value: Required},
@@ -25046,11 +22132,9 @@ var options807 = []Option{
 	{Names: names{"--xmlout"}},
 	{Names: names{"--schematron"}, Value: Required, Effect: EffInput},
 	{Names: names{"--dtdvalidfpi"}, Value: Required},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options808 = []Option{
+var options814 = []Option{
 	{Names: names{"-a", "--auto-servernum", "--auto-display"}},
 	{Names: names{"-e", "--error-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-f", "--auth-file"}, Value: Required, Effect: EffWrite},
@@ -25062,7 +22146,7 @@ var options808 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options809 = []Option{
+var options815 = []Option{
 	{Names: names{"-a", "-autoskip"}},
 	{Names: names{"-b", "-bits"}},
 	{Names: names{"-c", "-cols"}, Value: Required},
@@ -25085,7 +22169,7 @@ var options809 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options810 = []Option{
+var options816 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"--use-yarnrc"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--script-shell"}, Value: Required, Effect: EffProgram},
@@ -25160,18 +22244,18 @@ var options810 = []Option{
 	{Names: names{"--skip-integrity-check"}},
 }
 
-var options811 = []Option{
+var options817 = []Option{
 	{Names: names{"-p", "--package"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options812 = []Option{
+var options818 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r"}, Value: Required, Effect: EffProgram},
 }
 
-var options813 = []Option{
+var options819 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-t", "--topological"}},
@@ -25188,15 +22272,15 @@ var options813 = []Option{
 	{Names: names{"-R", "--recursive"}},
 }
 
-var subs814 = []Program{
+var subs820 = []Program{
 	{Name: "focus", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
-	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options813, Ends: true, Workdir: true},
+	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options819, Ends: true, Workdir: true},
 	{Name: "info", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
 	{Name: "list", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
 	{Name: "run", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
 }
 
-var subs815 = []Program{
+var subs821 = []Program{
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "audit", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "autoclean", Style: Exact, Path: names{"install"}, Workdir: true},
@@ -25207,7 +22291,7 @@ var subs815 = []Program{
 	{Name: "constraints", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options811, Ends: true, Workdir: true},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options817, Ends: true, Workdir: true},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true},
 	{Name: "explain", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "global", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
@@ -25221,7 +22305,7 @@ var subs815 = []Program{
 	{Name: "list", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "login", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
 	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options812, Ends: true, Workdir: true},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options818, Ends: true, Workdir: true},
 	{Name: "npm", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
 	{Name: "outdated", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "owner", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
@@ -25251,10 +22335,10 @@ var subs815 = []Program{
 	{Name: "versions", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
 	{Name: "why", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "workspace", Style: Exact, Path: names{"workspace"}, Workdir: true},
-	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs814, Workdir: true},
+	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs820, Workdir: true},
 }
 
-var options816 = []Option{
+var options822 = []Option{
 	{Names: names{"-C", "--colors"}},
 	{Names: names{"--csv-auto-parse"}},
 	{Names: names{"-e", "--exit-status"}},
@@ -25294,11 +22378,9 @@ var options816 = []Option{
 	{Names: names{"--arg"}, Value: Pair},
 	{Names: names{"--argjson"}, Value: Pair},
 	{Names: names{"--slurpfile"}, Value: Pair, Effect: EffRead},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
 }
 
-var options817 = []Option{
+var options823 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
@@ -25315,7 +22397,7 @@ var options817 = []Option{
 	{Names: names{"-T", "--threads"}, Value: Required},
 }
 
-var options818 = []Option{
+var options824 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"--config", "--config-file", "--config-dir"}, Value: Required, Effect: EffProgram},
@@ -25344,7 +22426,7 @@ var options818 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 }
 
-var options819 = []Option{
+var options825 = []Option{
 	{Names: names{"-a", "--ascii"}},
 	{Names: names{"-A", "--adjust-sfx"}},
 	{Names: names{"-AC", "--archive-clear"}},
@@ -25427,7 +22509,7 @@ var options819 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options820 = []Option{
+var options826 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-u"}},
 	{Names: names{"-a"}, Effect: EffUnproven},

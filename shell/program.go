@@ -13,6 +13,9 @@ type Program struct {
 	// Options of the program itself; with subcommands, those that may stand
 	// before the subcommand. Subs inherit none of them unless Inherit is set.
 	Options []Option
+	// Shared are lists of options that several entries have; a name in Options
+	// stands before the same name in them.
+	Shared [][]Option
 	// Subs are the subcommands, sorted by name.
 	Subs    []Program
 	Inherit bool

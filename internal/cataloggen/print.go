@@ -63,6 +63,13 @@ func (p *printer) program(e *entry, name string) string {
 	if v := p.options(e.opts); v != "" {
 		add("Options: %s", v)
 	}
+	if len(e.shared) > 0 {
+		var lists []string
+		for _, g := range e.shared {
+			lists = append(lists, p.options(g.opts))
+		}
+		add("Shared: [][]Option{%s}", strings.Join(lists, ", "))
+	}
 	if v := p.subs(e.subs); v != "" {
 		add("Subs: %s", v)
 	}

@@ -17,12 +17,13 @@ type catalog struct {
 
 // entry is a table: a program, a subcommand or a group of options.
 type entry struct {
-	where where
-	names []string // its own name first
-	path  []string // names of the subcommands that lead here
-	keys  map[string]any
-	opts  []option
-	subs  []*entry
+	where  where
+	names  []string // its own name first
+	path   []string // names of the subcommands that lead here
+	keys   map[string]any
+	opts   []option
+	shared []*entry // the groups that it uses
+	subs   []*entry
 }
 
 // option is one option; mode and effect are names of Go constants.

@@ -111,11 +111,10 @@ func (c *catalog) fill(e, parent *entry) error {
 			}
 		}
 	}
-	borrowed, err := c.borrowed(e, map[*entry]bool{})
-	if err != nil {
+	if err := c.share(e, e, map[*entry]bool{}); err != nil {
 		return err
 	}
-	if err := e.distinct(borrowed); err != nil {
+	if err := e.distinct(); err != nil {
 		return err
 	}
 	e.defaults()
@@ -130,27 +129,28 @@ func (c *catalog) fill(e, parent *entry) error {
 	return nil
 }
 
-// borrowed are the options of the groups that an entry uses.
-func (c *catalog) borrowed(e *entry, seen map[*entry]bool) ([]option, error) {
-	var out []option
-	used, _ := e.keys["use"].([]any)
+// share notes in e the groups that an entry uses.
+func (c *catalog) share(e, user *entry, seen map[*entry]bool) error {
+	used, _ := user.keys["use"].([]any)
 	for _, item := range used {
 		name, _ := item.(string)
 		group := c.groups[name]
 		if group == nil {
-			return nil, e.where.errorf("use", "there is no group %q", name)
+			return user.where.errorf("use", "there is no group %q", name)
 		}
 		if seen[group] {
 			continue
 		}
 		seen[group] = true
-		more, err := c.borrowed(group, seen)
-		if err != nil {
-			return nil, err
+		if err := group.distinct(); err != nil {
+			return err
 		}
-		out = append(append(out, group.opts...), more...)
+		e.shared = append(e.shared, group)
+		if err := c.share(e, group, seen); err != nil {
+			return err
+		}
 	}
-	return out, nil
+	return nil
 }
 
 // defaults: wrappers and interpreters end their options at the first operand,
@@ -165,9 +165,8 @@ func (e *entry) defaults() {
 	}
 }
 
-// distinct drops names of borrowed options that the entry gives a meaning of
-// its own, and refuses names that it gives twice itself.
-func (e *entry) distinct(borrowed []option) error {
+// distinct refuses names that the entry gives twice.
+func (e *entry) distinct() error {
 	seen := map[string]bool{}
 	for _, o := range e.opts {
 		for _, name := range o.names {
@@ -175,18 +174,6 @@ func (e *entry) distinct(borrowed []option) error {
 				return e.where.errorf(name, "option %s is given twice", name)
 			}
 			seen[name] = true
-		}
-	}
-	for _, o := range borrowed {
-		names := o.names[:0:0]
-		for _, name := range o.names {
-			if !seen[name] {
-				names = append(names, name)
-			}
-			seen[name] = true
-		}
-		if len(names) > 0 {
-			e.opts = append(e.opts, option{names, o.mode, o.effect, o.pattern, o.ends})
 		}
 	}
 	return nil
