@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
@@ -137,7 +138,7 @@ func asked(ask permission.Request) Event {
 func decided(use permission.ToolUse, res permission.Result) Event {
 	e := Event{
 		Type: DecisionEvent, Tool: use.Tool, ToolUseID: use.ID, Agent: use.Agent,
-		InputSummary: summary(use.Tool, use.Input), Behavior: res.Behavior.String(), Layer: res.Layer.String(),
+		InputSummary: summary(use.Input), Behavior: res.Behavior.String(), Layer: res.Layer.String(),
 		Rule: res.Rule, Source: place(res.RuleSource), Reason: res.Reason, By: res.By, Tier: res.Tier,
 	}
 	if res.Tier != 0 {
@@ -161,19 +162,36 @@ var summarised = []string{"command", "file_path", "notebook_path", "path", "patt
 const maxSummary = 200
 
 // summary says in one line what a tool is asked to do.
-func summary(tool string, input json.RawMessage) string {
-	for _, name := range summarised {
-		text := field(input, name)
-		if text == "" {
-			continue
-		}
-		text = strings.Join(strings.Fields(text), " ")
-		if runes := []rune(text); len(runes) > maxSummary {
-			text = string(runes[:maxSummary]) + "…"
-		}
-		return text
+func summary(input json.RawMessage) string {
+	members, err := strictjson.Object(input, strictjson.MaxSize(maxLine))
+	if err != nil {
+		return ""
 	}
-	return ""
+	for _, name := range summarised {
+		if text, _ := members[name].(string); text != "" {
+			return oneLine(text)
+		}
+	}
+	return oneLine(firstQuestion(members))
+}
+
+// firstQuestion is what AskUserQuestion asks first, "" for other tools.
+func firstQuestion(members map[string]any) string {
+	questions, _ := members["questions"].([]any)
+	if len(questions) == 0 {
+		return ""
+	}
+	first, _ := questions[0].(map[string]any)
+	text, _ := first["question"].(string)
+	return text
+}
+
+func oneLine(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if runes := []rune(text); len(runes) > maxSummary {
+		return string(runes[:maxSummary]) + "…"
+	}
+	return text
 }
 
 var vcs = regexp.MustCompile(`^(git (?:checkout|switch|merge|rebase|pull|stash|reset)|jj (?:edit|new|abandon|rebase|squash|restore|undo))(?:\s|$)`)
@@ -182,7 +200,7 @@ var vcs = regexp.MustCompile(`^(git (?:checkout|switch|merge|rebase|pull|stash|r
 func wanted(id, tool, agent string, input json.RawMessage) []Event {
 	events := []Event{{
 		Type: StatusEvent, State: "tool_use", Tool: tool, ToolUseID: id, Agent: agent,
-		InputSummary: summary(tool, input),
+		InputSummary: summary(input),
 	}}
 	command := field(input, "command")
 	if tool != "Bash" || command == "" {

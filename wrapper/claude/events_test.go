@@ -30,6 +30,8 @@ func TestWanted(t *testing.T) {
 		{"Grep", `{"pattern":"a\nb  c","path":""}`, "status:a b c"},
 		{"Agent", `{"subagent_type":"Explore","prompt":"x"}`, "status:Explore"},
 		{"TodoWrite", `{"todos":[]}`, "status:"},
+		{"AskUserQuestion", `{"questions":[{"question":"Which one?"},{"question":"Why?"}]}`, "status:Which one?"},
+		{"AskUserQuestion", `{"questions":["Which one?"]}`, "status:"},
 		{"Bash", `{"command":"` + strings.Repeat("é", 300) + `"}`, "status:" + strings.Repeat("é", 200) + "… tool_use:" + strings.Repeat("é", 300)},
 	}
 	for _, c := range cases {

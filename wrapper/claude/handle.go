@@ -373,6 +373,7 @@ func (r *run) gave(b *block, t *turn) error {
 	case foreignDeny:
 		r.foreign(o.id, e.tool)
 	}
+	e.input = nil // not needed again
 	emit(r.o.Events, Event{
 		Type: ToolResultEvent, Tool: e.tool, ToolUseID: o.id, Agent: e.agent,
 		Text: plain(b.Content), IsError: b.Error,

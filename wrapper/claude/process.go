@@ -73,10 +73,9 @@ func startCommand(cmd *exec.Cmd, complain func([]byte)) (*command, error) {
 	started := make(chan error)
 	go c.live(started)
 	err = <-started
-	for _, f := range theirs {
-		f.Close()
-	}
+	closeAll(theirs[:]...)
 	if err != nil {
+		closeAll(c.in, c.out, c.err)
 		return nil, fmt.Errorf("start the agent CLI: %w", err)
 	}
 	go readLines(complaints{c}, maxComplaint, func(line []byte) bool {
@@ -85,6 +84,12 @@ func startCommand(cmd *exec.Cmd, complain func([]byte)) (*command, error) {
 		return true
 	})
 	return c, nil
+}
+
+func closeAll(files ...*os.File) {
+	for _, f := range files {
+		f.Close()
+	}
 }
 
 const maxComplaint = 1 << 20

@@ -1,0 +1,37 @@
+package claude
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/permission"
+)
+
+// BenchmarkAsk is a tool use from the CLI's request to our answer on the wire,
+// with a Decider that takes no time.
+func BenchmarkAsk(b *testing.B) {
+	for _, size := range []struct {
+		name  string
+		bytes int
+	}{{"small", 20}, {"64KiB", 64 << 10}} {
+		b.Run(size.name, func(b *testing.B) {
+			input := bash(strings.Repeat("x", size.bytes))
+			d := decider(func(_ context.Context, use permission.ToolUse) (permission.Result, error) { return allow(use) })
+			b.ReportAllocs()
+			_, err := Run(b.Context(), Options{Prompt: "x", Dir: "/w", Decider: d, Start: agent(b, nil, func(f *fake) {
+				f.ready()
+				b.ResetTimer()
+				for b.Loop() {
+					f.asks("u1", "Bash", input)
+					f.hear()
+					f.results("u1", true, "user_temporary")
+				}
+				f.ends()
+			})})
+			if err != nil {
+				b.Error(err)
+			}
+		})
+	}
+}
