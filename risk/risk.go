@@ -213,8 +213,24 @@ func Command(a *shell.Action, p Profile) Finding {
 	if rows := lookup(name, p); rows != nil {
 		f = tabled(a, name, rows)
 	}
+	if f.Class == Safe && !ofSystem(a.Words[0].Text) {
+		f.raise(Moderate, "a program of that name outside the system's directories", FactorUnknown)
+	}
 	f.substitution(a)
 	return f
+}
+
+// ofSystem reports whether a program is called by its bare name or stands in a
+// directory of the system. Another one, ./ls, may be anything.
+func ofSystem(program string) bool {
+	if !strings.Contains(program, "/") {
+		return true
+	}
+	switch path.Dir(program) {
+	case "/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin":
+		return true
+	}
+	return false
 }
 
 // substitution lifts a safe command whose words hold a command or process

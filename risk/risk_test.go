@@ -29,7 +29,7 @@ func TestClasses(t *testing.T) {
 			"crontab -l", "sysctl kernel.hostname", "mount", "command -v git", "zfs list", "parted /dev/sda print",
 		}},
 		{Moderate, []string{
-			"some-unknown-command", "./script.sh", "kubectl apply -f x.yaml", "kubectl delete pod x", "kubectl run x --dry-run=client",
+			"some-unknown-command", "./script.sh", "./ls", "/tmp/cat f", "bin/ls", "/bin/../tmp/ls", "./kubectl get pods", "./rm --help", "kubectl apply -f x.yaml", "kubectl delete pod x", "kubectl run x --dry-run=client",
 			"chmod 777 f", "chown u f", "systemctl restart nginx", "ssh host ls", "cp a b", "mkdir d", "touch f", "echo x > f",
 			"echo x >> f", "tee f", "sort -o out f", "sed -i s/a/b/ f", "curl https://example.com", "git push", "git push --force",
 			"git commit -m x", "git branch -D x", "git branch new", "git tag v1", "git config user.name x", "npm install",
