@@ -131,7 +131,7 @@ func (c *commandRule) allowsText(sub *Subject) bool {
 	if strings.IndexByte(first, wild) >= 0 && !strings.Contains(first, "/") && strings.Contains(words[0].Text, "/") {
 		return false // "py*" names programs, not ways to one
 	}
-	if c.inPath() && climbs(words) {
+	if c.inPath() && climbs(c.extended(words)) {
 		return false
 	}
 	if !c.rest() && mayFallApart(words) {
@@ -151,10 +151,22 @@ func (c *commandRule) inPath() bool {
 	return false
 }
 
-// climbs reports whether a word has a ".." segment.
+// extended returns the words that a wildcard in a path may reach into: the one
+// that it stands in, if nothing of the rule follows.
+func (c *commandRule) extended(words []shell.Word) []shell.Word {
+	if n := len(c.words); c.rest() && n <= len(words) {
+		return words[n-1 : n]
+	}
+	return words
+}
+
+// climbs reports whether a word has a ".." segment, or may have one.
 func climbs(words []shell.Word) bool {
 	for i := range words {
 		if text := words[i].Text; strings.Contains(text, "..") && strings.Contains("/"+text+"/", "/../") {
+			return true
+		}
+		if len(words[i].Holes) > 0 && !globOnly(words[i].Holes) {
 			return true
 		}
 	}
