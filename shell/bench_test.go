@@ -24,7 +24,7 @@ var worstLines = []struct{ name, line string }{
 	{"assignments", strings.Repeat("x=1;", MaxLine/8) + strings.Repeat("$x;", MaxLine/8)},
 	{"braces", "echo " + strings.Repeat("{a,b}", 900)},
 	{"evals", strings.Repeat("eval ", MaxLine/5-2) + "ls"},
-	{"writes", strings.Repeat("a>b;", 4000) + strings.Repeat("./b;", 4000)},
+	{"writes", strings.Repeat("a>b;", 2400) + strings.Repeat("./b;", 2400)},
 }
 
 func BenchmarkParse(b *testing.B) {

@@ -799,1904 +799,1906 @@ func builtin(name string) *Program {
 		return &programs[394]
 	case "getopts":
 		return &programs[395]
-	case "git":
+	case "gh":
 		return &programs[396]
-	case "go":
+	case "git":
 		return &programs[397]
-	case "go1.21":
+	case "go":
 		return &programs[398]
-	case "go1.22":
+	case "go1.21":
 		return &programs[399]
-	case "go1.23":
+	case "go1.22":
 		return &programs[400]
-	case "go1.24":
+	case "go1.23":
 		return &programs[401]
-	case "go1.25":
+	case "go1.24":
 		return &programs[402]
-	case "go1.26":
+	case "go1.25":
 		return &programs[403]
-	case "gotip":
+	case "go1.26":
 		return &programs[404]
-	case "gofmt":
+	case "gotip":
 		return &programs[405]
-	case "goimports":
+	case "gofmt":
 		return &programs[406]
-	case "gofumpt":
+	case "goimports":
 		return &programs[407]
-	case "gci":
+	case "gofumpt":
 		return &programs[408]
-	case "golines":
+	case "gci":
 		return &programs[409]
-	case "golangci-lint":
+	case "golines":
 		return &programs[410]
-	case "gosu":
+	case "golangci-lint":
 		return &programs[411]
-	case "su-exec":
+	case "gosu":
 		return &programs[412]
-	case "setuidgid":
+	case "su-exec":
 		return &programs[413]
-	case "gradle":
+	case "setuidgid":
 		return &programs[414]
-	case "gradlew":
+	case "gradle":
 		return &programs[415]
-	case "grep":
+	case "gradlew":
 		return &programs[416]
-	case "egrep":
+	case "grep":
 		return &programs[417]
-	case "fgrep":
+	case "egrep":
 		return &programs[418]
-	case "rgrep":
+	case "fgrep":
 		return &programs[419]
-	case "ggrep":
+	case "rgrep":
 		return &programs[420]
-	case "zgrep":
+	case "ggrep":
 		return &programs[421]
-	case "zegrep":
+	case "zgrep":
 		return &programs[422]
-	case "zfgrep":
+	case "zegrep":
 		return &programs[423]
-	case "bzgrep":
+	case "zfgrep":
 		return &programs[424]
-	case "xzgrep":
+	case "bzgrep":
 		return &programs[425]
-	case "pcregrep":
+	case "xzgrep":
 		return &programs[426]
-	case "pcre2grep":
+	case "pcregrep":
 		return &programs[427]
-	case "groovy":
+	case "pcre2grep":
 		return &programs[428]
-	case "scala":
+	case "groovy":
 		return &programs[429]
-	case "kotlin":
+	case "scala":
 		return &programs[430]
-	case "kscript":
+	case "kotlin":
 		return &programs[431]
-	case "jshell":
+	case "kscript":
 		return &programs[432]
-	case "julia":
+	case "jshell":
 		return &programs[433]
-	case "elixir":
+	case "julia":
 		return &programs[434]
-	case "iex":
+	case "elixir":
 		return &programs[435]
-	case "erl":
+	case "iex":
 		return &programs[436]
-	case "escript":
+	case "erl":
 		return &programs[437]
-	case "ghci":
+	case "escript":
 		return &programs[438]
-	case "runghc":
+	case "ghci":
 		return &programs[439]
-	case "runhaskell":
+	case "runghc":
 		return &programs[440]
-	case "clojure":
+	case "runhaskell":
 		return &programs[441]
-	case "clj":
+	case "clojure":
 		return &programs[442]
-	case "bb":
+	case "clj":
 		return &programs[443]
-	case "racket":
+	case "bb":
 		return &programs[444]
-	case "guile":
+	case "racket":
 		return &programs[445]
-	case "sbcl":
+	case "guile":
 		return &programs[446]
-	case "emacs":
+	case "sbcl":
 		return &programs[447]
-	case "emacsclient":
+	case "emacs":
 		return &programs[448]
-	case "swipl":
+	case "emacsclient":
 		return &programs[449]
-	case "octave":
+	case "swipl":
 		return &programs[450]
-	case "matlab":
+	case "octave":
 		return &programs[451]
-	case "janet":
+	case "matlab":
 		return &programs[452]
-	case "gjs":
+	case "janet":
 		return &programs[453]
-	case "qjs":
+	case "gjs":
 		return &programs[454]
-	case "d8":
+	case "qjs":
 		return &programs[455]
-	case "bun.exe":
+	case "d8":
 		return &programs[456]
-	case "ts-node":
+	case "bun.exe":
 		return &programs[457]
-	case "tsx":
+	case "ts-node":
 		return &programs[458]
-	case "esno":
+	case "tsx":
 		return &programs[459]
-	case "babel-node":
+	case "esno":
 		return &programs[460]
-	case "vite-node":
+	case "babel-node":
 		return &programs[461]
-	case "coffee":
+	case "vite-node":
 		return &programs[462]
-	case "gtime":
+	case "coffee":
 		return &programs[463]
-	case "gunicorn":
+	case "gtime":
 		return &programs[464]
-	case "uvicorn":
+	case "gunicorn":
 		return &programs[465]
-	case "hypercorn":
+	case "uvicorn":
 		return &programs[466]
-	case "daphne":
+	case "hypercorn":
 		return &programs[467]
-	case "waitress-serve":
+	case "daphne":
 		return &programs[468]
-	case "uwsgi":
+	case "waitress-serve":
 		return &programs[469]
-	case "flask":
+	case "uwsgi":
 		return &programs[470]
-	case "fastapi":
+	case "flask":
 		return &programs[471]
-	case "granian":
+	case "fastapi":
 		return &programs[472]
-	case "celery":
+	case "granian":
 		return &programs[473]
-	case "django-admin":
+	case "celery":
 		return &programs[474]
-	case "alembic":
+	case "django-admin":
 		return &programs[475]
-	case "airflow":
+	case "alembic":
 		return &programs[476]
-	case "dagster":
+	case "airflow":
 		return &programs[477]
-	case "prefect":
+	case "dagster":
 		return &programs[478]
-	case "dbt":
+	case "prefect":
 		return &programs[479]
-	case "scrapy":
+	case "dbt":
 		return &programs[480]
-	case "locust":
+	case "scrapy":
 		return &programs[481]
-	case "rq":
+	case "locust":
 		return &programs[482]
-	case "dramatiq":
+	case "rq":
 		return &programs[483]
-	case "huey":
+	case "dramatiq":
 		return &programs[484]
-	case "invoke-x":
+	case "huey":
 		return &programs[485]
-	case "supervisord":
+	case "invoke-x":
 		return &programs[486]
-	case "supervisorctl":
+	case "supervisord":
 		return &programs[487]
-	case "ansible":
+	case "supervisorctl":
 		return &programs[488]
-	case "ansible-playbook":
+	case "ansible":
 		return &programs[489]
-	case "ansible-galaxy":
+	case "ansible-playbook":
 		return &programs[490]
-	case "ansible-vault":
+	case "ansible-galaxy":
 		return &programs[491]
-	case "ansible-inventory":
+	case "ansible-vault":
 		return &programs[492]
-	case "ansible-doc":
+	case "ansible-inventory":
 		return &programs[493]
-	case "salt":
+	case "ansible-doc":
 		return &programs[494]
-	case "salt-call":
+	case "salt":
 		return &programs[495]
-	case "puppet":
+	case "salt-call":
 		return &programs[496]
-	case "chef-client":
+	case "puppet":
 		return &programs[497]
-	case "knife":
+	case "chef-client":
 		return &programs[498]
-	case "gzip":
+	case "knife":
 		return &programs[499]
-	case "gunzip":
+	case "gzip":
 		return &programs[500]
-	case "pigz":
+	case "gunzip":
 		return &programs[501]
-	case "unpigz":
+	case "pigz":
 		return &programs[502]
-	case "compress":
+	case "unpigz":
 		return &programs[503]
-	case "uncompress":
+	case "compress":
 		return &programs[504]
-	case "zopfli":
+	case "uncompress":
 		return &programs[505]
-	case "brotli":
+	case "zopfli":
 		return &programs[506]
-	case "hash":
+	case "brotli":
 		return &programs[507]
-	case "head":
+	case "hash":
 		return &programs[508]
-	case "helm":
+	case "head":
 		return &programs[509]
-	case "help":
+	case "helm":
 		return &programs[510]
-	case "hexdump":
+	case "help":
 		return &programs[511]
-	case "hd":
+	case "hexdump":
 		return &programs[512]
-	case "history":
+	case "hd":
 		return &programs[513]
-	case "host":
+	case "history":
 		return &programs[514]
-	case "nslookup":
+	case "host":
 		return &programs[515]
-	case "drill":
+	case "nslookup":
 		return &programs[516]
-	case "resolvectl":
+	case "drill":
 		return &programs[517]
-	case "getent":
+	case "resolvectl":
 		return &programs[518]
-	case "hostid":
+	case "getent":
 		return &programs[519]
-	case "hostname":
+	case "hostid":
 		return &programs[520]
-	case "http":
+	case "hostname":
 		return &programs[521]
-	case "https":
+	case "http":
 		return &programs[522]
-	case "xh":
+	case "https":
 		return &programs[523]
-	case "xhs":
+	case "xh":
 		return &programs[524]
-	case "httpie":
+	case "xhs":
 		return &programs[525]
-	case "http.server":
+	case "httpie":
 		return &programs[526]
-	case "hyperfine":
+	case "http.server":
 		return &programs[527]
-	case "iconv":
+	case "hyperfine":
 		return &programs[528]
-	case "id":
+	case "iconv":
 		return &programs[529]
-	case "ifconfig":
+	case "id":
 		return &programs[530]
-	case "iwconfig":
+	case "ifconfig":
 		return &programs[531]
-	case "arp":
+	case "iwconfig":
 		return &programs[532]
-	case "route":
+	case "arp":
 		return &programs[533]
-	case "install":
+	case "route":
 		return &programs[534]
-	case "ginstall":
+	case "install":
 		return &programs[535]
-	case "ionice":
+	case "ginstall":
 		return &programs[536]
-	case "ip":
+	case "ionice":
 		return &programs[537]
-	case "ipython":
+	case "ip":
 		return &programs[538]
-	case "ipython3":
+	case "ipython":
 		return &programs[539]
-	case "jupyter":
+	case "ipython3":
 		return &programs[540]
-	case "jupyter-lab":
+	case "jupyter":
 		return &programs[541]
-	case "jupyter-notebook":
+	case "jupyter-lab":
 		return &programs[542]
-	case "jupyter-nbconvert":
+	case "jupyter-notebook":
 		return &programs[543]
-	case "papermill":
+	case "jupyter-nbconvert":
 		return &programs[544]
-	case "streamlit":
+	case "papermill":
 		return &programs[545]
-	case "gradio":
+	case "streamlit":
 		return &programs[546]
-	case "chainlit":
+	case "gradio":
 		return &programs[547]
-	case "mlflow":
+	case "chainlit":
 		return &programs[548]
-	case "tensorboard":
+	case "mlflow":
 		return &programs[549]
-	case "java":
+	case "tensorboard":
 		return &programs[550]
-	case "javac":
+	case "java":
 		return &programs[551]
-	case "jest":
+	case "javac":
 		return &programs[552]
-	case "jobs":
+	case "jest":
 		return &programs[553]
-	case "join":
+	case "jobs":
 		return &programs[554]
-	case "jq":
+	case "join":
 		return &programs[555]
-	case "gojq":
+	case "jq":
 		return &programs[556]
-	case "jaq":
+	case "gojq":
 		return &programs[557]
-	case "json.tool":
+	case "jaq":
 		return &programs[558]
-	case "just":
+	case "json.tool":
 		return &programs[559]
-	case "k9s":
+	case "just":
 		return &programs[560]
-	case "kubectx":
+	case "k9s":
 		return &programs[561]
-	case "kubens":
+	case "kubectx":
 		return &programs[562]
-	case "stern":
+	case "kubens":
 		return &programs[563]
-	case "kubetail":
+	case "stern":
 		return &programs[564]
-	case "istioctl":
+	case "kubetail":
 		return &programs[565]
-	case "linkerd":
+	case "istioctl":
 		return &programs[566]
-	case "argocd":
+	case "linkerd":
 		return &programs[567]
-	case "flux":
+	case "argocd":
 		return &programs[568]
-	case "velero":
+	case "flux":
 		return &programs[569]
-	case "cilium":
+	case "velero":
 		return &programs[570]
-	case "eksctl":
+	case "cilium":
 		return &programs[571]
-	case "kops":
+	case "eksctl":
 		return &programs[572]
-	case "kubeadm":
+	case "kops":
 		return &programs[573]
-	case "tkn":
+	case "kubeadm":
 		return &programs[574]
-	case "kn":
+	case "tkn":
 		return &programs[575]
-	case "crossplane":
+	case "kn":
 		return &programs[576]
-	case "werf":
+	case "crossplane":
 		return &programs[577]
-	case "devspace":
+	case "werf":
 		return &programs[578]
-	case "okteto":
+	case "devspace":
 		return &programs[579]
-	case "kubeseal":
+	case "okteto":
 		return &programs[580]
-	case "kubeconform":
+	case "kubeseal":
 		return &programs[581]
-	case "kubeval":
+	case "kubeconform":
 		return &programs[582]
-	case "conftest":
+	case "kubeval":
 		return &programs[583]
-	case "opa":
+	case "conftest":
 		return &programs[584]
-	case "trivy":
+	case "opa":
 		return &programs[585]
-	case "grype":
+	case "trivy":
 		return &programs[586]
-	case "syft":
+	case "grype":
 		return &programs[587]
-	case "cosign":
+	case "syft":
 		return &programs[588]
-	case "crane":
+	case "cosign":
 		return &programs[589]
-	case "dive":
+	case "crane":
 		return &programs[590]
-	case "hadolint":
+	case "dive":
 		return &programs[591]
-	case "buildah":
+	case "hadolint":
 		return &programs[592]
-	case "skopeo":
+	case "buildah":
 		return &programs[593]
-	case "lxc":
+	case "skopeo":
 		return &programs[594]
-	case "incus":
+	case "lxc":
 		return &programs[595]
-	case "multipass":
+	case "incus":
 		return &programs[596]
-	case "vagrant":
+	case "multipass":
 		return &programs[597]
-	case "packer":
+	case "vagrant":
 		return &programs[598]
-	case "ctr":
+	case "packer":
 		return &programs[599]
-	case "crictl":
+	case "ctr":
 		return &programs[600]
-	case "buildctl":
+	case "crictl":
 		return &programs[601]
-	case "umoci":
+	case "buildctl":
 		return &programs[602]
-	case "oras":
+	case "umoci":
 		return &programs[603]
-	case "dockle":
+	case "oras":
 		return &programs[604]
-	case "docker-machine":
+	case "dockle":
 		return &programs[605]
-	case "kill":
+	case "docker-machine":
 		return &programs[606]
-	case "kubectl":
+	case "kill":
 		return &programs[607]
-	case "oc":
+	case "kubectl":
 		return &programs[608]
-	case "k":
+	case "oc":
 		return &programs[609]
-	case "kubecolor":
+	case "k":
 		return &programs[610]
-	case "kustomize":
+	case "kubecolor":
 		return &programs[611]
-	case "ld":
+	case "kustomize":
 		return &programs[612]
-	case "ld.lld":
+	case "ld":
 		return &programs[613]
-	case "lld":
+	case "ld.lld":
 		return &programs[614]
-	case "ld.gold":
+	case "lld":
 		return &programs[615]
-	case "mold":
+	case "ld.gold":
 		return &programs[616]
-	case "as":
+	case "mold":
 		return &programs[617]
-	case "nasm":
+	case "as":
 		return &programs[618]
-	case "yasm":
+	case "nasm":
 		return &programs[619]
-	case "objcopy":
+	case "yasm":
 		return &programs[620]
-	case "strip":
+	case "objcopy":
 		return &programs[621]
-	case "ranlib":
+	case "strip":
 		return &programs[622]
-	case "dlltool":
+	case "ranlib":
 		return &programs[623]
-	case "windres":
+	case "dlltool":
 		return &programs[624]
-	case "llvm-objcopy":
+	case "windres":
 		return &programs[625]
-	case "llvm-strip":
+	case "llvm-objcopy":
 		return &programs[626]
-	case "ld-linux-x86-64.so.2":
+	case "llvm-strip":
 		return &programs[627]
-	case "ld-linux.so.2":
+	case "ld-linux-x86-64.so.2":
 		return &programs[628]
-	case "ld-linux-aarch64.so.1":
+	case "ld-linux.so.2":
 		return &programs[629]
-	case "ld-linux-armhf.so.3":
+	case "ld-linux-aarch64.so.1":
 		return &programs[630]
-	case "ld-musl-x86_64.so.1":
+	case "ld-linux-armhf.so.3":
 		return &programs[631]
-	case "ld.so":
+	case "ld-musl-x86_64.so.1":
 		return &programs[632]
-	case "less":
+	case "ld.so":
 		return &programs[633]
-	case "lessecho":
+	case "less":
 		return &programs[634]
-	case "let":
+	case "lessecho":
 		return &programs[635]
-	case "link":
+	case "let":
 		return &programs[636]
-	case "linux32":
+	case "link":
 		return &programs[637]
-	case "linux64":
+	case "linux32":
 		return &programs[638]
-	case "i386":
+	case "linux64":
 		return &programs[639]
-	case "x86_64":
+	case "i386":
 		return &programs[640]
-	case "uname26":
+	case "x86_64":
 		return &programs[641]
-	case "ln":
+	case "uname26":
 		return &programs[642]
-	case "locate":
+	case "ln":
 		return &programs[643]
-	case "plocate":
+	case "locate":
 		return &programs[644]
-	case "mlocate":
+	case "plocate":
 		return &programs[645]
-	case "look":
+	case "mlocate":
 		return &programs[646]
-	case "ls":
+	case "look":
 		return &programs[647]
-	case "gls":
+	case "ls":
 		return &programs[648]
-	case "ltrace":
+	case "gls":
 		return &programs[649]
-	case "lua":
+	case "ltrace":
 		return &programs[650]
-	case "lua5.1":
+	case "lua":
 		return &programs[651]
-	case "lua5.2":
+	case "lua5.1":
 		return &programs[652]
-	case "lua5.3":
+	case "lua5.2":
 		return &programs[653]
-	case "lua5.4":
+	case "lua5.3":
 		return &programs[654]
-	case "luajit":
+	case "lua5.4":
 		return &programs[655]
-	case "texlua":
+	case "luajit":
 		return &programs[656]
-	case "make":
+	case "texlua":
 		return &programs[657]
-	case "gmake":
+	case "make":
 		return &programs[658]
-	case "remake":
+	case "gmake":
 		return &programs[659]
-	case "bmake":
+	case "remake":
 		return &programs[660]
-	case "pmake":
+	case "bmake":
 		return &programs[661]
-	case "man":
+	case "pmake":
 		return &programs[662]
-	case "mapfile":
+	case "man":
 		return &programs[663]
-	case "readarray":
+	case "mapfile":
 		return &programs[664]
-	case "mdfind":
+	case "readarray":
 		return &programs[665]
-	case "meson":
+	case "mdfind":
 		return &programs[666]
-	case "minikube":
+	case "meson":
 		return &programs[667]
-	case "kind":
+	case "minikube":
 		return &programs[668]
-	case "k3d":
+	case "kind":
 		return &programs[669]
-	case "k3s":
+	case "k3d":
 		return &programs[670]
-	case "microk8s":
+	case "k3s":
 		return &programs[671]
-	case "colima":
+	case "microk8s":
 		return &programs[672]
-	case "rancher-desktop":
+	case "colima":
 		return &programs[673]
-	case "lima":
+	case "rancher-desktop":
 		return &programs[674]
-	case "limactl":
+	case "lima":
 		return &programs[675]
-	case "mise":
+	case "limactl":
 		return &programs[676]
-	case "rtx":
+	case "mise":
 		return &programs[677]
-	case "mkdir":
+	case "rtx":
 		return &programs[678]
-	case "mkfifo":
+	case "mkdir":
 		return &programs[679]
-	case "mknod":
+	case "mkfifo":
 		return &programs[680]
-	case "mktemp":
+	case "mknod":
 		return &programs[681]
-	case "mocha":
+	case "mktemp":
 		return &programs[682]
-	case "more":
+	case "mocha":
 		return &programs[683]
-	case "mosh":
+	case "more":
 		return &programs[684]
-	case "mv":
+	case "mosh":
 		return &programs[685]
-	case "mvn":
+	case "mv":
 		return &programs[686]
-	case "mvnw":
+	case "mvn":
 		return &programs[687]
-	case "mvnd":
+	case "mvnw":
 		return &programs[688]
-	case "mypy":
+	case "mvnd":
 		return &programs[689]
-	case "pyright":
+	case "mypy":
 		return &programs[690]
-	case "basedpyright":
+	case "pyright":
 		return &programs[691]
-	case "pyre":
+	case "basedpyright":
 		return &programs[692]
-	case "pytype":
+	case "pyre":
 		return &programs[693]
-	case "flake8":
+	case "pytype":
 		return &programs[694]
-	case "pylint":
+	case "flake8":
 		return &programs[695]
-	case "pyflakes":
+	case "pylint":
 		return &programs[696]
-	case "pycodestyle":
+	case "pyflakes":
 		return &programs[697]
-	case "pydocstyle":
+	case "pycodestyle":
 		return &programs[698]
-	case "bandit":
+	case "pydocstyle":
 		return &programs[699]
-	case "vulture":
+	case "bandit":
 		return &programs[700]
-	case "radon":
+	case "vulture":
 		return &programs[701]
-	case "xenon":
+	case "radon":
 		return &programs[702]
-	case "pyroma":
+	case "xenon":
 		return &programs[703]
-	case "interrogate":
+	case "pyroma":
 		return &programs[704]
-	case "safety":
+	case "interrogate":
 		return &programs[705]
-	case "pip-audit":
+	case "safety":
 		return &programs[706]
-	case "semgrep":
+	case "pip-audit":
 		return &programs[707]
-	case "ty":
+	case "semgrep":
 		return &programs[708]
-	case "zuban":
+	case "ty":
 		return &programs[709]
-	case "dmypy":
+	case "zuban":
 		return &programs[710]
-	case "yamllint":
+	case "dmypy":
 		return &programs[711]
-	case "ansible-lint":
+	case "yamllint":
 		return &programs[712]
-	case "cfn-lint":
+	case "ansible-lint":
 		return &programs[713]
-	case "sqlfluff":
+	case "cfn-lint":
 		return &programs[714]
-	case "codespell":
+	case "sqlfluff":
 		return &programs[715]
-	case "curlylint":
+	case "codespell":
 		return &programs[716]
-	case "refurb":
+	case "curlylint":
 		return &programs[717]
-	case "fixit":
+	case "refurb":
 		return &programs[718]
-	case "slotscheck":
+	case "fixit":
 		return &programs[719]
-	case "import-linter":
+	case "slotscheck":
 		return &programs[720]
-	case "lint-imports":
+	case "import-linter":
 		return &programs[721]
-	case "deptry":
+	case "lint-imports":
 		return &programs[722]
-	case "mutmut":
+	case "deptry":
 		return &programs[723]
-	case "proselint":
+	case "mutmut":
 		return &programs[724]
-	case "vale":
+	case "proselint":
 		return &programs[725]
-	case "rstcheck":
+	case "vale":
 		return &programs[726]
-	case "doc8":
+	case "rstcheck":
 		return &programs[727]
-	case "check-manifest":
+	case "doc8":
 		return &programs[728]
-	case "twine":
+	case "check-manifest":
 		return &programs[729]
-	case "towncrier":
+	case "twine":
 		return &programs[730]
-	case "bumpversion":
+	case "towncrier":
 		return &programs[731]
-	case "bump2version":
+	case "bumpversion":
 		return &programs[732]
-	case "bump-my-version":
+	case "bump2version":
 		return &programs[733]
-	case "cz":
+	case "bump-my-version":
 		return &programs[734]
-	case "commitizen":
+	case "cz":
 		return &programs[735]
-	case "jupytext":
+	case "commitizen":
 		return &programs[736]
-	case "stubtest":
+	case "jupytext":
 		return &programs[737]
-	case "stubgen":
+	case "stubtest":
 		return &programs[738]
-	case "nc":
+	case "stubgen":
 		return &programs[739]
-	case "netcat":
+	case "nc":
 		return &programs[740]
-	case "ncat":
+	case "netcat":
 		return &programs[741]
-	case "nc.openbsd":
+	case "ncat":
 		return &programs[742]
-	case "nc.traditional":
+	case "nc.openbsd":
 		return &programs[743]
-	case "nice":
+	case "nc.traditional":
 		return &programs[744]
-	case "ninja":
+	case "nice":
 		return &programs[745]
-	case "ninja-build":
+	case "ninja":
 		return &programs[746]
-	case "samu":
+	case "ninja-build":
 		return &programs[747]
-	case "nl":
+	case "samu":
 		return &programs[748]
-	case "nm":
+	case "nl":
 		return &programs[749]
-	case "objdump":
+	case "nm":
 		return &programs[750]
-	case "readelf":
+	case "objdump":
 		return &programs[751]
-	case "size":
+	case "readelf":
 		return &programs[752]
-	case "ldd":
+	case "size":
 		return &programs[753]
-	case "c++filt":
+	case "ldd":
 		return &programs[754]
-	case "addr2line":
+	case "c++filt":
 		return &programs[755]
-	case "elfedit":
+	case "addr2line":
 		return &programs[756]
-	case "llvm-nm":
+	case "elfedit":
 		return &programs[757]
-	case "llvm-objdump":
+	case "llvm-nm":
 		return &programs[758]
-	case "llvm-readelf":
+	case "llvm-objdump":
 		return &programs[759]
-	case "otool":
+	case "llvm-readelf":
 		return &programs[760]
-	case "dwarfdump":
+	case "otool":
 		return &programs[761]
-	case "file-x":
+	case "dwarfdump":
 		return &programs[762]
-	case "nmap":
+	case "file-x":
 		return &programs[763]
-	case "node":
+	case "nmap":
 		return &programs[764]
-	case "nodejs":
+	case "node":
 		return &programs[765]
-	case "node.exe":
+	case "nodejs":
 		return &programs[766]
-	case "nohup":
+	case "node.exe":
 		return &programs[767]
-	case "npm":
+	case "nohup":
 		return &programs[768]
-	case "cnpm":
+	case "npm":
 		return &programs[769]
-	case "tnpm":
+	case "cnpm":
 		return &programs[770]
-	case "npm-run-all":
+	case "tnpm":
 		return &programs[771]
-	case "run-s":
+	case "npm-run-all":
 		return &programs[772]
-	case "run-p":
+	case "run-s":
 		return &programs[773]
-	case "npm-run-all2":
+	case "run-p":
 		return &programs[774]
-	case "nproc":
+	case "npm-run-all2":
 		return &programs[775]
-	case "npx":
+	case "nproc":
 		return &programs[776]
-	case "nsenter":
+	case "npx":
 		return &programs[777]
-	case "nu":
+	case "nsenter":
 		return &programs[778]
-	case "elvish":
+	case "nu":
 		return &programs[779]
-	case "xonsh":
+	case "elvish":
 		return &programs[780]
-	case "pwsh":
+	case "xonsh":
 		return &programs[781]
-	case "powershell":
+	case "pwsh":
 		return &programs[782]
-	case "cmd":
+	case "powershell":
 		return &programs[783]
-	case "cmd.exe":
+	case "cmd":
 		return &programs[784]
-	case "powershell.exe":
+	case "cmd.exe":
 		return &programs[785]
-	case "wsl":
+	case "powershell.exe":
 		return &programs[786]
-	case "wsl.exe":
+	case "wsl":
 		return &programs[787]
-	case "oil":
+	case "wsl.exe":
 		return &programs[788]
-	case "osh":
+	case "oil":
 		return &programs[789]
-	case "ysh":
+	case "osh":
 		return &programs[790]
-	case "rc":
+	case "ysh":
 		return &programs[791]
-	case "es":
+	case "rc":
 		return &programs[792]
-	case "numactl":
+	case "es":
 		return &programs[793]
-	case "numfmt":
+	case "numactl":
 		return &programs[794]
-	case "od":
+	case "numfmt":
 		return &programs[795]
-	case "god":
+	case "od":
 		return &programs[796]
-	case "openssl":
+	case "god":
 		return &programs[797]
-	case "osascript":
+	case "openssl":
 		return &programs[798]
-	case "parallel":
+	case "osascript":
 		return &programs[799]
-	case "paste":
+	case "parallel":
 		return &programs[800]
-	case "patch":
+	case "paste":
 		return &programs[801]
-	case "pathchk":
+	case "patch":
 		return &programs[802]
-	case "perf":
+	case "pathchk":
 		return &programs[803]
-	case "perl":
+	case "perf":
 		return &programs[804]
-	case "perl5":
+	case "perl":
 		return &programs[805]
-	case "perl5.36":
+	case "perl5":
 		return &programs[806]
-	case "perl5.38":
+	case "perl5.36":
 		return &programs[807]
-	case "perl5.40":
+	case "perl5.38":
 		return &programs[808]
-	case "php":
+	case "perl5.40":
 		return &programs[809]
-	case "php7.4":
+	case "php":
 		return &programs[810]
-	case "php8.0":
+	case "php7.4":
 		return &programs[811]
-	case "php8.1":
+	case "php8.0":
 		return &programs[812]
-	case "php8.2":
+	case "php8.1":
 		return &programs[813]
-	case "php8.3":
+	case "php8.2":
 		return &programs[814]
-	case "php8.4":
+	case "php8.3":
 		return &programs[815]
-	case "php-cgi":
+	case "php8.4":
 		return &programs[816]
-	case "phpunit":
+	case "php-cgi":
 		return &programs[817]
-	case "pest":
+	case "phpunit":
 		return &programs[818]
-	case "phpstan":
+	case "pest":
 		return &programs[819]
-	case "psalm":
+	case "phpstan":
 		return &programs[820]
-	case "phpcs":
+	case "psalm":
 		return &programs[821]
-	case "phpcbf":
+	case "phpcs":
 		return &programs[822]
-	case "php-cs-fixer":
+	case "phpcbf":
 		return &programs[823]
-	case "pint":
+	case "php-cs-fixer":
 		return &programs[824]
-	case "rector":
+	case "pint":
 		return &programs[825]
-	case "phpmd":
+	case "rector":
 		return &programs[826]
-	case "infection":
+	case "phpmd":
 		return &programs[827]
-	case "phan":
+	case "infection":
 		return &programs[828]
-	case "deptrac":
+	case "phan":
 		return &programs[829]
-	case "larastan":
+	case "deptrac":
 		return &programs[830]
-	case "behat":
+	case "larastan":
 		return &programs[831]
-	case "codecept":
+	case "behat":
 		return &programs[832]
-	case "paratest":
+	case "codecept":
 		return &programs[833]
-	case "artisan":
+	case "paratest":
 		return &programs[834]
-	case "symfony":
+	case "artisan":
 		return &programs[835]
-	case "drush":
+	case "symfony":
 		return &programs[836]
-	case "wp":
+	case "drush":
 		return &programs[837]
-	case "ping":
+	case "wp":
 		return &programs[838]
-	case "ping6":
+	case "ping":
 		return &programs[839]
-	case "arping":
+	case "ping6":
 		return &programs[840]
-	case "fping":
+	case "arping":
 		return &programs[841]
-	case "pinky":
+	case "fping":
 		return &programs[842]
-	case "finger":
+	case "pinky":
 		return &programs[843]
-	case "pip":
+	case "finger":
 		return &programs[844]
-	case "pip3":
+	case "pip":
 		return &programs[845]
-	case "pip2":
+	case "pip3":
 		return &programs[846]
-	case "pip3.8":
+	case "pip2":
 		return &programs[847]
-	case "pip3.9":
+	case "pip3.8":
 		return &programs[848]
-	case "pip3.10":
+	case "pip3.9":
 		return &programs[849]
-	case "pip3.11":
+	case "pip3.10":
 		return &programs[850]
-	case "pip3.12":
+	case "pip3.11":
 		return &programs[851]
-	case "pip3.13":
+	case "pip3.12":
 		return &programs[852]
-	case "pip3.14":
+	case "pip3.13":
 		return &programs[853]
-	case "pip.exe":
+	case "pip3.14":
 		return &programs[854]
-	case "pipx":
+	case "pip.exe":
 		return &programs[855]
-	case "pkexec":
+	case "pipx":
 		return &programs[856]
-	case "playwright":
+	case "pkexec":
 		return &programs[857]
-	case "pnpm":
+	case "playwright":
 		return &programs[858]
-	case "pnpx-x":
+	case "pnpm":
 		return &programs[859]
-	case "pnpx":
+	case "pnpx-x":
 		return &programs[860]
-	case "poetry":
+	case "pnpx":
 		return &programs[861]
-	case "pdm":
+	case "poetry":
 		return &programs[862]
-	case "hatch":
+	case "pdm":
 		return &programs[863]
-	case "rye":
+	case "hatch":
 		return &programs[864]
-	case "pipenv":
+	case "rye":
 		return &programs[865]
-	case "pixi":
+	case "pipenv":
 		return &programs[866]
-	case "flit":
+	case "pixi":
 		return &programs[867]
-	case "popd":
+	case "flit":
 		return &programs[868]
-	case "pr":
+	case "popd":
 		return &programs[869]
-	case "pre-commit":
+	case "pr":
 		return &programs[870]
-	case "prek":
+	case "pre-commit":
 		return &programs[871]
-	case "lefthook":
+	case "prek":
 		return &programs[872]
-	case "overcommit":
+	case "lefthook":
 		return &programs[873]
-	case "prettier":
+	case "overcommit":
 		return &programs[874]
-	case "print":
+	case "prettier":
 		return &programs[875]
-	case "printenv":
+	case "print":
 		return &programs[876]
-	case "printf":
+	case "printenv":
 		return &programs[877]
-	case "prlimit":
+	case "printf":
 		return &programs[878]
-	case "proot":
+	case "prlimit":
 		return &programs[879]
-	case "bwrap":
+	case "proot":
 		return &programs[880]
-	case "protoc":
+	case "bwrap":
 		return &programs[881]
-	case "proxychains4":
+	case "protoc":
 		return &programs[882]
-	case "proxychains":
+	case "proxychains4":
 		return &programs[883]
-	case "ptx":
+	case "proxychains":
 		return &programs[884]
-	case "pushd":
+	case "ptx":
 		return &programs[885]
-	case "pwd":
+	case "pushd":
 		return &programs[886]
-	case "py_compile":
+	case "pwd":
 		return &programs[887]
-	case "compileall":
+	case "py_compile":
 		return &programs[888]
-	case "pytest":
+	case "compileall":
 		return &programs[889]
-	case "py.test":
+	case "pytest":
 		return &programs[890]
-	case "python":
+	case "py.test":
 		return &programs[891]
-	case "python2":
+	case "python":
 		return &programs[892]
-	case "python2.7":
+	case "python2":
 		return &programs[893]
-	case "python3":
+	case "python2.7":
 		return &programs[894]
-	case "python3.7":
+	case "python3":
 		return &programs[895]
-	case "python3.8":
+	case "python3.7":
 		return &programs[896]
-	case "python3.9":
+	case "python3.8":
 		return &programs[897]
-	case "python3.10":
+	case "python3.9":
 		return &programs[898]
-	case "python3.11":
+	case "python3.10":
 		return &programs[899]
-	case "python3.12":
+	case "python3.11":
 		return &programs[900]
-	case "python3.13":
+	case "python3.12":
 		return &programs[901]
-	case "python3.14":
+	case "python3.13":
 		return &programs[902]
-	case "pypy":
+	case "python3.14":
 		return &programs[903]
-	case "pypy3":
+	case "pypy":
 		return &programs[904]
-	case "python.exe":
+	case "pypy3":
 		return &programs[905]
-	case "py":
+	case "python.exe":
 		return &programs[906]
-	case "rails":
+	case "py":
 		return &programs[907]
-	case "rclone":
+	case "rails":
 		return &programs[908]
-	case "read":
+	case "rclone":
 		return &programs[909]
-	case "readlink":
+	case "read":
 		return &programs[910]
-	case "realpath":
+	case "readlink":
 		return &programs[911]
-	case "grealpath":
+	case "realpath":
 		return &programs[912]
-	case "rev":
+	case "grealpath":
 		return &programs[913]
-	case "rg":
+	case "rev":
 		return &programs[914]
-	case "ripgrep":
+	case "rg":
 		return &programs[915]
-	case "rimraf":
+	case "ripgrep":
 		return &programs[916]
-	case "del":
+	case "rimraf":
 		return &programs[917]
-	case "trash":
+	case "del":
 		return &programs[918]
-	case "trash-put":
+	case "trash":
 		return &programs[919]
-	case "del-cli":
+	case "trash-put":
 		return &programs[920]
-	case "shx":
+	case "del-cli":
 		return &programs[921]
-	case "cpx":
+	case "shx":
 		return &programs[922]
-	case "cpy":
+	case "cpx":
 		return &programs[923]
-	case "ncp":
+	case "cpy":
 		return &programs[924]
-	case "mkdirp":
+	case "ncp":
 		return &programs[925]
-	case "copyfiles":
+	case "mkdirp":
 		return &programs[926]
-	case "replace-in-file":
+	case "copyfiles":
 		return &programs[927]
-	case "rlwrap":
+	case "replace-in-file":
 		return &programs[928]
-	case "rm":
+	case "rlwrap":
 		return &programs[929]
-	case "grm":
+	case "rm":
 		return &programs[930]
-	case "rmdir":
+	case "grm":
 		return &programs[931]
-	case "rspec":
+	case "rmdir":
 		return &programs[932]
-	case "rsync":
+	case "rspec":
 		return &programs[933]
-	case "openrsync":
+	case "rsync":
 		return &programs[934]
-	case "rubocop":
+	case "openrsync":
 		return &programs[935]
-	case "standardrb":
+	case "rubocop":
 		return &programs[936]
-	case "reek":
+	case "standardrb":
 		return &programs[937]
-	case "brakeman":
+	case "reek":
 		return &programs[938]
-	case "erblint":
+	case "brakeman":
 		return &programs[939]
-	case "haml-lint":
+	case "erblint":
 		return &programs[940]
-	case "slim-lint":
+	case "haml-lint":
 		return &programs[941]
-	case "srb":
+	case "slim-lint":
 		return &programs[942]
-	case "steep":
+	case "srb":
 		return &programs[943]
-	case "sorbet":
+	case "steep":
 		return &programs[944]
-	case "solargraph":
+	case "sorbet":
 		return &programs[945]
-	case "yard":
+	case "solargraph":
 		return &programs[946]
-	case "rails_best_practices":
+	case "yard":
 		return &programs[947]
-	case "fasterer":
+	case "rails_best_practices":
 		return &programs[948]
-	case "flog":
+	case "fasterer":
 		return &programs[949]
-	case "flay":
+	case "flog":
 		return &programs[950]
-	case "ruby":
+	case "flay":
 		return &programs[951]
-	case "ruby2.7":
+	case "ruby":
 		return &programs[952]
-	case "ruby3.0":
+	case "ruby2.7":
 		return &programs[953]
-	case "ruby3.1":
+	case "ruby3.0":
 		return &programs[954]
-	case "ruby3.2":
+	case "ruby3.1":
 		return &programs[955]
-	case "ruby3.3":
+	case "ruby3.2":
 		return &programs[956]
-	case "jruby":
+	case "ruby3.3":
 		return &programs[957]
-	case "irb":
+	case "jruby":
 		return &programs[958]
-	case "ruff":
+	case "irb":
 		return &programs[959]
-	case "run0":
+	case "ruff":
 		return &programs[960]
-	case "runcon":
+	case "run0":
 		return &programs[961]
-	case "runuser":
+	case "runcon":
 		return &programs[962]
-	case "rustc":
+	case "runuser":
 		return &programs[963]
-	case "rustfmt":
+	case "rustc":
 		return &programs[964]
-	case "rustup":
+	case "rustfmt":
 		return &programs[965]
-	case "scons":
+	case "rustup":
 		return &programs[966]
-	case "waf":
+	case "scons":
 		return &programs[967]
-	case "tup":
+	case "waf":
 		return &programs[968]
-	case "redo":
+	case "tup":
 		return &programs[969]
-	case "buck":
+	case "redo":
 		return &programs[970]
-	case "buck2":
+	case "buck":
 		return &programs[971]
-	case "pants":
+	case "buck2":
 		return &programs[972]
-	case "please":
+	case "pants":
 		return &programs[973]
-	case "rake":
+	case "please":
 		return &programs[974]
-	case "drake":
+	case "rake":
 		return &programs[975]
-	case "thor":
+	case "drake":
 		return &programs[976]
-	case "invoke":
+	case "thor":
 		return &programs[977]
-	case "inv":
+	case "invoke":
 		return &programs[978]
-	case "fab":
+	case "inv":
 		return &programs[979]
-	case "doit":
+	case "fab":
 		return &programs[980]
-	case "nox":
+	case "doit":
 		return &programs[981]
-	case "ant":
+	case "nox":
 		return &programs[982]
-	case "sbt":
+	case "ant":
 		return &programs[983]
-	case "lein":
+	case "sbt":
 		return &programs[984]
-	case "boot":
+	case "lein":
 		return &programs[985]
-	case "mill":
+	case "boot":
 		return &programs[986]
-	case "bleep":
+	case "mill":
 		return &programs[987]
-	case "grunt":
+	case "bleep":
 		return &programs[988]
-	case "gulp":
+	case "grunt":
 		return &programs[989]
-	case "jake":
+	case "gulp":
 		return &programs[990]
-	case "cake":
+	case "jake":
 		return &programs[991]
-	case "mage":
+	case "cake":
 		return &programs[992]
-	case "xmake":
+	case "mage":
 		return &programs[993]
-	case "premake5":
+	case "xmake":
 		return &programs[994]
-	case "earthly":
+	case "premake5":
 		return &programs[995]
-	case "dagger":
+	case "earthly":
 		return &programs[996]
-	case "tilt":
+	case "dagger":
 		return &programs[997]
-	case "skaffold":
+	case "tilt":
 		return &programs[998]
-	case "garden":
+	case "skaffold":
 		return &programs[999]
-	case "bit":
+	case "garden":
 		return &programs[1000]
-	case "scp":
+	case "bit":
 		return &programs[1001]
-	case "script":
+	case "scp":
 		return &programs[1002]
-	case "scriptreplay":
+	case "script":
 		return &programs[1003]
-	case "sdiff":
+	case "scriptreplay":
 		return &programs[1004]
-	case "sed":
+	case "sdiff":
 		return &programs[1005]
-	case "gsed":
+	case "sed":
 		return &programs[1006]
-	case "seq":
+	case "gsed":
 		return &programs[1007]
-	case "set":
+	case "seq":
 		return &programs[1008]
-	case "setarch":
+	case "set":
 		return &programs[1009]
-	case "setopt":
+	case "setarch":
 		return &programs[1010]
-	case "unsetopt":
+	case "setopt":
 		return &programs[1011]
-	case "setpriv":
+	case "unsetopt":
 		return &programs[1012]
-	case "setsid":
+	case "setpriv":
 		return &programs[1013]
-	case "sftp":
+	case "setsid":
 		return &programs[1014]
-	case "sg":
+	case "sftp":
 		return &programs[1015]
-	case "shopt":
+	case "sg":
 		return &programs[1016]
-	case "shred":
+	case "shopt":
 		return &programs[1017]
-	case "shuf":
+	case "shred":
 		return &programs[1018]
-	case "socat":
+	case "shuf":
 		return &programs[1019]
-	case "softlimit":
+	case "socat":
 		return &programs[1020]
-	case "sort":
+	case "softlimit":
 		return &programs[1021]
-	case "gsort":
+	case "sort":
 		return &programs[1022]
-	case "source":
+	case "gsort":
 		return &programs[1023]
-	case ".":
+	case "source":
 		return &programs[1024]
-	case "split":
+	case ".":
 		return &programs[1025]
-	case "gsplit":
+	case "split":
 		return &programs[1026]
-	case "ss":
+	case "gsplit":
 		return &programs[1027]
-	case "netstat":
+	case "ss":
 		return &programs[1028]
-	case "ssh":
+	case "netstat":
 		return &programs[1029]
-	case "ssh-add":
+	case "ssh":
 		return &programs[1030]
-	case "ssh-agent":
+	case "ssh-add":
 		return &programs[1031]
-	case "ssh-copy-id":
+	case "ssh-agent":
 		return &programs[1032]
-	case "ssh-keygen":
+	case "ssh-copy-id":
 		return &programs[1033]
-	case "ssh-keyscan":
+	case "ssh-keygen":
 		return &programs[1034]
-	case "sshpass":
+	case "ssh-keyscan":
 		return &programs[1035]
-	case "start-stop-daemon":
+	case "sshpass":
 		return &programs[1036]
-	case "stat":
+	case "start-stop-daemon":
 		return &programs[1037]
-	case "staticcheck":
+	case "stat":
 		return &programs[1038]
-	case "revive":
+	case "staticcheck":
 		return &programs[1039]
-	case "errcheck":
+	case "revive":
 		return &programs[1040]
-	case "ineffassign":
+	case "errcheck":
 		return &programs[1041]
-	case "govulncheck":
+	case "ineffassign":
 		return &programs[1042]
-	case "gosec":
+	case "govulncheck":
 		return &programs[1043]
-	case "misspell":
+	case "gosec":
 		return &programs[1044]
-	case "shadow":
+	case "misspell":
 		return &programs[1045]
-	case "deadcode":
+	case "shadow":
 		return &programs[1046]
-	case "nilaway":
+	case "deadcode":
 		return &programs[1047]
-	case "gopls":
+	case "nilaway":
 		return &programs[1048]
-	case "benchstat":
+	case "gopls":
 		return &programs[1049]
-	case "stringer":
+	case "benchstat":
 		return &programs[1050]
-	case "mockgen":
+	case "stringer":
 		return &programs[1051]
-	case "wire":
+	case "mockgen":
 		return &programs[1052]
-	case "sqlc":
+	case "wire":
 		return &programs[1053]
-	case "templ":
+	case "sqlc":
 		return &programs[1054]
-	case "swag":
+	case "templ":
 		return &programs[1055]
-	case "air":
+	case "swag":
 		return &programs[1056]
-	case "gotestsum":
+	case "air":
 		return &programs[1057]
-	case "ginkgo":
+	case "gotestsum":
 		return &programs[1058]
-	case "ko":
+	case "ginkgo":
 		return &programs[1059]
-	case "goreleaser":
+	case "ko":
 		return &programs[1060]
-	case "protoc-gen-go":
+	case "goreleaser":
 		return &programs[1061]
-	case "gocyclo":
+	case "protoc-gen-go":
 		return &programs[1062]
-	case "stdbuf":
+	case "gocyclo":
 		return &programs[1063]
-	case "strace":
+	case "stdbuf":
 		return &programs[1064]
-	case "strings":
+	case "strace":
 		return &programs[1065]
-	case "stty":
+	case "strings":
 		return &programs[1066]
-	case "su":
+	case "stty":
 		return &programs[1067]
-	case "sudo":
+	case "su":
 		return &programs[1068]
-	case "sudoedit":
+	case "sudo":
 		return &programs[1069]
-	case "swift":
+	case "sudoedit":
 		return &programs[1070]
-	case "sync":
+	case "swift":
 		return &programs[1071]
-	case "systemd-inhibit":
+	case "sync":
 		return &programs[1072]
-	case "systemd-nspawn":
+	case "systemd-inhibit":
 		return &programs[1073]
-	case "systemd-run":
+	case "systemd-nspawn":
 		return &programs[1074]
-	case "tac":
+	case "systemd-run":
 		return &programs[1075]
-	case "tail":
+	case "tac":
 		return &programs[1076]
-	case "tar":
+	case "tail":
 		return &programs[1077]
-	case "gtar":
+	case "tar":
 		return &programs[1078]
-	case "bsdtar":
+	case "gtar":
 		return &programs[1079]
-	case "task":
+	case "bsdtar":
 		return &programs[1080]
-	case "go-task":
+	case "task":
 		return &programs[1081]
-	case "taskset":
+	case "go-task":
 		return &programs[1082]
-	case "tclsh":
+	case "taskset":
 		return &programs[1083]
-	case "wish":
+	case "tclsh":
 		return &programs[1084]
-	case "tclsh8.6":
+	case "wish":
 		return &programs[1085]
-	case "expectk":
+	case "tclsh8.6":
 		return &programs[1086]
-	case "tcpdump":
+	case "expectk":
 		return &programs[1087]
-	case "tshark":
+	case "tcpdump":
 		return &programs[1088]
-	case "tee":
+	case "tshark":
 		return &programs[1089]
-	case "sponge":
+	case "tee":
 		return &programs[1090]
-	case "telnet":
+	case "sponge":
 		return &programs[1091]
-	case "test":
+	case "telnet":
 		return &programs[1092]
-	case "[":
+	case "test":
 		return &programs[1093]
-	case "time":
+	case "[":
 		return &programs[1094]
-	case "timeit":
+	case "time":
 		return &programs[1095]
-	case "timeout":
+	case "timeit":
 		return &programs[1096]
-	case "gtimeout":
+	case "timeout":
 		return &programs[1097]
-	case "touch":
+	case "gtimeout":
 		return &programs[1098]
-	case "tox":
+	case "touch":
 		return &programs[1099]
-	case "nox-x":
+	case "tox":
 		return &programs[1100]
-	case "tr":
+	case "nox-x":
 		return &programs[1101]
-	case "traceroute":
+	case "tr":
 		return &programs[1102]
-	case "tracepath":
+	case "traceroute":
 		return &programs[1103]
-	case "mtr":
+	case "tracepath":
 		return &programs[1104]
-	case "traceroute6":
+	case "mtr":
 		return &programs[1105]
-	case "trap":
+	case "traceroute6":
 		return &programs[1106]
-	case "tree":
+	case "trap":
 		return &programs[1107]
-	case "truncate":
+	case "tree":
 		return &programs[1108]
-	case "tsc":
+	case "truncate":
 		return &programs[1109]
-	case "vue-tsc":
+	case "tsc":
 		return &programs[1110]
-	case "tsgo":
+	case "vue-tsc":
 		return &programs[1111]
-	case "tsort":
+	case "tsgo":
 		return &programs[1112]
-	case "tty":
+	case "tsort":
 		return &programs[1113]
-	case "type":
+	case "tty":
 		return &programs[1114]
-	case "whence":
+	case "type":
 		return &programs[1115]
-	case "where":
+	case "whence":
 		return &programs[1116]
-	case "ulimit":
+	case "where":
 		return &programs[1117]
-	case "umask":
+	case "ulimit":
 		return &programs[1118]
-	case "unalias":
+	case "umask":
 		return &programs[1119]
-	case "uname":
+	case "unalias":
 		return &programs[1120]
-	case "uniq":
+	case "uname":
 		return &programs[1121]
-	case "guniq":
+	case "uniq":
 		return &programs[1122]
-	case "unittest":
+	case "guniq":
 		return &programs[1123]
-	case "unlink":
+	case "unittest":
 		return &programs[1124]
-	case "unset":
+	case "unlink":
 		return &programs[1125]
-	case "unshare":
+	case "unset":
 		return &programs[1126]
-	case "unzip":
+	case "unshare":
 		return &programs[1127]
-	case "uptime":
+	case "unzip":
 		return &programs[1128]
-	case "uv":
+	case "uptime":
 		return &programs[1129]
-	case "uvx":
+	case "uv":
 		return &programs[1130]
-	case "valgrind":
+	case "uvx":
 		return &programs[1131]
-	case "venv":
+	case "valgrind":
 		return &programs[1132]
-	case "virtualenv":
+	case "venv":
 		return &programs[1133]
-	case "pyvenv":
+	case "virtualenv":
 		return &programs[1134]
-	case "vitest":
+	case "pyvenv":
 		return &programs[1135]
-	case "w":
+	case "vitest":
 		return &programs[1136]
-	case "wait":
+	case "w":
 		return &programs[1137]
-	case "watch":
+	case "wait":
 		return &programs[1138]
-	case "watchexec":
+	case "watch":
 		return &programs[1139]
-	case "wc":
+	case "watchexec":
 		return &programs[1140]
-	case "gwc":
+	case "wc":
 		return &programs[1141]
-	case "wdiff":
+	case "gwc":
 		return &programs[1142]
-	case "webpack":
+	case "wdiff":
 		return &programs[1143]
-	case "webpack-dev-server":
+	case "webpack":
 		return &programs[1144]
-	case "vite":
+	case "webpack-dev-server":
 		return &programs[1145]
-	case "rollup":
+	case "vite":
 		return &programs[1146]
-	case "parcel":
+	case "rollup":
 		return &programs[1147]
-	case "esbuild":
+	case "parcel":
 		return &programs[1148]
-	case "swc":
+	case "esbuild":
 		return &programs[1149]
-	case "babel":
+	case "swc":
 		return &programs[1150]
-	case "rspack":
+	case "babel":
 		return &programs[1151]
-	case "rsbuild":
+	case "rspack":
 		return &programs[1152]
-	case "tsup":
+	case "rsbuild":
 		return &programs[1153]
-	case "tsdown":
+	case "tsup":
 		return &programs[1154]
-	case "unbuild":
+	case "tsdown":
 		return &programs[1155]
-	case "microbundle":
+	case "unbuild":
 		return &programs[1156]
-	case "ncc":
+	case "microbundle":
 		return &programs[1157]
-	case "snowpack":
+	case "ncc":
 		return &programs[1158]
-	case "wmr":
+	case "snowpack":
 		return &programs[1159]
-	case "browserify":
+	case "wmr":
 		return &programs[1160]
-	case "metro":
+	case "browserify":
 		return &programs[1161]
-	case "turbopack":
+	case "metro":
 		return &programs[1162]
-	case "postcss":
+	case "turbopack":
 		return &programs[1163]
-	case "tailwindcss":
+	case "postcss":
 		return &programs[1164]
-	case "sass":
+	case "tailwindcss":
 		return &programs[1165]
-	case "lessc":
+	case "sass":
 		return &programs[1166]
-	case "stylus":
+	case "lessc":
 		return &programs[1167]
-	case "pug":
+	case "stylus":
 		return &programs[1168]
-	case "uglifyjs":
+	case "pug":
 		return &programs[1169]
-	case "terser":
+	case "uglifyjs":
 		return &programs[1170]
-	case "cleancss":
+	case "terser":
 		return &programs[1171]
-	case "html-minifier":
+	case "cleancss":
 		return &programs[1172]
-	case "svelte-kit":
+	case "html-minifier":
 		return &programs[1173]
-	case "svelte-check":
+	case "svelte-kit":
 		return &programs[1174]
-	case "next":
+	case "svelte-check":
 		return &programs[1175]
-	case "nuxt":
+	case "next":
 		return &programs[1176]
-	case "nuxi":
+	case "nuxt":
 		return &programs[1177]
-	case "astro":
+	case "nuxi":
 		return &programs[1178]
-	case "remix":
+	case "astro":
 		return &programs[1179]
-	case "gatsby":
+	case "remix":
 		return &programs[1180]
-	case "vue-cli-service":
+	case "gatsby":
 		return &programs[1181]
-	case "react-scripts":
+	case "vue-cli-service":
 		return &programs[1182]
-	case "craco":
+	case "react-scripts":
 		return &programs[1183]
-	case "ng":
+	case "craco":
 		return &programs[1184]
-	case "nest":
+	case "ng":
 		return &programs[1185]
-	case "expo":
+	case "nest":
 		return &programs[1186]
-	case "eas":
+	case "expo":
 		return &programs[1187]
-	case "react-native":
+	case "eas":
 		return &programs[1188]
-	case "ionic":
+	case "react-native":
 		return &programs[1189]
-	case "capacitor":
+	case "ionic":
 		return &programs[1190]
-	case "cap":
+	case "capacitor":
 		return &programs[1191]
-	case "quasar":
+	case "cap":
 		return &programs[1192]
-	case "ember":
+	case "quasar":
 		return &programs[1193]
-	case "docusaurus":
+	case "ember":
 		return &programs[1194]
-	case "vuepress":
+	case "docusaurus":
 		return &programs[1195]
-	case "vitepress":
+	case "vuepress":
 		return &programs[1196]
-	case "eleventy":
+	case "vitepress":
 		return &programs[1197]
-	case "strapi":
+	case "eleventy":
 		return &programs[1198]
-	case "medusa":
+	case "strapi":
 		return &programs[1199]
-	case "payload":
+	case "medusa":
 		return &programs[1200]
-	case "wrangler":
+	case "payload":
 		return &programs[1201]
-	case "vercel":
+	case "wrangler":
 		return &programs[1202]
-	case "netlify":
+	case "vercel":
 		return &programs[1203]
-	case "firebase":
+	case "netlify":
 		return &programs[1204]
-	case "amplify":
+	case "firebase":
 		return &programs[1205]
-	case "serverless":
+	case "amplify":
 		return &programs[1206]
-	case "sls":
+	case "serverless":
 		return &programs[1207]
-	case "cdk":
+	case "sls":
 		return &programs[1208]
-	case "cdktf":
+	case "cdk":
 		return &programs[1209]
-	case "pulumi":
+	case "cdktf":
 		return &programs[1210]
-	case "sst":
+	case "pulumi":
 		return &programs[1211]
-	case "supabase":
+	case "sst":
 		return &programs[1212]
-	case "prisma":
+	case "supabase":
 		return &programs[1213]
-	case "drizzle-kit":
+	case "prisma":
 		return &programs[1214]
-	case "typeorm":
+	case "drizzle-kit":
 		return &programs[1215]
-	case "sequelize":
+	case "typeorm":
 		return &programs[1216]
-	case "sequelize-cli":
+	case "sequelize":
 		return &programs[1217]
-	case "knex":
+	case "sequelize-cli":
 		return &programs[1218]
-	case "mikro-orm":
+	case "knex":
 		return &programs[1219]
-	case "graphql-codegen":
+	case "mikro-orm":
 		return &programs[1220]
-	case "openapi-generator":
+	case "graphql-codegen":
 		return &programs[1221]
-	case "openapi-generator-cli":
+	case "openapi-generator":
 		return &programs[1222]
-	case "openapi-typescript":
+	case "openapi-generator-cli":
 		return &programs[1223]
-	case "orval":
+	case "openapi-typescript":
 		return &programs[1224]
-	case "swagger-cli":
+	case "orval":
 		return &programs[1225]
-	case "redocly":
+	case "swagger-cli":
 		return &programs[1226]
-	case "spectral":
+	case "redocly":
 		return &programs[1227]
-	case "changeset":
+	case "spectral":
 		return &programs[1228]
-	case "semantic-release":
+	case "changeset":
 		return &programs[1229]
-	case "release-it":
+	case "semantic-release":
 		return &programs[1230]
-	case "np":
+	case "release-it":
 		return &programs[1231]
-	case "lerna":
+	case "np":
 		return &programs[1232]
-	case "nx":
+	case "lerna":
 		return &programs[1233]
-	case "turbo":
+	case "nx":
 		return &programs[1234]
-	case "rush":
+	case "turbo":
 		return &programs[1235]
-	case "rushx":
+	case "rush":
 		return &programs[1236]
-	case "wireit":
+	case "rushx":
 		return &programs[1237]
-	case "moon":
+	case "wireit":
 		return &programs[1238]
-	case "husky":
+	case "moon":
 		return &programs[1239]
-	case "patch-package":
+	case "husky":
 		return &programs[1240]
-	case "serve":
+	case "patch-package":
 		return &programs[1241]
-	case "http-server":
+	case "serve":
 		return &programs[1242]
-	case "live-server":
+	case "http-server":
 		return &programs[1243]
-	case "json-server":
+	case "live-server":
 		return &programs[1244]
-	case "browser-sync":
+	case "json-server":
 		return &programs[1245]
-	case "localtunnel":
+	case "browser-sync":
 		return &programs[1246]
-	case "lt":
+	case "localtunnel":
 		return &programs[1247]
-	case "ngrok":
+	case "lt":
 		return &programs[1248]
-	case "nodemon":
+	case "ngrok":
 		return &programs[1249]
-	case "pm2":
+	case "nodemon":
 		return &programs[1250]
-	case "forever":
+	case "pm2":
 		return &programs[1251]
-	case "plop":
+	case "forever":
 		return &programs[1252]
-	case "hygen":
+	case "plop":
 		return &programs[1253]
-	case "yo":
+	case "hygen":
 		return &programs[1254]
-	case "degit":
+	case "yo":
 		return &programs[1255]
-	case "tiged":
+	case "degit":
 		return &programs[1256]
-	case "create-react-app":
+	case "tiged":
 		return &programs[1257]
-	case "create-next-app":
+	case "create-react-app":
 		return &programs[1258]
-	case "create-vite":
+	case "create-next-app":
 		return &programs[1259]
-	case "shadcn":
+	case "create-vite":
 		return &programs[1260]
-	case "vsce":
+	case "shadcn":
 		return &programs[1261]
-	case "ovsx":
+	case "vsce":
 		return &programs[1262]
-	case "electron":
+	case "ovsx":
 		return &programs[1263]
-	case "electron-builder":
+	case "electron":
 		return &programs[1264]
-	case "electron-forge":
+	case "electron-builder":
 		return &programs[1265]
-	case "tauri":
+	case "electron-forge":
 		return &programs[1266]
-	case "esm":
+	case "tauri":
 		return &programs[1267]
-	case "zx":
+	case "esm":
 		return &programs[1268]
-	case "wasp":
+	case "zx":
 		return &programs[1269]
-	case "convex":
+	case "wasp":
 		return &programs[1270]
-	case "inngest":
+	case "convex":
 		return &programs[1271]
-	case "trigger":
+	case "inngest":
 		return &programs[1272]
-	case "solid":
+	case "trigger":
 		return &programs[1273]
-	case "qwik":
+	case "solid":
 		return &programs[1274]
-	case "hardhat":
+	case "qwik":
 		return &programs[1275]
-	case "forge":
+	case "hardhat":
 		return &programs[1276]
-	case "cast":
+	case "forge":
 		return &programs[1277]
-	case "anvil":
+	case "cast":
 		return &programs[1278]
-	case "truffle":
+	case "anvil":
 		return &programs[1279]
-	case "anchor":
+	case "truffle":
 		return &programs[1280]
-	case "solana":
+	case "anchor":
 		return &programs[1281]
-	case "wget":
+	case "solana":
 		return &programs[1282]
-	case "which":
+	case "wget":
 		return &programs[1283]
-	case "whereis":
+	case "which":
 		return &programs[1284]
-	case "command-not-found":
+	case "whereis":
 		return &programs[1285]
-	case "who":
+	case "command-not-found":
 		return &programs[1286]
-	case "whois":
+	case "who":
 		return &programs[1287]
-	case "xargs":
+	case "whois":
 		return &programs[1288]
-	case "xcodebuild":
+	case "xargs":
 		return &programs[1289]
-	case "xcrun":
+	case "xcodebuild":
 		return &programs[1290]
-	case "xmllint":
+	case "xcrun":
 		return &programs[1291]
-	case "xvfb-run":
+	case "xmllint":
 		return &programs[1292]
-	case "xxd":
+	case "xvfb-run":
 		return &programs[1293]
-	case "yarn":
+	case "xxd":
 		return &programs[1294]
-	case "yarnpkg":
+	case "yarn":
 		return &programs[1295]
-	case "yq":
+	case "yarnpkg":
 		return &programs[1296]
-	case "zcat":
+	case "yq":
 		return &programs[1297]
-	case "bzcat":
+	case "zcat":
 		return &programs[1298]
-	case "xzcat":
+	case "bzcat":
 		return &programs[1299]
-	case "zstdcat":
+	case "xzcat":
 		return &programs[1300]
-	case "lz4cat":
+	case "zstdcat":
 		return &programs[1301]
-	case "lzcat":
+	case "lz4cat":
 		return &programs[1302]
-	case "gzcat":
+	case "lzcat":
 		return &programs[1303]
-	case "zless":
+	case "gzcat":
 		return &programs[1304]
-	case "zmore":
+	case "zless":
 		return &programs[1305]
-	case "bzless":
+	case "zmore":
 		return &programs[1306]
-	case "bzmore":
+	case "bzless":
 		return &programs[1307]
-	case "xzless":
+	case "bzmore":
 		return &programs[1308]
-	case "zcmp":
+	case "xzless":
 		return &programs[1309]
-	case "zdiff":
+	case "zcmp":
 		return &programs[1310]
-	case "bzcmp":
+	case "zdiff":
 		return &programs[1311]
-	case "bzdiff":
+	case "bzcmp":
 		return &programs[1312]
-	case "xzcmp":
+	case "bzdiff":
 		return &programs[1313]
-	case "xzdiff":
+	case "xzcmp":
 		return &programs[1314]
-	case "zig":
+	case "xzdiff":
 		return &programs[1315]
-	case "nim":
+	case "zig":
 		return &programs[1316]
-	case "dart":
+	case "nim":
 		return &programs[1317]
-	case "crystal":
+	case "dart":
 		return &programs[1318]
-	case "v":
+	case "crystal":
 		return &programs[1319]
-	case "gleam":
+	case "v":
 		return &programs[1320]
-	case "mix":
+	case "gleam":
 		return &programs[1321]
-	case "rebar3":
+	case "mix":
 		return &programs[1322]
-	case "stack":
+	case "rebar3":
 		return &programs[1323]
-	case "cabal":
+	case "stack":
 		return &programs[1324]
-	case "dune":
+	case "cabal":
 		return &programs[1325]
-	case "opam":
+	case "dune":
 		return &programs[1326]
-	case "sbcl-make":
+	case "opam":
 		return &programs[1327]
-	case "flutter":
+	case "sbcl-make":
 		return &programs[1328]
-	case "fvm":
+	case "flutter":
 		return &programs[1329]
-	case "hugo":
+	case "fvm":
 		return &programs[1330]
-	case "jekyll":
+	case "hugo":
 		return &programs[1331]
-	case "mkdocs":
+	case "jekyll":
 		return &programs[1332]
-	case "sphinx-build":
+	case "mkdocs":
 		return &programs[1333]
-	case "bazel":
+	case "sphinx-build":
 		return &programs[1334]
-	case "bazelisk":
+	case "bazel":
 		return &programs[1335]
-	case "gprbuild":
+	case "bazelisk":
 		return &programs[1336]
-	case "alire":
+	case "gprbuild":
 		return &programs[1337]
-	case "zip":
+	case "alire":
 		return &programs[1338]
-	case "zipinfo":
+	case "zip":
 		return &programs[1339]
-	case "zipgrep":
+	case "zipinfo":
 		return &programs[1340]
-	case "zipnote":
+	case "zipgrep":
 		return &programs[1341]
-	case "unrar":
+	case "zipnote":
 		return &programs[1342]
-	case "lsar":
+	case "unrar":
 		return &programs[1343]
-	case "zmodload":
+	case "lsar":
 		return &programs[1344]
+	case "zmodload":
+		return &programs[1345]
 	}
 	return nil
 }
@@ -3098,648 +3100,649 @@ var programs = [...]Program{
 	{Name: "gem", Operands: Unread, Options: options270, Subs: subs272},
 	{Name: "getconf", Options: options273, Shared: [][]Option{options4}, Safe: true},
 	{Name: "getopts", Style: POSIX, Operands: Assigns, Special: "getopts"},
-	{Name: "git", Operands: Unread, Options: options274, Subs: subs388, Workdir: true, Special: "git"},
-	{Name: "go", Style: Dash, Operands: Unread, Options: options389, Subs: subs414, Workdir: true, Special: "go"},
-	{Name: "go1.21", Style: Dash, Operands: Unread, Options: options389, Subs: subs414, Workdir: true, Special: "go"},
-	{Name: "go1.22", Style: Dash, Operands: Unread, Options: options389, Subs: subs414, Workdir: true, Special: "go"},
-	{Name: "go1.23", Style: Dash, Operands: Unread, Options: options389, Subs: subs414, Workdir: true, Special: "go"},
-	{Name: "go1.24", Style: Dash, Operands: Unread, Options: options389, Subs: subs414, Workdir: true, Special: "go"},
-	{Name: "go1.25", Style: Dash, Operands: Unread, Options: options389, Subs: subs414, Workdir: true, Special: "go"},
-	{Name: "go1.26", Style: Dash, Operands: Unread, Options: options389, Subs: subs414, Workdir: true, Special: "go"},
-	{Name: "gotip", Style: Dash, Operands: Unread, Options: options389, Subs: subs414, Workdir: true, Special: "go"},
-	{Name: "gofmt", Style: Dash, Operands: Reads, Options: options415},
-	{Name: "goimports", Style: Dash, Operands: Reads, Options: options415},
-	{Name: "gofumpt", Style: Dash, Operands: Reads, Options: options415},
-	{Name: "gci", Style: Dash, Operands: Reads, Options: options415},
-	{Name: "golines", Style: Dash, Operands: Reads, Options: options415},
-	{Name: "golangci-lint", Style: Exact, Options: options416, Subs: subs420, Inherit: true, Workdir: true},
+	{Name: "gh", Style: Exact, Operands: Unread, Options: options274, Subs: subs385, Inherit: true, Workdir: true},
+	{Name: "git", Operands: Unread, Options: options386, Subs: subs500, Workdir: true, Special: "git"},
+	{Name: "go", Style: Dash, Operands: Unread, Options: options501, Subs: subs526, Workdir: true, Special: "go"},
+	{Name: "go1.21", Style: Dash, Operands: Unread, Options: options501, Subs: subs526, Workdir: true, Special: "go"},
+	{Name: "go1.22", Style: Dash, Operands: Unread, Options: options501, Subs: subs526, Workdir: true, Special: "go"},
+	{Name: "go1.23", Style: Dash, Operands: Unread, Options: options501, Subs: subs526, Workdir: true, Special: "go"},
+	{Name: "go1.24", Style: Dash, Operands: Unread, Options: options501, Subs: subs526, Workdir: true, Special: "go"},
+	{Name: "go1.25", Style: Dash, Operands: Unread, Options: options501, Subs: subs526, Workdir: true, Special: "go"},
+	{Name: "go1.26", Style: Dash, Operands: Unread, Options: options501, Subs: subs526, Workdir: true, Special: "go"},
+	{Name: "gotip", Style: Dash, Operands: Unread, Options: options501, Subs: subs526, Workdir: true, Special: "go"},
+	{Name: "gofmt", Style: Dash, Operands: Reads, Options: options527},
+	{Name: "goimports", Style: Dash, Operands: Reads, Options: options527},
+	{Name: "gofumpt", Style: Dash, Operands: Reads, Options: options527},
+	{Name: "gci", Style: Dash, Operands: Reads, Options: options527},
+	{Name: "golines", Style: Dash, Operands: Reads, Options: options527},
+	{Name: "golangci-lint", Style: Exact, Options: options528, Subs: subs532, Inherit: true, Workdir: true},
 	{Name: "gosu", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
 	{Name: "su-exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
 	{Name: "setuidgid", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
-	{Name: "gradle", Style: Exact, Options: options421, Workdir: true},
-	{Name: "gradlew", Style: Exact, Options: options421, Workdir: true},
-	{Name: "grep", Operands: PatternReads, Options: options422, Shared: [][]Option{options4}, Safe: true},
-	{Name: "egrep", Operands: PatternReads, Options: options422, Shared: [][]Option{options4}, Safe: true},
-	{Name: "fgrep", Operands: PatternReads, Options: options422, Shared: [][]Option{options4}, Safe: true},
-	{Name: "rgrep", Operands: PatternReads, Options: options422, Shared: [][]Option{options4}, Safe: true},
-	{Name: "ggrep", Operands: PatternReads, Options: options422, Shared: [][]Option{options4}, Safe: true},
-	{Name: "zgrep", Operands: PatternReads, Options: options422, Shared: [][]Option{options4}, Safe: true},
-	{Name: "zegrep", Operands: PatternReads, Options: options422, Shared: [][]Option{options4}, Safe: true},
-	{Name: "zfgrep", Operands: PatternReads, Options: options422, Shared: [][]Option{options4}, Safe: true},
-	{Name: "bzgrep", Operands: PatternReads, Options: options422, Shared: [][]Option{options4}, Safe: true},
-	{Name: "xzgrep", Operands: PatternReads, Options: options422, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pcregrep", Operands: PatternReads, Options: options422, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pcre2grep", Operands: PatternReads, Options: options422, Shared: [][]Option{options4}, Safe: true},
-	{Name: "groovy", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
-	{Name: "scala", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
-	{Name: "kotlin", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
-	{Name: "kscript", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
-	{Name: "jshell", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
-	{Name: "julia", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
-	{Name: "elixir", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
-	{Name: "iex", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
-	{Name: "erl", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
-	{Name: "escript", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ghci", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
-	{Name: "runghc", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
-	{Name: "runhaskell", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
-	{Name: "clojure", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
-	{Name: "clj", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bb", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
-	{Name: "racket", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
-	{Name: "guile", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
-	{Name: "sbcl", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
-	{Name: "emacs", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
-	{Name: "emacsclient", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
-	{Name: "swipl", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
-	{Name: "octave", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
-	{Name: "matlab", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
-	{Name: "janet", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
-	{Name: "gjs", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
-	{Name: "qjs", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
-	{Name: "d8", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bun.exe", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ts-node", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
-	{Name: "tsx", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
-	{Name: "esno", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
-	{Name: "babel-node", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
-	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
-	{Name: "coffee", Style: POSIX, Operands: Script, Options: options423, Ends: true, Workdir: true, Stdin: true},
-	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options424}, Ends: true, Plain: true},
-	{Name: "gunicorn", Operands: Unread, Options: options425, Workdir: true},
-	{Name: "uvicorn", Operands: Unread, Options: options425, Workdir: true},
-	{Name: "hypercorn", Operands: Unread, Options: options425, Workdir: true},
-	{Name: "daphne", Operands: Unread, Options: options425, Workdir: true},
-	{Name: "waitress-serve", Operands: Unread, Options: options425, Workdir: true},
-	{Name: "uwsgi", Operands: Unread, Options: options425, Workdir: true},
-	{Name: "flask", Operands: Unread, Options: options425, Workdir: true},
-	{Name: "fastapi", Operands: Unread, Options: options425, Workdir: true},
-	{Name: "granian", Operands: Unread, Options: options425, Workdir: true},
-	{Name: "celery", Operands: Unread, Options: options425, Workdir: true},
-	{Name: "django-admin", Operands: Unread, Options: options425, Workdir: true},
-	{Name: "alembic", Operands: Unread, Options: options425, Workdir: true},
-	{Name: "airflow", Operands: Unread, Options: options425, Workdir: true},
-	{Name: "dagster", Operands: Unread, Options: options425, Workdir: true},
-	{Name: "prefect", Operands: Unread, Options: options425, Workdir: true},
-	{Name: "dbt", Operands: Unread, Options: options425, Workdir: true},
-	{Name: "scrapy", Operands: Unread, Options: options425, Workdir: true},
-	{Name: "locust", Operands: Unread, Options: options425, Workdir: true},
-	{Name: "rq", Operands: Unread, Options: options425, Workdir: true},
-	{Name: "dramatiq", Operands: Unread, Options: options425, Workdir: true},
-	{Name: "huey", Operands: Unread, Options: options425, Workdir: true},
-	{Name: "invoke-x", Operands: Unread, Options: options425, Workdir: true},
-	{Name: "supervisord", Operands: Unread, Options: options425, Workdir: true},
-	{Name: "supervisorctl", Operands: Unread, Options: options425, Workdir: true},
-	{Name: "ansible", Operands: Unread, Options: options425, Workdir: true},
-	{Name: "ansible-playbook", Operands: Unread, Options: options425, Workdir: true},
-	{Name: "ansible-galaxy", Operands: Unread, Options: options425, Workdir: true},
-	{Name: "ansible-vault", Operands: Unread, Options: options425, Workdir: true},
-	{Name: "ansible-inventory", Operands: Unread, Options: options425, Workdir: true},
-	{Name: "ansible-doc", Operands: Unread, Options: options425, Workdir: true},
-	{Name: "salt", Operands: Unread, Options: options425, Workdir: true},
-	{Name: "salt-call", Operands: Unread, Options: options425, Workdir: true},
-	{Name: "puppet", Operands: Unread, Options: options425, Workdir: true},
-	{Name: "chef-client", Operands: Unread, Options: options425, Workdir: true},
-	{Name: "knife", Operands: Unread, Options: options425, Workdir: true},
-	{Name: "gzip", Operands: Outputs, Options: options426},
-	{Name: "gunzip", Operands: Outputs, Options: options426},
-	{Name: "pigz", Operands: Outputs, Options: options426},
-	{Name: "unpigz", Operands: Outputs, Options: options426},
-	{Name: "compress", Operands: Outputs, Options: options426},
-	{Name: "uncompress", Operands: Outputs, Options: options426},
-	{Name: "zopfli", Operands: Outputs, Options: options426},
-	{Name: "brotli", Operands: Outputs, Options: options426},
-	{Name: "hash", Style: POSIX, Operands: Names, Options: options427, Special: "hash"},
-	{Name: "head", Operands: Reads, Options: options428, Shared: [][]Option{options4}, Safe: true},
-	{Name: "helm", Style: Exact, Operands: Unread, Options: options429, Subs: subs436, Inherit: true},
-	{Name: "help", Style: POSIX, Options: options437, Safe: true},
-	{Name: "hexdump", Operands: Reads, Options: options438, Shared: [][]Option{options4}, Safe: true},
-	{Name: "hd", Operands: Reads, Options: options438, Shared: [][]Option{options4}, Safe: true},
-	{Name: "history", Style: POSIX, Operands: Unread, Options: options439, Special: "history"},
-	{Name: "host", Options: options440},
-	{Name: "nslookup", Options: options440},
-	{Name: "drill", Options: options440},
-	{Name: "resolvectl", Options: options440},
-	{Name: "getent", Options: options440},
+	{Name: "gradle", Style: Exact, Options: options533, Workdir: true},
+	{Name: "gradlew", Style: Exact, Options: options533, Workdir: true},
+	{Name: "grep", Operands: PatternReads, Options: options534, Shared: [][]Option{options4}, Safe: true},
+	{Name: "egrep", Operands: PatternReads, Options: options534, Shared: [][]Option{options4}, Safe: true},
+	{Name: "fgrep", Operands: PatternReads, Options: options534, Shared: [][]Option{options4}, Safe: true},
+	{Name: "rgrep", Operands: PatternReads, Options: options534, Shared: [][]Option{options4}, Safe: true},
+	{Name: "ggrep", Operands: PatternReads, Options: options534, Shared: [][]Option{options4}, Safe: true},
+	{Name: "zgrep", Operands: PatternReads, Options: options534, Shared: [][]Option{options4}, Safe: true},
+	{Name: "zegrep", Operands: PatternReads, Options: options534, Shared: [][]Option{options4}, Safe: true},
+	{Name: "zfgrep", Operands: PatternReads, Options: options534, Shared: [][]Option{options4}, Safe: true},
+	{Name: "bzgrep", Operands: PatternReads, Options: options534, Shared: [][]Option{options4}, Safe: true},
+	{Name: "xzgrep", Operands: PatternReads, Options: options534, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pcregrep", Operands: PatternReads, Options: options534, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pcre2grep", Operands: PatternReads, Options: options534, Shared: [][]Option{options4}, Safe: true},
+	{Name: "groovy", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
+	{Name: "scala", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
+	{Name: "kotlin", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
+	{Name: "kscript", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
+	{Name: "jshell", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
+	{Name: "julia", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
+	{Name: "elixir", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
+	{Name: "iex", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
+	{Name: "erl", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
+	{Name: "escript", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ghci", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
+	{Name: "runghc", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
+	{Name: "runhaskell", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
+	{Name: "clojure", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
+	{Name: "clj", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bb", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
+	{Name: "racket", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
+	{Name: "guile", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
+	{Name: "sbcl", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
+	{Name: "emacs", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
+	{Name: "emacsclient", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
+	{Name: "swipl", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
+	{Name: "octave", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
+	{Name: "matlab", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
+	{Name: "janet", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
+	{Name: "gjs", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
+	{Name: "qjs", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
+	{Name: "d8", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bun.exe", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ts-node", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
+	{Name: "tsx", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
+	{Name: "esno", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
+	{Name: "babel-node", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
+	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
+	{Name: "coffee", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
+	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options536}, Ends: true, Plain: true},
+	{Name: "gunicorn", Operands: Unread, Options: options537, Workdir: true},
+	{Name: "uvicorn", Operands: Unread, Options: options537, Workdir: true},
+	{Name: "hypercorn", Operands: Unread, Options: options537, Workdir: true},
+	{Name: "daphne", Operands: Unread, Options: options537, Workdir: true},
+	{Name: "waitress-serve", Operands: Unread, Options: options537, Workdir: true},
+	{Name: "uwsgi", Operands: Unread, Options: options537, Workdir: true},
+	{Name: "flask", Operands: Unread, Options: options537, Workdir: true},
+	{Name: "fastapi", Operands: Unread, Options: options537, Workdir: true},
+	{Name: "granian", Operands: Unread, Options: options537, Workdir: true},
+	{Name: "celery", Operands: Unread, Options: options537, Workdir: true},
+	{Name: "django-admin", Operands: Unread, Options: options537, Workdir: true},
+	{Name: "alembic", Operands: Unread, Options: options537, Workdir: true},
+	{Name: "airflow", Operands: Unread, Options: options537, Workdir: true},
+	{Name: "dagster", Operands: Unread, Options: options537, Workdir: true},
+	{Name: "prefect", Operands: Unread, Options: options537, Workdir: true},
+	{Name: "dbt", Operands: Unread, Options: options537, Workdir: true},
+	{Name: "scrapy", Operands: Unread, Options: options537, Workdir: true},
+	{Name: "locust", Operands: Unread, Options: options537, Workdir: true},
+	{Name: "rq", Operands: Unread, Options: options537, Workdir: true},
+	{Name: "dramatiq", Operands: Unread, Options: options537, Workdir: true},
+	{Name: "huey", Operands: Unread, Options: options537, Workdir: true},
+	{Name: "invoke-x", Operands: Unread, Options: options537, Workdir: true},
+	{Name: "supervisord", Operands: Unread, Options: options537, Workdir: true},
+	{Name: "supervisorctl", Operands: Unread, Options: options537, Workdir: true},
+	{Name: "ansible", Operands: Unread, Options: options537, Workdir: true},
+	{Name: "ansible-playbook", Operands: Unread, Options: options537, Workdir: true},
+	{Name: "ansible-galaxy", Operands: Unread, Options: options537, Workdir: true},
+	{Name: "ansible-vault", Operands: Unread, Options: options537, Workdir: true},
+	{Name: "ansible-inventory", Operands: Unread, Options: options537, Workdir: true},
+	{Name: "ansible-doc", Operands: Unread, Options: options537, Workdir: true},
+	{Name: "salt", Operands: Unread, Options: options537, Workdir: true},
+	{Name: "salt-call", Operands: Unread, Options: options537, Workdir: true},
+	{Name: "puppet", Operands: Unread, Options: options537, Workdir: true},
+	{Name: "chef-client", Operands: Unread, Options: options537, Workdir: true},
+	{Name: "knife", Operands: Unread, Options: options537, Workdir: true},
+	{Name: "gzip", Operands: Outputs, Options: options538},
+	{Name: "gunzip", Operands: Outputs, Options: options538},
+	{Name: "pigz", Operands: Outputs, Options: options538},
+	{Name: "unpigz", Operands: Outputs, Options: options538},
+	{Name: "compress", Operands: Outputs, Options: options538},
+	{Name: "uncompress", Operands: Outputs, Options: options538},
+	{Name: "zopfli", Operands: Outputs, Options: options538},
+	{Name: "brotli", Operands: Outputs, Options: options538},
+	{Name: "hash", Style: POSIX, Operands: Names, Options: options539, Special: "hash"},
+	{Name: "head", Operands: Reads, Options: options540, Shared: [][]Option{options4}, Safe: true},
+	{Name: "helm", Style: Exact, Operands: Unread, Options: options541, Subs: subs548, Inherit: true},
+	{Name: "help", Style: POSIX, Options: options549, Safe: true},
+	{Name: "hexdump", Operands: Reads, Options: options550, Shared: [][]Option{options4}, Safe: true},
+	{Name: "hd", Operands: Reads, Options: options550, Shared: [][]Option{options4}, Safe: true},
+	{Name: "history", Style: POSIX, Operands: Unread, Options: options551, Special: "history"},
+	{Name: "host", Options: options552},
+	{Name: "nslookup", Options: options552},
+	{Name: "drill", Options: options552},
+	{Name: "resolvectl", Options: options552},
+	{Name: "getent", Options: options552},
 	{Name: "hostid", Shared: [][]Option{options4}, Safe: true},
-	{Name: "hostname", Operands: Unread, Options: options441, Shared: [][]Option{options4}},
-	{Name: "http", Options: options442},
-	{Name: "https", Options: options442},
-	{Name: "xh", Options: options442},
-	{Name: "xhs", Options: options442},
-	{Name: "httpie", Options: options442},
-	{Name: "http.server", Options: options443},
-	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options444},
-	{Name: "iconv", Operands: Reads, Options: options445, Shared: [][]Option{options4}},
-	{Name: "id", Options: options446, Shared: [][]Option{options4}, Safe: true},
+	{Name: "hostname", Operands: Unread, Options: options553, Shared: [][]Option{options4}},
+	{Name: "http", Options: options554},
+	{Name: "https", Options: options554},
+	{Name: "xh", Options: options554},
+	{Name: "xhs", Options: options554},
+	{Name: "httpie", Options: options554},
+	{Name: "http.server", Options: options555},
+	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options556},
+	{Name: "iconv", Operands: Reads, Options: options557, Shared: [][]Option{options4}},
+	{Name: "id", Options: options558, Shared: [][]Option{options4}, Safe: true},
 	{Name: "ifconfig", Operands: Unread},
 	{Name: "iwconfig", Operands: Unread},
 	{Name: "arp", Operands: Unread},
 	{Name: "route", Operands: Unread},
-	{Name: "install", Operands: Copy, Options: options447, Shared: [][]Option{options4}},
-	{Name: "ginstall", Operands: Copy, Options: options447, Shared: [][]Option{options4}},
-	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options448, Ends: true},
-	{Name: "ip", Style: POSIX, Operands: Unread, Options: options449, Subs: subs453},
-	{Name: "ipython", Operands: Unread, Options: options454},
-	{Name: "ipython3", Operands: Unread, Options: options454},
-	{Name: "jupyter", Operands: Unread, Options: options454},
-	{Name: "jupyter-lab", Operands: Unread, Options: options454},
-	{Name: "jupyter-notebook", Operands: Unread, Options: options454},
-	{Name: "jupyter-nbconvert", Operands: Unread, Options: options454},
-	{Name: "papermill", Operands: Unread, Options: options454},
-	{Name: "streamlit", Operands: Unread, Options: options454},
-	{Name: "gradio", Operands: Unread, Options: options454},
-	{Name: "chainlit", Operands: Unread, Options: options454},
-	{Name: "mlflow", Operands: Unread, Options: options454},
-	{Name: "tensorboard", Operands: Unread, Options: options454},
-	{Name: "java", Style: Joined, Operands: Script, Options: options455, Ends: true},
-	{Name: "javac", Style: Joined, Operands: Reads, Options: options456, Here: true},
-	{Name: "jest", Options: options457, Workdir: true},
-	{Name: "jobs", Style: POSIX, Options: options458, Special: "jobs"},
-	{Name: "join", Operands: Reads, Options: options459, Shared: [][]Option{options4}, Safe: true},
-	{Name: "jq", Operands: PatternReads, Options: options460, Shared: [][]Option{options4}, Special: "jq"},
-	{Name: "gojq", Operands: PatternReads, Options: options460, Shared: [][]Option{options4}, Special: "jq"},
-	{Name: "jaq", Operands: PatternReads, Options: options460, Shared: [][]Option{options4}, Special: "jq"},
-	{Name: "json.tool", Operands: InOut, Options: options461},
-	{Name: "just", Style: Exact, Options: options462, Workdir: true},
-	{Name: "k9s", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "kubectx", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "kubens", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "stern", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "kubetail", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "istioctl", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "linkerd", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "argocd", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "flux", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "velero", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "cilium", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "eksctl", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "kops", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "kubeadm", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "tkn", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "kn", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "crossplane", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "werf", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "devspace", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "okteto", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "kubeseal", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "kubeconform", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "kubeval", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "conftest", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "opa", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "trivy", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "grype", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "syft", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "cosign", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "crane", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "dive", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "hadolint", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "buildah", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "lxc", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "incus", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "multipass", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "vagrant", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "packer", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "ctr", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "crictl", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "buildctl", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "umoci", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "oras", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "dockle", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "docker-machine", Style: Exact, Operands: Unread, Options: options463},
-	{Name: "kill", Style: Dash, Options: options464, Shared: [][]Option{options465}, Safe: true, Special: "kill"},
-	{Name: "kubectl", Style: Exact, Operands: Unread, Options: options466, Subs: subs544, Inherit: true},
-	{Name: "oc", Style: Exact, Operands: Unread, Options: options466, Subs: subs544, Inherit: true},
-	{Name: "k", Style: Exact, Operands: Unread, Options: options466, Subs: subs544, Inherit: true},
-	{Name: "kubecolor", Style: Exact, Operands: Unread, Options: options466, Subs: subs544, Inherit: true},
-	{Name: "kustomize", Style: Exact, Operands: Unread, Options: options545, Subs: subs547},
-	{Name: "ld", Style: Joined, Operands: Outputs, Options: options548},
-	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options548},
-	{Name: "lld", Style: Joined, Operands: Outputs, Options: options548},
-	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options548},
-	{Name: "mold", Style: Joined, Operands: Outputs, Options: options548},
-	{Name: "as", Style: Joined, Operands: Outputs, Options: options548},
-	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options548},
-	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options548},
-	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options548},
-	{Name: "strip", Style: Joined, Operands: Outputs, Options: options548},
-	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options548},
-	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options548},
-	{Name: "windres", Style: Joined, Operands: Outputs, Options: options548},
-	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options548},
-	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options548},
-	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options549, Ends: true},
-	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options549, Ends: true},
-	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options549, Ends: true},
-	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options549, Ends: true},
-	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options549, Ends: true},
-	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options549, Ends: true},
-	{Name: "less", Operands: Reads, Options: options550, Shared: [][]Option{options4}},
-	{Name: "lessecho", Operands: Reads, Options: options550, Shared: [][]Option{options4}},
+	{Name: "install", Operands: Copy, Options: options559, Shared: [][]Option{options4}},
+	{Name: "ginstall", Operands: Copy, Options: options559, Shared: [][]Option{options4}},
+	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options560, Ends: true},
+	{Name: "ip", Style: POSIX, Operands: Unread, Options: options561, Subs: subs565},
+	{Name: "ipython", Operands: Unread, Options: options566},
+	{Name: "ipython3", Operands: Unread, Options: options566},
+	{Name: "jupyter", Operands: Unread, Options: options566},
+	{Name: "jupyter-lab", Operands: Unread, Options: options566},
+	{Name: "jupyter-notebook", Operands: Unread, Options: options566},
+	{Name: "jupyter-nbconvert", Operands: Unread, Options: options566},
+	{Name: "papermill", Operands: Unread, Options: options566},
+	{Name: "streamlit", Operands: Unread, Options: options566},
+	{Name: "gradio", Operands: Unread, Options: options566},
+	{Name: "chainlit", Operands: Unread, Options: options566},
+	{Name: "mlflow", Operands: Unread, Options: options566},
+	{Name: "tensorboard", Operands: Unread, Options: options566},
+	{Name: "java", Style: Joined, Operands: Script, Options: options567, Ends: true},
+	{Name: "javac", Style: Joined, Operands: Reads, Options: options568, Here: true},
+	{Name: "jest", Options: options569, Workdir: true},
+	{Name: "jobs", Style: POSIX, Options: options570, Special: "jobs"},
+	{Name: "join", Operands: Reads, Options: options571, Shared: [][]Option{options4}, Safe: true},
+	{Name: "jq", Operands: PatternReads, Options: options572, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "gojq", Operands: PatternReads, Options: options572, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "jaq", Operands: PatternReads, Options: options572, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "json.tool", Operands: InOut, Options: options573},
+	{Name: "just", Style: Exact, Options: options574, Workdir: true},
+	{Name: "k9s", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "kubectx", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "kubens", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "stern", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "kubetail", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "istioctl", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "linkerd", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "argocd", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "flux", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "velero", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "cilium", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "eksctl", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "kops", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "kubeadm", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "tkn", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "kn", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "crossplane", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "werf", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "devspace", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "okteto", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "kubeseal", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "kubeconform", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "kubeval", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "conftest", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "opa", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "trivy", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "grype", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "syft", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "cosign", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "crane", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "dive", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "hadolint", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "buildah", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "lxc", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "incus", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "multipass", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "vagrant", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "packer", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "ctr", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "crictl", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "buildctl", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "umoci", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "oras", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "dockle", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "docker-machine", Style: Exact, Operands: Unread, Options: options575},
+	{Name: "kill", Style: Dash, Options: options576, Shared: [][]Option{options577}, Safe: true, Special: "kill"},
+	{Name: "kubectl", Style: Exact, Operands: Unread, Options: options578, Subs: subs656, Inherit: true},
+	{Name: "oc", Style: Exact, Operands: Unread, Options: options578, Subs: subs656, Inherit: true},
+	{Name: "k", Style: Exact, Operands: Unread, Options: options578, Subs: subs656, Inherit: true},
+	{Name: "kubecolor", Style: Exact, Operands: Unread, Options: options578, Subs: subs656, Inherit: true},
+	{Name: "kustomize", Style: Exact, Operands: Unread, Options: options657, Subs: subs659},
+	{Name: "ld", Style: Joined, Operands: Outputs, Options: options660},
+	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options660},
+	{Name: "lld", Style: Joined, Operands: Outputs, Options: options660},
+	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options660},
+	{Name: "mold", Style: Joined, Operands: Outputs, Options: options660},
+	{Name: "as", Style: Joined, Operands: Outputs, Options: options660},
+	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options660},
+	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options660},
+	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options660},
+	{Name: "strip", Style: Joined, Operands: Outputs, Options: options660},
+	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options660},
+	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options660},
+	{Name: "windres", Style: Joined, Operands: Outputs, Options: options660},
+	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options660},
+	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options660},
+	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options661, Ends: true},
+	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options661, Ends: true},
+	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options661, Ends: true},
+	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options661, Ends: true},
+	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options661, Ends: true},
+	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options661, Ends: true},
+	{Name: "less", Operands: Reads, Options: options662, Shared: [][]Option{options4}},
+	{Name: "lessecho", Operands: Reads, Options: options662, Shared: [][]Option{options4}},
 	{Name: "let", Style: NoOpts, Special: "let"},
 	{Name: "link", Operands: Copy, Shared: [][]Option{options4}},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options551}, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options551}, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options551}, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options551}, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options551}, Ends: true},
-	{Name: "ln", Operands: Copy, Options: options552, Shared: [][]Option{options4}},
-	{Name: "locate", Operands: Names, Options: options553, Safe: true},
-	{Name: "plocate", Operands: Names, Options: options553, Safe: true},
-	{Name: "mlocate", Operands: Names, Options: options553, Safe: true},
-	{Name: "look", Operands: PatternReads, Options: options554, Shared: [][]Option{options4}, Safe: true},
-	{Name: "ls", Operands: Names, Options: options555, Shared: [][]Option{options4}, Safe: true},
-	{Name: "gls", Operands: Names, Options: options555, Shared: [][]Option{options4}, Safe: true},
-	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options556, Ends: true},
-	{Name: "lua", Style: POSIX, Operands: Script, Options: options557, Ends: true, Stdin: true},
-	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options557, Ends: true, Stdin: true},
-	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options557, Ends: true, Stdin: true},
-	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options557, Ends: true, Stdin: true},
-	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options557, Ends: true, Stdin: true},
-	{Name: "luajit", Style: POSIX, Operands: Script, Options: options557, Ends: true, Stdin: true},
-	{Name: "texlua", Style: POSIX, Operands: Script, Options: options557, Ends: true, Stdin: true},
-	{Name: "make", Options: options558, Workdir: true, Special: "make"},
-	{Name: "gmake", Options: options558, Workdir: true, Special: "make"},
-	{Name: "remake", Options: options558, Workdir: true, Special: "make"},
-	{Name: "bmake", Options: options558, Workdir: true, Special: "make"},
-	{Name: "pmake", Options: options558, Workdir: true, Special: "make"},
-	{Name: "man", Options: options559, Shared: [][]Option{options4}},
-	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options560, Special: "mapfile"},
-	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options560, Special: "mapfile"},
-	{Name: "mdfind", Style: Dash, Options: options561, Safe: true},
-	{Name: "meson", Operands: Unread, Subs: subs566, Workdir: true},
-	{Name: "minikube", Style: Exact, Operands: Unread, Options: options567, Subs: subs570, Inherit: true},
-	{Name: "kind", Style: Exact, Operands: Unread, Options: options567, Subs: subs570, Inherit: true},
-	{Name: "k3d", Style: Exact, Operands: Unread, Options: options567, Subs: subs570, Inherit: true},
-	{Name: "k3s", Style: Exact, Operands: Unread, Options: options567, Subs: subs570, Inherit: true},
-	{Name: "microk8s", Style: Exact, Operands: Unread, Options: options567, Subs: subs570, Inherit: true},
-	{Name: "colima", Style: Exact, Operands: Unread, Options: options567, Subs: subs570, Inherit: true},
-	{Name: "rancher-desktop", Style: Exact, Operands: Unread, Options: options567, Subs: subs570, Inherit: true},
-	{Name: "lima", Style: Exact, Operands: Unread, Options: options567, Subs: subs570, Inherit: true},
-	{Name: "limactl", Style: Exact, Operands: Unread, Options: options567, Subs: subs570, Inherit: true},
-	{Name: "mise", Style: Exact, Options: options571, Subs: subs577, Inherit: true, Workdir: true},
-	{Name: "rtx", Style: Exact, Options: options571, Subs: subs577, Inherit: true, Workdir: true},
-	{Name: "mkdir", Operands: Writes, Options: options578, Shared: [][]Option{options4}},
-	{Name: "mkfifo", Operands: Outputs, Options: options579, Shared: [][]Option{options4}},
-	{Name: "mknod", Operands: Outputs, Options: options579, Shared: [][]Option{options4}},
-	{Name: "mktemp", Operands: Outputs, Options: options580, Shared: [][]Option{options4}},
-	{Name: "mocha", Options: options581, Workdir: true},
-	{Name: "more", Operands: Reads, Options: options582, Shared: [][]Option{options4}},
-	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options583, Ends: true},
-	{Name: "mv", Operands: Move, Options: options584, Shared: [][]Option{options4}},
-	{Name: "mvn", Options: options585, Workdir: true},
-	{Name: "mvnw", Options: options585, Workdir: true},
-	{Name: "mvnd", Options: options585, Workdir: true},
-	{Name: "mypy", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "pyright", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "basedpyright", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "pyre", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "pytype", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "flake8", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "pylint", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "pyflakes", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "pycodestyle", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "pydocstyle", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "bandit", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "vulture", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "radon", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "xenon", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "pyroma", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "interrogate", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "safety", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "pip-audit", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "semgrep", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "ty", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "zuban", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "dmypy", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "yamllint", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "ansible-lint", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "cfn-lint", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "sqlfluff", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "codespell", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "curlylint", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "refurb", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "fixit", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "slotscheck", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "import-linter", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "lint-imports", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "deptry", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "mutmut", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "proselint", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "vale", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "rstcheck", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "doc8", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "check-manifest", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "twine", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "towncrier", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "bumpversion", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "bump2version", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "bump-my-version", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "cz", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "commitizen", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "jupytext", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "stubtest", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "stubgen", Operands: Reads, Options: options586, Workdir: true},
-	{Name: "nc", Options: options587},
-	{Name: "netcat", Options: options587},
-	{Name: "ncat", Options: options587},
-	{Name: "nc.openbsd", Options: options587},
-	{Name: "nc.traditional", Options: options587},
-	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options588, Ends: true, Plain: true},
-	{Name: "ninja", Options: options589, Workdir: true},
-	{Name: "ninja-build", Options: options589, Workdir: true},
-	{Name: "samu", Options: options589, Workdir: true},
-	{Name: "nl", Operands: Reads, Options: options590, Shared: [][]Option{options4}, Safe: true},
-	{Name: "nm", Operands: Reads, Options: options591},
-	{Name: "objdump", Operands: Reads, Options: options591},
-	{Name: "readelf", Operands: Reads, Options: options591},
-	{Name: "size", Operands: Reads, Options: options591},
-	{Name: "ldd", Operands: Reads, Options: options591},
-	{Name: "c++filt", Operands: Reads, Options: options591},
-	{Name: "addr2line", Operands: Reads, Options: options591},
-	{Name: "elfedit", Operands: Reads, Options: options591},
-	{Name: "llvm-nm", Operands: Reads, Options: options591},
-	{Name: "llvm-objdump", Operands: Reads, Options: options591},
-	{Name: "llvm-readelf", Operands: Reads, Options: options591},
-	{Name: "otool", Operands: Reads, Options: options591},
-	{Name: "dwarfdump", Operands: Reads, Options: options591},
-	{Name: "file-x", Operands: Reads, Options: options591},
-	{Name: "nmap", Style: Joined, Options: options592},
-	{Name: "node", Style: Exact, Operands: Script, Options: options593, Ends: true, Workdir: true, Stdin: true},
-	{Name: "nodejs", Style: Exact, Operands: Script, Options: options593, Ends: true, Workdir: true, Stdin: true},
-	{Name: "node.exe", Style: Exact, Operands: Script, Options: options593, Ends: true, Workdir: true, Stdin: true},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options663}, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options663}, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options663}, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options663}, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options663}, Ends: true},
+	{Name: "ln", Operands: Copy, Options: options664, Shared: [][]Option{options4}},
+	{Name: "locate", Operands: Names, Options: options665, Safe: true},
+	{Name: "plocate", Operands: Names, Options: options665, Safe: true},
+	{Name: "mlocate", Operands: Names, Options: options665, Safe: true},
+	{Name: "look", Operands: PatternReads, Options: options666, Shared: [][]Option{options4}, Safe: true},
+	{Name: "ls", Operands: Names, Options: options667, Shared: [][]Option{options4}, Safe: true},
+	{Name: "gls", Operands: Names, Options: options667, Shared: [][]Option{options4}, Safe: true},
+	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options668, Ends: true},
+	{Name: "lua", Style: POSIX, Operands: Script, Options: options669, Ends: true, Stdin: true},
+	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options669, Ends: true, Stdin: true},
+	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options669, Ends: true, Stdin: true},
+	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options669, Ends: true, Stdin: true},
+	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options669, Ends: true, Stdin: true},
+	{Name: "luajit", Style: POSIX, Operands: Script, Options: options669, Ends: true, Stdin: true},
+	{Name: "texlua", Style: POSIX, Operands: Script, Options: options669, Ends: true, Stdin: true},
+	{Name: "make", Options: options670, Workdir: true, Special: "make"},
+	{Name: "gmake", Options: options670, Workdir: true, Special: "make"},
+	{Name: "remake", Options: options670, Workdir: true, Special: "make"},
+	{Name: "bmake", Options: options670, Workdir: true, Special: "make"},
+	{Name: "pmake", Options: options670, Workdir: true, Special: "make"},
+	{Name: "man", Options: options671, Shared: [][]Option{options4}},
+	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options672, Special: "mapfile"},
+	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options672, Special: "mapfile"},
+	{Name: "mdfind", Style: Dash, Options: options673, Safe: true},
+	{Name: "meson", Operands: Unread, Subs: subs678, Workdir: true},
+	{Name: "minikube", Style: Exact, Operands: Unread, Options: options679, Subs: subs682, Inherit: true},
+	{Name: "kind", Style: Exact, Operands: Unread, Options: options679, Subs: subs682, Inherit: true},
+	{Name: "k3d", Style: Exact, Operands: Unread, Options: options679, Subs: subs682, Inherit: true},
+	{Name: "k3s", Style: Exact, Operands: Unread, Options: options679, Subs: subs682, Inherit: true},
+	{Name: "microk8s", Style: Exact, Operands: Unread, Options: options679, Subs: subs682, Inherit: true},
+	{Name: "colima", Style: Exact, Operands: Unread, Options: options679, Subs: subs682, Inherit: true},
+	{Name: "rancher-desktop", Style: Exact, Operands: Unread, Options: options679, Subs: subs682, Inherit: true},
+	{Name: "lima", Style: Exact, Operands: Unread, Options: options679, Subs: subs682, Inherit: true},
+	{Name: "limactl", Style: Exact, Operands: Unread, Options: options679, Subs: subs682, Inherit: true},
+	{Name: "mise", Style: Exact, Options: options683, Subs: subs689, Inherit: true, Workdir: true},
+	{Name: "rtx", Style: Exact, Options: options683, Subs: subs689, Inherit: true, Workdir: true},
+	{Name: "mkdir", Operands: Writes, Options: options690, Shared: [][]Option{options4}},
+	{Name: "mkfifo", Operands: Outputs, Options: options691, Shared: [][]Option{options4}},
+	{Name: "mknod", Operands: Outputs, Options: options691, Shared: [][]Option{options4}},
+	{Name: "mktemp", Operands: Outputs, Options: options692, Shared: [][]Option{options4}},
+	{Name: "mocha", Options: options693, Workdir: true},
+	{Name: "more", Operands: Reads, Options: options694, Shared: [][]Option{options4}},
+	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options695, Ends: true},
+	{Name: "mv", Operands: Move, Options: options696, Shared: [][]Option{options4}},
+	{Name: "mvn", Options: options697, Workdir: true},
+	{Name: "mvnw", Options: options697, Workdir: true},
+	{Name: "mvnd", Options: options697, Workdir: true},
+	{Name: "mypy", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "pyright", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "basedpyright", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "pyre", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "pytype", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "flake8", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "pylint", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "pyflakes", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "pycodestyle", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "pydocstyle", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "bandit", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "vulture", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "radon", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "xenon", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "pyroma", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "interrogate", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "safety", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "pip-audit", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "semgrep", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "ty", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "zuban", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "dmypy", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "yamllint", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "ansible-lint", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "cfn-lint", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "sqlfluff", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "codespell", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "curlylint", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "refurb", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "fixit", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "slotscheck", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "import-linter", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "lint-imports", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "deptry", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "mutmut", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "proselint", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "vale", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "rstcheck", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "doc8", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "check-manifest", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "twine", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "towncrier", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "bumpversion", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "bump2version", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "bump-my-version", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "cz", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "commitizen", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "jupytext", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "stubtest", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "stubgen", Operands: Reads, Options: options698, Workdir: true},
+	{Name: "nc", Options: options699},
+	{Name: "netcat", Options: options699},
+	{Name: "ncat", Options: options699},
+	{Name: "nc.openbsd", Options: options699},
+	{Name: "nc.traditional", Options: options699},
+	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options700, Ends: true, Plain: true},
+	{Name: "ninja", Options: options701, Workdir: true},
+	{Name: "ninja-build", Options: options701, Workdir: true},
+	{Name: "samu", Options: options701, Workdir: true},
+	{Name: "nl", Operands: Reads, Options: options702, Shared: [][]Option{options4}, Safe: true},
+	{Name: "nm", Operands: Reads, Options: options703},
+	{Name: "objdump", Operands: Reads, Options: options703},
+	{Name: "readelf", Operands: Reads, Options: options703},
+	{Name: "size", Operands: Reads, Options: options703},
+	{Name: "ldd", Operands: Reads, Options: options703},
+	{Name: "c++filt", Operands: Reads, Options: options703},
+	{Name: "addr2line", Operands: Reads, Options: options703},
+	{Name: "elfedit", Operands: Reads, Options: options703},
+	{Name: "llvm-nm", Operands: Reads, Options: options703},
+	{Name: "llvm-objdump", Operands: Reads, Options: options703},
+	{Name: "llvm-readelf", Operands: Reads, Options: options703},
+	{Name: "otool", Operands: Reads, Options: options703},
+	{Name: "dwarfdump", Operands: Reads, Options: options703},
+	{Name: "file-x", Operands: Reads, Options: options703},
+	{Name: "nmap", Style: Joined, Options: options704},
+	{Name: "node", Style: Exact, Operands: Script, Options: options705, Ends: true, Workdir: true, Stdin: true},
+	{Name: "nodejs", Style: Exact, Operands: Script, Options: options705, Ends: true, Workdir: true, Stdin: true},
+	{Name: "node.exe", Style: Exact, Operands: Script, Options: options705, Ends: true, Workdir: true, Stdin: true},
 	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options4, Ends: true, Plain: true},
-	{Name: "npm", Operands: Unread, Options: options594, Subs: subs596, Inherit: true, Workdir: true},
-	{Name: "cnpm", Operands: Unread, Options: options594, Subs: subs596, Inherit: true, Workdir: true},
-	{Name: "tnpm", Operands: Unread, Options: options594, Subs: subs596, Inherit: true, Workdir: true},
-	{Name: "npm-run-all", Options: options597, Workdir: true},
-	{Name: "run-s", Options: options597, Workdir: true},
-	{Name: "run-p", Options: options597, Workdir: true},
-	{Name: "npm-run-all2", Options: options597, Workdir: true},
-	{Name: "nproc", Options: options598, Shared: [][]Option{options4}, Safe: true},
-	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options599, Ends: true, Workdir: true},
-	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options600, Ends: true, Stdin: true},
-	{Name: "nu", Style: POSIX, Operands: Unread, Options: options601, Stdin: true},
-	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options601, Stdin: true},
-	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options601, Stdin: true},
-	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options601, Stdin: true},
-	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options601, Stdin: true},
-	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options601, Stdin: true},
-	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options601, Stdin: true},
-	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options601, Stdin: true},
-	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options601, Stdin: true},
-	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options601, Stdin: true},
-	{Name: "oil", Style: POSIX, Operands: Unread, Options: options601, Stdin: true},
-	{Name: "osh", Style: POSIX, Operands: Unread, Options: options601, Stdin: true},
-	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options601, Stdin: true},
-	{Name: "rc", Style: POSIX, Operands: Unread, Options: options601, Stdin: true},
-	{Name: "es", Style: POSIX, Operands: Unread, Options: options601, Stdin: true},
-	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options602, Ends: true},
-	{Name: "numfmt", Options: options603, Shared: [][]Option{options4}, Safe: true},
-	{Name: "od", Operands: Reads, Options: options604, Shared: [][]Option{options4}, Safe: true},
-	{Name: "god", Operands: Reads, Options: options604, Shared: [][]Option{options4}, Safe: true},
-	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs610},
-	{Name: "osascript", Style: POSIX, Operands: Script, Options: options611, Ends: true, Stdin: true},
-	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options612, Ends: true, Stdin: true},
-	{Name: "paste", Operands: Reads, Options: options613, Shared: [][]Option{options4}, Safe: true},
-	{Name: "patch", Operands: InOut, Options: options614, Shared: [][]Option{options4}, Here: true},
-	{Name: "pathchk", Operands: Names, Options: options615, Shared: [][]Option{options4}, Safe: true},
-	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs621},
-	{Name: "perl", Style: POSIX, Operands: Script, Options: options622, Ends: true, Stdin: true},
-	{Name: "perl5", Style: POSIX, Operands: Script, Options: options622, Ends: true, Stdin: true},
-	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options622, Ends: true, Stdin: true},
-	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options622, Ends: true, Stdin: true},
-	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options622, Ends: true, Stdin: true},
-	{Name: "php", Style: POSIX, Operands: Script, Options: options623, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options623, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options623, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options623, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options623, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options623, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options623, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options623, Ends: true, Workdir: true, Stdin: true},
-	{Name: "phpunit", Operands: Unread, Options: options624, Workdir: true},
-	{Name: "pest", Operands: Unread, Options: options624, Workdir: true},
-	{Name: "phpstan", Operands: Unread, Options: options624, Workdir: true},
-	{Name: "psalm", Operands: Unread, Options: options624, Workdir: true},
-	{Name: "phpcs", Operands: Unread, Options: options624, Workdir: true},
-	{Name: "phpcbf", Operands: Unread, Options: options624, Workdir: true},
-	{Name: "php-cs-fixer", Operands: Unread, Options: options624, Workdir: true},
-	{Name: "pint", Operands: Unread, Options: options624, Workdir: true},
-	{Name: "rector", Operands: Unread, Options: options624, Workdir: true},
-	{Name: "phpmd", Operands: Unread, Options: options624, Workdir: true},
-	{Name: "infection", Operands: Unread, Options: options624, Workdir: true},
-	{Name: "phan", Operands: Unread, Options: options624, Workdir: true},
-	{Name: "deptrac", Operands: Unread, Options: options624, Workdir: true},
-	{Name: "larastan", Operands: Unread, Options: options624, Workdir: true},
-	{Name: "behat", Operands: Unread, Options: options624, Workdir: true},
-	{Name: "codecept", Operands: Unread, Options: options624, Workdir: true},
-	{Name: "paratest", Operands: Unread, Options: options624, Workdir: true},
-	{Name: "artisan", Operands: Unread, Options: options624, Workdir: true},
-	{Name: "symfony", Operands: Unread, Options: options624, Workdir: true},
-	{Name: "drush", Operands: Unread, Options: options624, Workdir: true},
-	{Name: "wp", Operands: Unread, Options: options624, Workdir: true},
-	{Name: "ping", Options: options625},
-	{Name: "ping6", Options: options625},
-	{Name: "arping", Options: options625},
-	{Name: "fping", Options: options625},
-	{Name: "pinky", Options: options626, Shared: [][]Option{options4}, Safe: true},
-	{Name: "finger", Options: options626, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pip", Operands: Unread, Options: options627, Subs: subs632, Inherit: true},
-	{Name: "pip3", Operands: Unread, Options: options627, Subs: subs632, Inherit: true},
-	{Name: "pip2", Operands: Unread, Options: options627, Subs: subs632, Inherit: true},
-	{Name: "pip3.8", Operands: Unread, Options: options627, Subs: subs632, Inherit: true},
-	{Name: "pip3.9", Operands: Unread, Options: options627, Subs: subs632, Inherit: true},
-	{Name: "pip3.10", Operands: Unread, Options: options627, Subs: subs632, Inherit: true},
-	{Name: "pip3.11", Operands: Unread, Options: options627, Subs: subs632, Inherit: true},
-	{Name: "pip3.12", Operands: Unread, Options: options627, Subs: subs632, Inherit: true},
-	{Name: "pip3.13", Operands: Unread, Options: options627, Subs: subs632, Inherit: true},
-	{Name: "pip3.14", Operands: Unread, Options: options627, Subs: subs632, Inherit: true},
-	{Name: "pip.exe", Operands: Unread, Options: options627, Subs: subs632, Inherit: true},
-	{Name: "pipx", Operands: Unread, Options: options633, Subs: subs637},
-	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options638, Ends: true},
-	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs641, Workdir: true},
-	{Name: "pnpm", Style: Exact, Options: options642, Subs: subs646, Inherit: true, Workdir: true},
-	{Name: "pnpx-x", Style: Exact, Options: options642, Subs: subs646, Inherit: true, Workdir: true},
-	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options647, Ends: true, Workdir: true},
-	{Name: "poetry", Style: Exact, Operands: Unread, Options: options648, Subs: subs652, Inherit: true, Workdir: true},
-	{Name: "pdm", Style: Exact, Operands: Unread, Options: options648, Subs: subs652, Inherit: true, Workdir: true},
-	{Name: "hatch", Style: Exact, Operands: Unread, Options: options648, Subs: subs652, Inherit: true, Workdir: true},
-	{Name: "rye", Style: Exact, Operands: Unread, Options: options648, Subs: subs652, Inherit: true, Workdir: true},
-	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options648, Subs: subs652, Inherit: true, Workdir: true},
-	{Name: "pixi", Style: Exact, Operands: Unread, Options: options648, Subs: subs652, Inherit: true, Workdir: true},
-	{Name: "flit", Style: Exact, Operands: Unread, Options: options648, Subs: subs652, Inherit: true, Workdir: true},
-	{Name: "popd", Style: POSIX, Operands: Names, Options: options653, Safe: true, Special: "popd"},
-	{Name: "pr", Operands: Reads, Options: options654, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pre-commit", Operands: Unread, Options: options655, Subs: subs657, Inherit: true, Workdir: true},
-	{Name: "prek", Operands: Unread, Options: options655, Subs: subs657, Inherit: true, Workdir: true},
-	{Name: "lefthook", Operands: Unread, Options: options655, Subs: subs657, Inherit: true, Workdir: true},
-	{Name: "overcommit", Operands: Unread, Options: options655, Subs: subs657, Inherit: true, Workdir: true},
-	{Name: "prettier", Operands: Reads, Options: options658, Workdir: true},
-	{Name: "print", Style: POSIX, Options: options659},
-	{Name: "printenv", Options: options660, Shared: [][]Option{options4}, Safe: true},
-	{Name: "printf", Style: POSIX, Options: options661, Special: "printf"},
-	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options662, Ends: true},
+	{Name: "npm", Operands: Unread, Options: options706, Subs: subs708, Inherit: true, Workdir: true},
+	{Name: "cnpm", Operands: Unread, Options: options706, Subs: subs708, Inherit: true, Workdir: true},
+	{Name: "tnpm", Operands: Unread, Options: options706, Subs: subs708, Inherit: true, Workdir: true},
+	{Name: "npm-run-all", Options: options709, Workdir: true},
+	{Name: "run-s", Options: options709, Workdir: true},
+	{Name: "run-p", Options: options709, Workdir: true},
+	{Name: "npm-run-all2", Options: options709, Workdir: true},
+	{Name: "nproc", Options: options710, Shared: [][]Option{options4}, Safe: true},
+	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options711, Ends: true, Workdir: true},
+	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options712, Ends: true, Stdin: true},
+	{Name: "nu", Style: POSIX, Operands: Unread, Options: options713, Stdin: true},
+	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options713, Stdin: true},
+	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options713, Stdin: true},
+	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options713, Stdin: true},
+	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options713, Stdin: true},
+	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options713, Stdin: true},
+	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options713, Stdin: true},
+	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options713, Stdin: true},
+	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options713, Stdin: true},
+	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options713, Stdin: true},
+	{Name: "oil", Style: POSIX, Operands: Unread, Options: options713, Stdin: true},
+	{Name: "osh", Style: POSIX, Operands: Unread, Options: options713, Stdin: true},
+	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options713, Stdin: true},
+	{Name: "rc", Style: POSIX, Operands: Unread, Options: options713, Stdin: true},
+	{Name: "es", Style: POSIX, Operands: Unread, Options: options713, Stdin: true},
+	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options714, Ends: true},
+	{Name: "numfmt", Options: options715, Shared: [][]Option{options4}, Safe: true},
+	{Name: "od", Operands: Reads, Options: options716, Shared: [][]Option{options4}, Safe: true},
+	{Name: "god", Operands: Reads, Options: options716, Shared: [][]Option{options4}, Safe: true},
+	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs722},
+	{Name: "osascript", Style: POSIX, Operands: Script, Options: options723, Ends: true, Stdin: true},
+	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options724, Ends: true, Stdin: true},
+	{Name: "paste", Operands: Reads, Options: options725, Shared: [][]Option{options4}, Safe: true},
+	{Name: "patch", Operands: InOut, Options: options726, Shared: [][]Option{options4}, Here: true},
+	{Name: "pathchk", Operands: Names, Options: options727, Shared: [][]Option{options4}, Safe: true},
+	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs733},
+	{Name: "perl", Style: POSIX, Operands: Script, Options: options734, Ends: true, Stdin: true},
+	{Name: "perl5", Style: POSIX, Operands: Script, Options: options734, Ends: true, Stdin: true},
+	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options734, Ends: true, Stdin: true},
+	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options734, Ends: true, Stdin: true},
+	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options734, Ends: true, Stdin: true},
+	{Name: "php", Style: POSIX, Operands: Script, Options: options735, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options735, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options735, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options735, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options735, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options735, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options735, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options735, Ends: true, Workdir: true, Stdin: true},
+	{Name: "phpunit", Operands: Unread, Options: options736, Workdir: true},
+	{Name: "pest", Operands: Unread, Options: options736, Workdir: true},
+	{Name: "phpstan", Operands: Unread, Options: options736, Workdir: true},
+	{Name: "psalm", Operands: Unread, Options: options736, Workdir: true},
+	{Name: "phpcs", Operands: Unread, Options: options736, Workdir: true},
+	{Name: "phpcbf", Operands: Unread, Options: options736, Workdir: true},
+	{Name: "php-cs-fixer", Operands: Unread, Options: options736, Workdir: true},
+	{Name: "pint", Operands: Unread, Options: options736, Workdir: true},
+	{Name: "rector", Operands: Unread, Options: options736, Workdir: true},
+	{Name: "phpmd", Operands: Unread, Options: options736, Workdir: true},
+	{Name: "infection", Operands: Unread, Options: options736, Workdir: true},
+	{Name: "phan", Operands: Unread, Options: options736, Workdir: true},
+	{Name: "deptrac", Operands: Unread, Options: options736, Workdir: true},
+	{Name: "larastan", Operands: Unread, Options: options736, Workdir: true},
+	{Name: "behat", Operands: Unread, Options: options736, Workdir: true},
+	{Name: "codecept", Operands: Unread, Options: options736, Workdir: true},
+	{Name: "paratest", Operands: Unread, Options: options736, Workdir: true},
+	{Name: "artisan", Operands: Unread, Options: options736, Workdir: true},
+	{Name: "symfony", Operands: Unread, Options: options736, Workdir: true},
+	{Name: "drush", Operands: Unread, Options: options736, Workdir: true},
+	{Name: "wp", Operands: Unread, Options: options736, Workdir: true},
+	{Name: "ping", Options: options737},
+	{Name: "ping6", Options: options737},
+	{Name: "arping", Options: options737},
+	{Name: "fping", Options: options737},
+	{Name: "pinky", Options: options738, Shared: [][]Option{options4}, Safe: true},
+	{Name: "finger", Options: options738, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pip", Operands: Unread, Options: options739, Subs: subs744, Inherit: true},
+	{Name: "pip3", Operands: Unread, Options: options739, Subs: subs744, Inherit: true},
+	{Name: "pip2", Operands: Unread, Options: options739, Subs: subs744, Inherit: true},
+	{Name: "pip3.8", Operands: Unread, Options: options739, Subs: subs744, Inherit: true},
+	{Name: "pip3.9", Operands: Unread, Options: options739, Subs: subs744, Inherit: true},
+	{Name: "pip3.10", Operands: Unread, Options: options739, Subs: subs744, Inherit: true},
+	{Name: "pip3.11", Operands: Unread, Options: options739, Subs: subs744, Inherit: true},
+	{Name: "pip3.12", Operands: Unread, Options: options739, Subs: subs744, Inherit: true},
+	{Name: "pip3.13", Operands: Unread, Options: options739, Subs: subs744, Inherit: true},
+	{Name: "pip3.14", Operands: Unread, Options: options739, Subs: subs744, Inherit: true},
+	{Name: "pip.exe", Operands: Unread, Options: options739, Subs: subs744, Inherit: true},
+	{Name: "pipx", Operands: Unread, Options: options745, Subs: subs749},
+	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options750, Ends: true},
+	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs753, Workdir: true},
+	{Name: "pnpm", Style: Exact, Options: options754, Subs: subs758, Inherit: true, Workdir: true},
+	{Name: "pnpx-x", Style: Exact, Options: options754, Subs: subs758, Inherit: true, Workdir: true},
+	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options759, Ends: true, Workdir: true},
+	{Name: "poetry", Style: Exact, Operands: Unread, Options: options760, Subs: subs764, Inherit: true, Workdir: true},
+	{Name: "pdm", Style: Exact, Operands: Unread, Options: options760, Subs: subs764, Inherit: true, Workdir: true},
+	{Name: "hatch", Style: Exact, Operands: Unread, Options: options760, Subs: subs764, Inherit: true, Workdir: true},
+	{Name: "rye", Style: Exact, Operands: Unread, Options: options760, Subs: subs764, Inherit: true, Workdir: true},
+	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options760, Subs: subs764, Inherit: true, Workdir: true},
+	{Name: "pixi", Style: Exact, Operands: Unread, Options: options760, Subs: subs764, Inherit: true, Workdir: true},
+	{Name: "flit", Style: Exact, Operands: Unread, Options: options760, Subs: subs764, Inherit: true, Workdir: true},
+	{Name: "popd", Style: POSIX, Operands: Names, Options: options765, Safe: true, Special: "popd"},
+	{Name: "pr", Operands: Reads, Options: options766, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pre-commit", Operands: Unread, Options: options767, Subs: subs769, Inherit: true, Workdir: true},
+	{Name: "prek", Operands: Unread, Options: options767, Subs: subs769, Inherit: true, Workdir: true},
+	{Name: "lefthook", Operands: Unread, Options: options767, Subs: subs769, Inherit: true, Workdir: true},
+	{Name: "overcommit", Operands: Unread, Options: options767, Subs: subs769, Inherit: true, Workdir: true},
+	{Name: "prettier", Operands: Reads, Options: options770, Workdir: true},
+	{Name: "print", Style: POSIX, Options: options771},
+	{Name: "printenv", Options: options772, Shared: [][]Option{options4}, Safe: true},
+	{Name: "printf", Style: POSIX, Options: options773, Special: "printf"},
+	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options774, Ends: true},
 	{Name: "proot", Style: POSIX, Operands: Unread},
 	{Name: "bwrap", Style: POSIX, Operands: Unread},
-	{Name: "protoc", Operands: Reads, Options: options663},
-	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options664, Ends: true},
-	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options664, Ends: true},
-	{Name: "ptx", Operands: InOut, Options: options665, Shared: [][]Option{options4}},
-	{Name: "pushd", Style: POSIX, Operands: Names, Options: options653, Safe: true, Special: "pushd"},
-	{Name: "pwd", Style: POSIX, Options: options666, Safe: true},
-	{Name: "py_compile", Operands: Outputs, Options: options667},
-	{Name: "compileall", Operands: Outputs, Options: options667},
-	{Name: "pytest", Options: options668, Workdir: true},
-	{Name: "py.test", Options: options668, Workdir: true},
-	{Name: "python", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python2", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "pypy", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "py", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "rails", Options: options670, Subs: subs673, Workdir: true},
-	{Name: "rclone", Style: Exact, Operands: Unread, Options: options674},
-	{Name: "read", Style: POSIX, Operands: Assigns, Options: options675, Special: "read"},
-	{Name: "readlink", Operands: Names, Options: options676, Shared: [][]Option{options4}, Safe: true},
-	{Name: "realpath", Operands: Names, Options: options677, Shared: [][]Option{options4}, Safe: true},
-	{Name: "grealpath", Operands: Names, Options: options677, Shared: [][]Option{options4}, Safe: true},
-	{Name: "rev", Operands: Reads, Options: options678, Shared: [][]Option{options4}, Safe: true},
-	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options679},
-	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options679},
-	{Name: "rimraf", Operands: Outputs, Options: options680},
-	{Name: "del", Operands: Outputs, Options: options680},
-	{Name: "trash", Operands: Outputs, Options: options680},
-	{Name: "trash-put", Operands: Outputs, Options: options680},
-	{Name: "del-cli", Operands: Outputs, Options: options680},
-	{Name: "shx", Operands: Outputs, Options: options680},
-	{Name: "cpx", Operands: Outputs, Options: options680},
-	{Name: "cpy", Operands: Outputs, Options: options680},
-	{Name: "ncp", Operands: Outputs, Options: options680},
-	{Name: "mkdirp", Operands: Outputs, Options: options680},
-	{Name: "copyfiles", Operands: Outputs, Options: options680},
-	{Name: "replace-in-file", Operands: Outputs, Options: options680},
-	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options681, Ends: true},
-	{Name: "rm", Operands: Writes, Options: options682, Shared: [][]Option{options4}},
-	{Name: "grm", Operands: Writes, Options: options682, Shared: [][]Option{options4}},
-	{Name: "rmdir", Operands: Writes, Options: options683, Shared: [][]Option{options4}},
-	{Name: "rspec", Options: options684, Workdir: true},
-	{Name: "rsync", Operands: Transfer, Options: options685},
-	{Name: "openrsync", Operands: Transfer, Options: options685},
-	{Name: "rubocop", Operands: Reads, Options: options686, Workdir: true},
-	{Name: "standardrb", Operands: Reads, Options: options686, Workdir: true},
-	{Name: "reek", Operands: Reads, Options: options686, Workdir: true},
-	{Name: "brakeman", Operands: Reads, Options: options686, Workdir: true},
-	{Name: "erblint", Operands: Reads, Options: options686, Workdir: true},
-	{Name: "haml-lint", Operands: Reads, Options: options686, Workdir: true},
-	{Name: "slim-lint", Operands: Reads, Options: options686, Workdir: true},
-	{Name: "srb", Operands: Reads, Options: options686, Workdir: true},
-	{Name: "steep", Operands: Reads, Options: options686, Workdir: true},
-	{Name: "sorbet", Operands: Reads, Options: options686, Workdir: true},
-	{Name: "solargraph", Operands: Reads, Options: options686, Workdir: true},
-	{Name: "yard", Operands: Reads, Options: options686, Workdir: true},
-	{Name: "rails_best_practices", Operands: Reads, Options: options686, Workdir: true},
-	{Name: "fasterer", Operands: Reads, Options: options686, Workdir: true},
-	{Name: "flog", Operands: Reads, Options: options686, Workdir: true},
-	{Name: "flay", Operands: Reads, Options: options686, Workdir: true},
-	{Name: "ruby", Style: POSIX, Operands: Script, Options: options687, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options687, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options687, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options687, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options687, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options687, Ends: true, Workdir: true, Stdin: true},
-	{Name: "jruby", Style: POSIX, Operands: Script, Options: options687, Ends: true, Workdir: true, Stdin: true},
-	{Name: "irb", Style: POSIX, Operands: Script, Options: options687, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruff", Style: Exact, Operands: Unread, Options: options688, Subs: subs692, Inherit: true, Workdir: true},
-	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options693, Ends: true, Stdin: true},
-	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options694, Shared: [][]Option{options4}, Ends: true},
-	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options695, Stdin: true},
-	{Name: "rustc", Style: Exact, Operands: Reads, Options: options696},
-	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options697},
-	{Name: "rustup", Style: Exact, Operands: Unread, Options: options698, Subs: subs702},
-	{Name: "scons", Options: options703, Workdir: true},
-	{Name: "waf", Options: options703, Workdir: true},
-	{Name: "tup", Options: options703, Workdir: true},
-	{Name: "redo", Options: options703, Workdir: true},
-	{Name: "buck", Options: options703, Workdir: true},
-	{Name: "buck2", Options: options703, Workdir: true},
-	{Name: "pants", Options: options703, Workdir: true},
-	{Name: "please", Options: options703, Workdir: true},
-	{Name: "rake", Options: options703, Workdir: true},
-	{Name: "drake", Options: options703, Workdir: true},
-	{Name: "thor", Options: options703, Workdir: true},
-	{Name: "invoke", Options: options703, Workdir: true},
-	{Name: "inv", Options: options703, Workdir: true},
-	{Name: "fab", Options: options703, Workdir: true},
-	{Name: "doit", Options: options703, Workdir: true},
-	{Name: "nox", Options: options703, Workdir: true},
-	{Name: "ant", Options: options703, Workdir: true},
-	{Name: "sbt", Options: options703, Workdir: true},
-	{Name: "lein", Options: options703, Workdir: true},
-	{Name: "boot", Options: options703, Workdir: true},
-	{Name: "mill", Options: options703, Workdir: true},
-	{Name: "bleep", Options: options703, Workdir: true},
-	{Name: "grunt", Options: options703, Workdir: true},
-	{Name: "gulp", Options: options703, Workdir: true},
-	{Name: "jake", Options: options703, Workdir: true},
-	{Name: "cake", Options: options703, Workdir: true},
-	{Name: "mage", Options: options703, Workdir: true},
-	{Name: "xmake", Options: options703, Workdir: true},
-	{Name: "premake5", Options: options703, Workdir: true},
-	{Name: "earthly", Options: options703, Workdir: true},
-	{Name: "dagger", Options: options703, Workdir: true},
-	{Name: "tilt", Options: options703, Workdir: true},
-	{Name: "skaffold", Options: options703, Workdir: true},
-	{Name: "garden", Options: options703, Workdir: true},
-	{Name: "bit", Options: options703, Workdir: true},
-	{Name: "scp", Operands: Transfer, Options: options704, Special: "ssh-option"},
-	{Name: "script", Operands: Outputs, Options: options705, Here: true},
-	{Name: "scriptreplay", Operands: Reads, Options: options706},
-	{Name: "sdiff", Operands: Reads, Options: options707, Shared: [][]Option{options4}},
-	{Name: "sed", Operands: PatternReads, Options: options708, Shared: [][]Option{options4}, Special: "sed"},
-	{Name: "gsed", Operands: PatternReads, Options: options708, Shared: [][]Option{options4}, Special: "sed"},
-	{Name: "seq", Options: options709, Shared: [][]Option{options4}, Safe: true},
-	{Name: "set", Style: POSIX, Options: options710, Special: "set"},
-	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options551}, Subs: subs711, Ends: true},
-	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options712},
-	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options712},
-	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options713, Ends: true},
-	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options714, Ends: true},
-	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options715, Stdin: true, Special: "ssh-option"},
-	{Name: "sg", Operands: RunsText, Skip: 1, Options: options716, Ends: true},
-	{Name: "shopt", Style: POSIX, Options: options717, Special: "shopt"},
-	{Name: "shred", Operands: Outputs, Options: options718, Shared: [][]Option{options4}},
-	{Name: "shuf", Operands: Reads, Options: options719, Shared: [][]Option{options4}},
-	{Name: "socat", Style: Dash, Operands: Code, Options: options720},
-	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options721, Ends: true},
-	{Name: "sort", Operands: Reads, Options: options722, Shared: [][]Option{options4}},
-	{Name: "gsort", Operands: Reads, Options: options722, Shared: [][]Option{options4}},
+	{Name: "protoc", Operands: Reads, Options: options775},
+	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options776, Ends: true},
+	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options776, Ends: true},
+	{Name: "ptx", Operands: InOut, Options: options777, Shared: [][]Option{options4}},
+	{Name: "pushd", Style: POSIX, Operands: Names, Options: options765, Safe: true, Special: "pushd"},
+	{Name: "pwd", Style: POSIX, Options: options778, Safe: true},
+	{Name: "py_compile", Operands: Outputs, Options: options779},
+	{Name: "compileall", Operands: Outputs, Options: options779},
+	{Name: "pytest", Options: options780, Workdir: true},
+	{Name: "py.test", Options: options780, Workdir: true},
+	{Name: "python", Style: POSIX, Operands: Script, Options: options781, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python2", Style: POSIX, Operands: Script, Options: options781, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options781, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3", Style: POSIX, Operands: Script, Options: options781, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options781, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options781, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options781, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options781, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options781, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options781, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options781, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options781, Ends: true, Workdir: true, Stdin: true},
+	{Name: "pypy", Style: POSIX, Operands: Script, Options: options781, Ends: true, Workdir: true, Stdin: true},
+	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options781, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options781, Ends: true, Workdir: true, Stdin: true},
+	{Name: "py", Style: POSIX, Operands: Script, Options: options781, Ends: true, Workdir: true, Stdin: true},
+	{Name: "rails", Options: options782, Subs: subs785, Workdir: true},
+	{Name: "rclone", Style: Exact, Operands: Unread, Options: options786},
+	{Name: "read", Style: POSIX, Operands: Assigns, Options: options787, Special: "read"},
+	{Name: "readlink", Operands: Names, Options: options788, Shared: [][]Option{options4}, Safe: true},
+	{Name: "realpath", Operands: Names, Options: options789, Shared: [][]Option{options4}, Safe: true},
+	{Name: "grealpath", Operands: Names, Options: options789, Shared: [][]Option{options4}, Safe: true},
+	{Name: "rev", Operands: Reads, Options: options790, Shared: [][]Option{options4}, Safe: true},
+	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options791},
+	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options791},
+	{Name: "rimraf", Operands: Outputs, Options: options792},
+	{Name: "del", Operands: Outputs, Options: options792},
+	{Name: "trash", Operands: Outputs, Options: options792},
+	{Name: "trash-put", Operands: Outputs, Options: options792},
+	{Name: "del-cli", Operands: Outputs, Options: options792},
+	{Name: "shx", Operands: Outputs, Options: options792},
+	{Name: "cpx", Operands: Outputs, Options: options792},
+	{Name: "cpy", Operands: Outputs, Options: options792},
+	{Name: "ncp", Operands: Outputs, Options: options792},
+	{Name: "mkdirp", Operands: Outputs, Options: options792},
+	{Name: "copyfiles", Operands: Outputs, Options: options792},
+	{Name: "replace-in-file", Operands: Outputs, Options: options792},
+	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options793, Ends: true},
+	{Name: "rm", Operands: Writes, Options: options794, Shared: [][]Option{options4}},
+	{Name: "grm", Operands: Writes, Options: options794, Shared: [][]Option{options4}},
+	{Name: "rmdir", Operands: Writes, Options: options795, Shared: [][]Option{options4}},
+	{Name: "rspec", Options: options796, Workdir: true},
+	{Name: "rsync", Operands: Transfer, Options: options797},
+	{Name: "openrsync", Operands: Transfer, Options: options797},
+	{Name: "rubocop", Operands: Reads, Options: options798, Workdir: true},
+	{Name: "standardrb", Operands: Reads, Options: options798, Workdir: true},
+	{Name: "reek", Operands: Reads, Options: options798, Workdir: true},
+	{Name: "brakeman", Operands: Reads, Options: options798, Workdir: true},
+	{Name: "erblint", Operands: Reads, Options: options798, Workdir: true},
+	{Name: "haml-lint", Operands: Reads, Options: options798, Workdir: true},
+	{Name: "slim-lint", Operands: Reads, Options: options798, Workdir: true},
+	{Name: "srb", Operands: Reads, Options: options798, Workdir: true},
+	{Name: "steep", Operands: Reads, Options: options798, Workdir: true},
+	{Name: "sorbet", Operands: Reads, Options: options798, Workdir: true},
+	{Name: "solargraph", Operands: Reads, Options: options798, Workdir: true},
+	{Name: "yard", Operands: Reads, Options: options798, Workdir: true},
+	{Name: "rails_best_practices", Operands: Reads, Options: options798, Workdir: true},
+	{Name: "fasterer", Operands: Reads, Options: options798, Workdir: true},
+	{Name: "flog", Operands: Reads, Options: options798, Workdir: true},
+	{Name: "flay", Operands: Reads, Options: options798, Workdir: true},
+	{Name: "ruby", Style: POSIX, Operands: Script, Options: options799, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options799, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options799, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options799, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options799, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options799, Ends: true, Workdir: true, Stdin: true},
+	{Name: "jruby", Style: POSIX, Operands: Script, Options: options799, Ends: true, Workdir: true, Stdin: true},
+	{Name: "irb", Style: POSIX, Operands: Script, Options: options799, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruff", Style: Exact, Operands: Unread, Options: options800, Subs: subs804, Inherit: true, Workdir: true},
+	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options805, Ends: true, Stdin: true},
+	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options806, Shared: [][]Option{options4}, Ends: true},
+	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options807, Stdin: true},
+	{Name: "rustc", Style: Exact, Operands: Reads, Options: options808},
+	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options809},
+	{Name: "rustup", Style: Exact, Operands: Unread, Options: options810, Subs: subs814},
+	{Name: "scons", Options: options815, Workdir: true},
+	{Name: "waf", Options: options815, Workdir: true},
+	{Name: "tup", Options: options815, Workdir: true},
+	{Name: "redo", Options: options815, Workdir: true},
+	{Name: "buck", Options: options815, Workdir: true},
+	{Name: "buck2", Options: options815, Workdir: true},
+	{Name: "pants", Options: options815, Workdir: true},
+	{Name: "please", Options: options815, Workdir: true},
+	{Name: "rake", Options: options815, Workdir: true},
+	{Name: "drake", Options: options815, Workdir: true},
+	{Name: "thor", Options: options815, Workdir: true},
+	{Name: "invoke", Options: options815, Workdir: true},
+	{Name: "inv", Options: options815, Workdir: true},
+	{Name: "fab", Options: options815, Workdir: true},
+	{Name: "doit", Options: options815, Workdir: true},
+	{Name: "nox", Options: options815, Workdir: true},
+	{Name: "ant", Options: options815, Workdir: true},
+	{Name: "sbt", Options: options815, Workdir: true},
+	{Name: "lein", Options: options815, Workdir: true},
+	{Name: "boot", Options: options815, Workdir: true},
+	{Name: "mill", Options: options815, Workdir: true},
+	{Name: "bleep", Options: options815, Workdir: true},
+	{Name: "grunt", Options: options815, Workdir: true},
+	{Name: "gulp", Options: options815, Workdir: true},
+	{Name: "jake", Options: options815, Workdir: true},
+	{Name: "cake", Options: options815, Workdir: true},
+	{Name: "mage", Options: options815, Workdir: true},
+	{Name: "xmake", Options: options815, Workdir: true},
+	{Name: "premake5", Options: options815, Workdir: true},
+	{Name: "earthly", Options: options815, Workdir: true},
+	{Name: "dagger", Options: options815, Workdir: true},
+	{Name: "tilt", Options: options815, Workdir: true},
+	{Name: "skaffold", Options: options815, Workdir: true},
+	{Name: "garden", Options: options815, Workdir: true},
+	{Name: "bit", Options: options815, Workdir: true},
+	{Name: "scp", Operands: Transfer, Options: options816, Special: "ssh-option"},
+	{Name: "script", Operands: Outputs, Options: options817, Here: true},
+	{Name: "scriptreplay", Operands: Reads, Options: options818},
+	{Name: "sdiff", Operands: Reads, Options: options819, Shared: [][]Option{options4}},
+	{Name: "sed", Operands: PatternReads, Options: options820, Shared: [][]Option{options4}, Special: "sed"},
+	{Name: "gsed", Operands: PatternReads, Options: options820, Shared: [][]Option{options4}, Special: "sed"},
+	{Name: "seq", Options: options821, Shared: [][]Option{options4}, Safe: true},
+	{Name: "set", Style: POSIX, Options: options822, Special: "set"},
+	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options663}, Subs: subs823, Ends: true},
+	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options824},
+	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options824},
+	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options825, Ends: true},
+	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options826, Ends: true},
+	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options827, Stdin: true, Special: "ssh-option"},
+	{Name: "sg", Operands: RunsText, Skip: 1, Options: options828, Ends: true},
+	{Name: "shopt", Style: POSIX, Options: options829, Special: "shopt"},
+	{Name: "shred", Operands: Outputs, Options: options830, Shared: [][]Option{options4}},
+	{Name: "shuf", Operands: Reads, Options: options831, Shared: [][]Option{options4}},
+	{Name: "socat", Style: Dash, Operands: Code, Options: options832},
+	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options833, Ends: true},
+	{Name: "sort", Operands: Reads, Options: options834, Shared: [][]Option{options4}},
+	{Name: "gsort", Operands: Reads, Options: options834, Shared: [][]Option{options4}},
 	{Name: "source", Style: POSIX, Operands: Script, Ends: true, Special: "source"},
 	{Name: ".", Style: POSIX, Operands: Script, Ends: true, Special: "source"},
-	{Name: "split", Operands: InOut, Options: options723, Shared: [][]Option{options4}, Here: true},
-	{Name: "gsplit", Operands: InOut, Options: options723, Shared: [][]Option{options4}, Here: true},
-	{Name: "ss", Options: options724},
-	{Name: "netstat", Options: options724},
-	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options725, Ends: true, Special: "ssh"},
-	{Name: "ssh-add", Operands: Reads, Options: options726},
-	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options727, Ends: true},
-	{Name: "ssh-copy-id", Options: options728, Special: "ssh-option"},
-	{Name: "ssh-keygen", Style: POSIX, Options: options729},
-	{Name: "ssh-keyscan", Options: options730},
-	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options731, Ends: true},
-	{Name: "start-stop-daemon", Operands: Unread, Options: options732},
-	{Name: "stat", Operands: Names, Options: options733, Shared: [][]Option{options4}, Safe: true},
+	{Name: "split", Operands: InOut, Options: options835, Shared: [][]Option{options4}, Here: true},
+	{Name: "gsplit", Operands: InOut, Options: options835, Shared: [][]Option{options4}, Here: true},
+	{Name: "ss", Options: options836},
+	{Name: "netstat", Options: options836},
+	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options837, Ends: true, Special: "ssh"},
+	{Name: "ssh-add", Operands: Reads, Options: options838},
+	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options839, Ends: true},
+	{Name: "ssh-copy-id", Options: options840, Special: "ssh-option"},
+	{Name: "ssh-keygen", Style: POSIX, Options: options841},
+	{Name: "ssh-keyscan", Options: options842},
+	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options843, Ends: true},
+	{Name: "start-stop-daemon", Operands: Unread, Options: options844},
+	{Name: "stat", Operands: Names, Options: options845, Shared: [][]Option{options4}, Safe: true},
 	{Name: "staticcheck", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "revive", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "errcheck", Style: Dash, Operands: Unread, Workdir: true},
@@ -3765,288 +3768,288 @@ var programs = [...]Program{
 	{Name: "goreleaser", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "protoc-gen-go", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "gocyclo", Style: Dash, Operands: Unread, Workdir: true},
-	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options734, Ends: true, Plain: true},
-	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options735, Ends: true},
-	{Name: "strings", Operands: Reads, Options: options736, Shared: [][]Option{options4}, Safe: true},
-	{Name: "stty", Options: options737, Shared: [][]Option{options4}},
-	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options738, Stdin: true},
-	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options739, Ends: true, Assigns: true},
-	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options740},
-	{Name: "swift", Style: Exact, Operands: Script, Options: options741, Subs: subs743, Ends: true, Workdir: true, Stdin: true},
-	{Name: "sync", Operands: Names, Options: options744, Shared: [][]Option{options4}, Safe: true},
-	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options745, Ends: true},
+	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options846, Ends: true, Plain: true},
+	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options847, Ends: true},
+	{Name: "strings", Operands: Reads, Options: options848, Shared: [][]Option{options4}, Safe: true},
+	{Name: "stty", Options: options849, Shared: [][]Option{options4}},
+	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options850, Stdin: true},
+	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options851, Ends: true, Assigns: true},
+	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options852},
+	{Name: "swift", Style: Exact, Operands: Script, Options: options853, Subs: subs855, Ends: true, Workdir: true, Stdin: true},
+	{Name: "sync", Operands: Names, Options: options856, Shared: [][]Option{options4}, Safe: true},
+	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options857, Ends: true},
 	{Name: "systemd-nspawn", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options746, Ends: true},
-	{Name: "tac", Operands: Reads, Options: options747, Shared: [][]Option{options4}, Safe: true},
-	{Name: "tail", Operands: Reads, Options: options748, Shared: [][]Option{options4}, Safe: true},
-	{Name: "tar", Style: Bundle, Operands: Unread, Options: options749, Shared: [][]Option{options4}, Special: "tar"},
-	{Name: "gtar", Style: Bundle, Operands: Unread, Options: options749, Shared: [][]Option{options4}, Special: "tar"},
-	{Name: "bsdtar", Style: Bundle, Operands: Unread, Options: options749, Shared: [][]Option{options4}, Special: "tar"},
-	{Name: "task", Style: Exact, Options: options750, Workdir: true},
-	{Name: "go-task", Style: Exact, Options: options750, Workdir: true},
-	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options751, Ends: true},
+	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options858, Ends: true},
+	{Name: "tac", Operands: Reads, Options: options859, Shared: [][]Option{options4}, Safe: true},
+	{Name: "tail", Operands: Reads, Options: options860, Shared: [][]Option{options4}, Safe: true},
+	{Name: "tar", Style: Bundle, Operands: Unread, Options: options861, Shared: [][]Option{options4}, Special: "tar"},
+	{Name: "gtar", Style: Bundle, Operands: Unread, Options: options861, Shared: [][]Option{options4}, Special: "tar"},
+	{Name: "bsdtar", Style: Bundle, Operands: Unread, Options: options861, Shared: [][]Option{options4}, Special: "tar"},
+	{Name: "task", Style: Exact, Options: options862, Workdir: true},
+	{Name: "go-task", Style: Exact, Options: options862, Workdir: true},
+	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options863, Ends: true},
 	{Name: "tclsh", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "wish", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "tclsh8.6", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "expectk", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
-	{Name: "tcpdump", Options: options752},
-	{Name: "tshark", Options: options752},
-	{Name: "tee", Operands: Outputs, Options: options753, Shared: [][]Option{options4}},
-	{Name: "sponge", Operands: Outputs, Options: options753, Shared: [][]Option{options4}},
-	{Name: "telnet", Style: POSIX, Options: options754},
+	{Name: "tcpdump", Options: options864},
+	{Name: "tshark", Options: options864},
+	{Name: "tee", Operands: Outputs, Options: options865, Shared: [][]Option{options4}},
+	{Name: "sponge", Operands: Outputs, Options: options865, Shared: [][]Option{options4}},
+	{Name: "telnet", Style: POSIX, Options: options866},
 	{Name: "test", Style: NoOpts, Operands: Names, Special: "test"},
 	{Name: "[", Style: NoOpts, Operands: Names, Special: "test"},
-	{Name: "time", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options424}, Ends: true, Plain: true},
-	{Name: "timeit", Operands: Code, Options: options755},
-	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options756, Ends: true, Plain: true},
-	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options756, Ends: true, Plain: true},
-	{Name: "touch", Operands: Writes, Options: options757, Shared: [][]Option{options4}},
-	{Name: "tox", Options: options758, Workdir: true},
-	{Name: "nox-x", Options: options758, Workdir: true},
-	{Name: "tr", Options: options759, Shared: [][]Option{options4}, Safe: true},
-	{Name: "traceroute", Options: options760},
-	{Name: "tracepath", Options: options760},
-	{Name: "mtr", Options: options760},
-	{Name: "traceroute6", Options: options760},
-	{Name: "trap", Style: POSIX, Operands: Unread, Options: options761, Special: "trap"},
-	{Name: "tree", Style: Exact, Operands: Names, Options: options762, Shared: [][]Option{options4}},
-	{Name: "truncate", Operands: Outputs, Options: options763, Shared: [][]Option{options4}},
-	{Name: "tsc", Style: Dash, Options: options764, Workdir: true},
-	{Name: "vue-tsc", Style: Dash, Options: options764, Workdir: true},
-	{Name: "tsgo", Style: Dash, Options: options764, Workdir: true},
+	{Name: "time", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options536}, Ends: true, Plain: true},
+	{Name: "timeit", Operands: Code, Options: options867},
+	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options868, Ends: true, Plain: true},
+	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options868, Ends: true, Plain: true},
+	{Name: "touch", Operands: Writes, Options: options869, Shared: [][]Option{options4}},
+	{Name: "tox", Options: options870, Workdir: true},
+	{Name: "nox-x", Options: options870, Workdir: true},
+	{Name: "tr", Options: options871, Shared: [][]Option{options4}, Safe: true},
+	{Name: "traceroute", Options: options872},
+	{Name: "tracepath", Options: options872},
+	{Name: "mtr", Options: options872},
+	{Name: "traceroute6", Options: options872},
+	{Name: "trap", Style: POSIX, Operands: Unread, Options: options873, Special: "trap"},
+	{Name: "tree", Style: Exact, Operands: Names, Options: options874, Shared: [][]Option{options4}},
+	{Name: "truncate", Operands: Outputs, Options: options875, Shared: [][]Option{options4}},
+	{Name: "tsc", Style: Dash, Options: options876, Workdir: true},
+	{Name: "vue-tsc", Style: Dash, Options: options876, Workdir: true},
+	{Name: "tsgo", Style: Dash, Options: options876, Workdir: true},
 	{Name: "tsort", Operands: Reads, Shared: [][]Option{options4}, Safe: true},
-	{Name: "tty", Options: options765, Shared: [][]Option{options4}, Safe: true},
-	{Name: "type", Style: POSIX, Operands: Names, Options: options766, Safe: true},
-	{Name: "whence", Style: POSIX, Operands: Names, Options: options766, Safe: true},
-	{Name: "where", Style: POSIX, Operands: Names, Options: options766, Safe: true},
-	{Name: "ulimit", Style: POSIX, Options: options767},
-	{Name: "umask", Style: POSIX, Options: options768},
-	{Name: "unalias", Style: POSIX, Options: options769},
-	{Name: "uname", Options: options770, Shared: [][]Option{options4}, Safe: true},
-	{Name: "uniq", Operands: InOut, Options: options771, Shared: [][]Option{options4}},
-	{Name: "guniq", Operands: InOut, Options: options771, Shared: [][]Option{options4}},
-	{Name: "unittest", Options: options772},
+	{Name: "tty", Options: options877, Shared: [][]Option{options4}, Safe: true},
+	{Name: "type", Style: POSIX, Operands: Names, Options: options878, Safe: true},
+	{Name: "whence", Style: POSIX, Operands: Names, Options: options878, Safe: true},
+	{Name: "where", Style: POSIX, Operands: Names, Options: options878, Safe: true},
+	{Name: "ulimit", Style: POSIX, Options: options879},
+	{Name: "umask", Style: POSIX, Options: options880},
+	{Name: "unalias", Style: POSIX, Options: options881},
+	{Name: "uname", Options: options882, Shared: [][]Option{options4}, Safe: true},
+	{Name: "uniq", Operands: InOut, Options: options883, Shared: [][]Option{options4}},
+	{Name: "guniq", Operands: InOut, Options: options883, Shared: [][]Option{options4}},
+	{Name: "unittest", Options: options884},
 	{Name: "unlink", Operands: Writes, Shared: [][]Option{options4}},
-	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options773, Special: "unset"},
-	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options774, Ends: true, Stdin: true},
-	{Name: "unzip", Operands: Unread, Options: options775, Here: true},
-	{Name: "uptime", Options: options776, Shared: [][]Option{options4}, Safe: true},
-	{Name: "uv", Style: Exact, Operands: Unread, Options: options777, Subs: subs792, Inherit: true, Workdir: true},
-	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options793, Ends: true},
-	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options794, Ends: true},
-	{Name: "venv", Operands: Outputs, Options: options795},
-	{Name: "virtualenv", Operands: Outputs, Options: options796},
-	{Name: "pyvenv", Operands: Outputs, Options: options796},
-	{Name: "vitest", Style: Exact, Options: options797, Subs: subs798, Inherit: true, Workdir: true},
-	{Name: "w", Options: options799, Shared: [][]Option{options4}, Safe: true},
-	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options800, Special: "wait"},
-	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options801, Ends: true},
-	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options802, Ends: true},
-	{Name: "wc", Operands: Reads, Options: options803, Shared: [][]Option{options4}, Safe: true},
-	{Name: "gwc", Operands: Reads, Options: options803, Shared: [][]Option{options4}, Safe: true},
-	{Name: "wdiff", Operands: Reads, Options: options804, Shared: [][]Option{options4}, Safe: true},
-	{Name: "webpack", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "vite", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "rollup", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "parcel", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "esbuild", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "swc", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "babel", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "rspack", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "tsup", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "ncc", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "wmr", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "browserify", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "metro", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "turbopack", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "postcss", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "tailwindcss", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "sass", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "lessc", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "stylus", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "pug", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "uglifyjs", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "terser", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "cleancss", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "html-minifier", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "svelte-kit", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "svelte-check", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "next", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "nuxt", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "nuxi", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "astro", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "remix", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "gatsby", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "vue-cli-service", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "react-scripts", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "craco", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "ng", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "nest", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "expo", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "eas", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "react-native", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "ionic", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "capacitor", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "cap", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "quasar", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "ember", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "docusaurus", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "vuepress", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "vitepress", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "eleventy", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "strapi", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "medusa", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "payload", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "wrangler", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "vercel", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "netlify", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "firebase", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "amplify", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "serverless", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "sls", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "cdk", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "cdktf", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "sst", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "supabase", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "prisma", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "drizzle-kit", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "typeorm", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "sequelize", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "sequelize-cli", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "knex", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "mikro-orm", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "graphql-codegen", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "openapi-generator", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "openapi-generator-cli", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "openapi-typescript", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "orval", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "swagger-cli", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "redocly", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "spectral", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "changeset", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "semantic-release", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "release-it", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "np", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "lerna", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "nx", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "turbo", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "rush", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "rushx", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "wireit", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "moon", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "husky", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "patch-package", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "serve", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "http-server", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "live-server", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "json-server", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "browser-sync", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "localtunnel", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "lt", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "nodemon", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "pm2", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "forever", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "plop", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "hygen", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "yo", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "degit", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "tiged", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "create-react-app", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "create-next-app", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "create-vite", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "shadcn", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "vsce", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "ovsx", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "electron", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "electron-builder", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "electron-forge", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "tauri", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "esm", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "zx", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "wasp", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "convex", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "inngest", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "trigger", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "solid", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "qwik", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "hardhat", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "forge", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "cast", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "anvil", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "truffle", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "anchor", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "solana", Style: Exact, Operands: Unread, Options: options805, Workdir: true},
-	{Name: "wget", Operands: URLs, Options: options806, Here: true},
-	{Name: "which", Operands: Names, Options: options807, Shared: [][]Option{options4}, Safe: true},
-	{Name: "whereis", Operands: Names, Options: options807, Shared: [][]Option{options4}, Safe: true},
-	{Name: "command-not-found", Operands: Names, Options: options807, Shared: [][]Option{options4}, Safe: true},
-	{Name: "who", Operands: Reads, Options: options808, Shared: [][]Option{options4}, Safe: true},
-	{Name: "whois", Options: options809},
-	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options810, Ends: true, Special: "xargs"},
-	{Name: "xcodebuild", Style: Dash, Options: options811, Workdir: true},
-	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options812, Ends: true},
-	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options813, Shared: [][]Option{options4}},
-	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options814, Ends: true},
-	{Name: "xxd", Style: Dash, Operands: InOut, Options: options815},
-	{Name: "yarn", Style: Exact, Options: options816, Subs: subs821, Inherit: true, Workdir: true},
-	{Name: "yarnpkg", Style: Exact, Options: options816, Subs: subs821, Inherit: true, Workdir: true},
-	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options822, Shared: [][]Option{options4}, Special: "jq"},
-	{Name: "zcat", Operands: Reads, Options: options823},
-	{Name: "bzcat", Operands: Reads, Options: options823},
-	{Name: "xzcat", Operands: Reads, Options: options823},
-	{Name: "zstdcat", Operands: Reads, Options: options823},
-	{Name: "lz4cat", Operands: Reads, Options: options823},
-	{Name: "lzcat", Operands: Reads, Options: options823},
-	{Name: "gzcat", Operands: Reads, Options: options823},
-	{Name: "zless", Operands: Reads, Options: options823},
-	{Name: "zmore", Operands: Reads, Options: options823},
-	{Name: "bzless", Operands: Reads, Options: options823},
-	{Name: "bzmore", Operands: Reads, Options: options823},
-	{Name: "xzless", Operands: Reads, Options: options823},
-	{Name: "zcmp", Operands: Reads, Options: options823},
-	{Name: "zdiff", Operands: Reads, Options: options823},
-	{Name: "bzcmp", Operands: Reads, Options: options823},
-	{Name: "bzdiff", Operands: Reads, Options: options823},
-	{Name: "xzcmp", Operands: Reads, Options: options823},
-	{Name: "xzdiff", Operands: Reads, Options: options823},
-	{Name: "zig", Style: Exact, Options: options824, Workdir: true},
-	{Name: "nim", Style: Exact, Options: options824, Workdir: true},
-	{Name: "dart", Style: Exact, Options: options824, Workdir: true},
-	{Name: "crystal", Style: Exact, Options: options824, Workdir: true},
-	{Name: "v", Style: Exact, Options: options824, Workdir: true},
-	{Name: "gleam", Style: Exact, Options: options824, Workdir: true},
-	{Name: "mix", Style: Exact, Options: options824, Workdir: true},
-	{Name: "rebar3", Style: Exact, Options: options824, Workdir: true},
-	{Name: "stack", Style: Exact, Options: options824, Workdir: true},
-	{Name: "cabal", Style: Exact, Options: options824, Workdir: true},
-	{Name: "dune", Style: Exact, Options: options824, Workdir: true},
-	{Name: "opam", Style: Exact, Options: options824, Workdir: true},
-	{Name: "sbcl-make", Style: Exact, Options: options824, Workdir: true},
-	{Name: "flutter", Style: Exact, Options: options824, Workdir: true},
-	{Name: "fvm", Style: Exact, Options: options824, Workdir: true},
-	{Name: "hugo", Style: Exact, Options: options824, Workdir: true},
-	{Name: "jekyll", Style: Exact, Options: options824, Workdir: true},
-	{Name: "mkdocs", Style: Exact, Options: options824, Workdir: true},
-	{Name: "sphinx-build", Style: Exact, Options: options824, Workdir: true},
-	{Name: "bazel", Style: Exact, Options: options824, Workdir: true},
-	{Name: "bazelisk", Style: Exact, Options: options824, Workdir: true},
-	{Name: "gprbuild", Style: Exact, Options: options824, Workdir: true},
-	{Name: "alire", Style: Exact, Options: options824, Workdir: true},
-	{Name: "zip", Operands: Outputs, Options: options825},
+	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options885, Special: "unset"},
+	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options886, Ends: true, Stdin: true},
+	{Name: "unzip", Operands: Unread, Options: options887, Here: true},
+	{Name: "uptime", Options: options888, Shared: [][]Option{options4}, Safe: true},
+	{Name: "uv", Style: Exact, Operands: Unread, Options: options889, Subs: subs904, Inherit: true, Workdir: true},
+	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options905, Ends: true},
+	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options906, Ends: true},
+	{Name: "venv", Operands: Outputs, Options: options907},
+	{Name: "virtualenv", Operands: Outputs, Options: options908},
+	{Name: "pyvenv", Operands: Outputs, Options: options908},
+	{Name: "vitest", Style: Exact, Options: options909, Subs: subs910, Inherit: true, Workdir: true},
+	{Name: "w", Options: options911, Shared: [][]Option{options4}, Safe: true},
+	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options912, Special: "wait"},
+	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options913, Ends: true},
+	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options914, Ends: true},
+	{Name: "wc", Operands: Reads, Options: options915, Shared: [][]Option{options4}, Safe: true},
+	{Name: "gwc", Operands: Reads, Options: options915, Shared: [][]Option{options4}, Safe: true},
+	{Name: "wdiff", Operands: Reads, Options: options916, Shared: [][]Option{options4}, Safe: true},
+	{Name: "webpack", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "vite", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "rollup", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "parcel", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "esbuild", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "swc", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "babel", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "rspack", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "tsup", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "ncc", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "wmr", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "browserify", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "metro", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "turbopack", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "postcss", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "tailwindcss", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "sass", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "lessc", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "stylus", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "pug", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "uglifyjs", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "terser", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "cleancss", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "html-minifier", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "svelte-kit", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "svelte-check", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "next", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "nuxt", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "nuxi", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "astro", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "remix", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "gatsby", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "vue-cli-service", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "react-scripts", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "craco", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "ng", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "nest", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "expo", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "eas", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "react-native", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "ionic", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "capacitor", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "cap", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "quasar", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "ember", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "docusaurus", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "vuepress", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "vitepress", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "eleventy", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "strapi", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "medusa", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "payload", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "wrangler", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "vercel", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "netlify", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "firebase", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "amplify", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "serverless", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "sls", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "cdk", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "cdktf", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "sst", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "supabase", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "prisma", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "drizzle-kit", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "typeorm", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "sequelize", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "sequelize-cli", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "knex", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "mikro-orm", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "graphql-codegen", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "openapi-generator", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "openapi-generator-cli", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "openapi-typescript", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "orval", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "swagger-cli", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "redocly", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "spectral", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "changeset", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "semantic-release", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "release-it", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "np", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "lerna", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "nx", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "turbo", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "rush", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "rushx", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "wireit", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "moon", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "husky", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "patch-package", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "serve", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "http-server", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "live-server", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "json-server", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "browser-sync", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "localtunnel", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "lt", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "nodemon", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "pm2", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "forever", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "plop", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "hygen", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "yo", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "degit", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "tiged", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "create-react-app", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "create-next-app", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "create-vite", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "shadcn", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "vsce", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "ovsx", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "electron", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "electron-builder", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "electron-forge", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "tauri", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "esm", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "zx", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "wasp", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "convex", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "inngest", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "trigger", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "solid", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "qwik", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "hardhat", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "forge", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "cast", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "anvil", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "truffle", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "anchor", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "solana", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
+	{Name: "wget", Operands: URLs, Options: options918, Here: true},
+	{Name: "which", Operands: Names, Options: options919, Shared: [][]Option{options4}, Safe: true},
+	{Name: "whereis", Operands: Names, Options: options919, Shared: [][]Option{options4}, Safe: true},
+	{Name: "command-not-found", Operands: Names, Options: options919, Shared: [][]Option{options4}, Safe: true},
+	{Name: "who", Operands: Reads, Options: options920, Shared: [][]Option{options4}, Safe: true},
+	{Name: "whois", Options: options921},
+	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options922, Ends: true, Special: "xargs"},
+	{Name: "xcodebuild", Style: Dash, Options: options923, Workdir: true},
+	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options924, Ends: true},
+	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options925, Shared: [][]Option{options4}},
+	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options926, Ends: true},
+	{Name: "xxd", Style: Dash, Operands: InOut, Options: options927},
+	{Name: "yarn", Style: Exact, Options: options928, Subs: subs933, Inherit: true, Workdir: true},
+	{Name: "yarnpkg", Style: Exact, Options: options928, Subs: subs933, Inherit: true, Workdir: true},
+	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options934, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "zcat", Operands: Reads, Options: options935},
+	{Name: "bzcat", Operands: Reads, Options: options935},
+	{Name: "xzcat", Operands: Reads, Options: options935},
+	{Name: "zstdcat", Operands: Reads, Options: options935},
+	{Name: "lz4cat", Operands: Reads, Options: options935},
+	{Name: "lzcat", Operands: Reads, Options: options935},
+	{Name: "gzcat", Operands: Reads, Options: options935},
+	{Name: "zless", Operands: Reads, Options: options935},
+	{Name: "zmore", Operands: Reads, Options: options935},
+	{Name: "bzless", Operands: Reads, Options: options935},
+	{Name: "bzmore", Operands: Reads, Options: options935},
+	{Name: "xzless", Operands: Reads, Options: options935},
+	{Name: "zcmp", Operands: Reads, Options: options935},
+	{Name: "zdiff", Operands: Reads, Options: options935},
+	{Name: "bzcmp", Operands: Reads, Options: options935},
+	{Name: "bzdiff", Operands: Reads, Options: options935},
+	{Name: "xzcmp", Operands: Reads, Options: options935},
+	{Name: "xzdiff", Operands: Reads, Options: options935},
+	{Name: "zig", Style: Exact, Options: options936, Workdir: true},
+	{Name: "nim", Style: Exact, Options: options936, Workdir: true},
+	{Name: "dart", Style: Exact, Options: options936, Workdir: true},
+	{Name: "crystal", Style: Exact, Options: options936, Workdir: true},
+	{Name: "v", Style: Exact, Options: options936, Workdir: true},
+	{Name: "gleam", Style: Exact, Options: options936, Workdir: true},
+	{Name: "mix", Style: Exact, Options: options936, Workdir: true},
+	{Name: "rebar3", Style: Exact, Options: options936, Workdir: true},
+	{Name: "stack", Style: Exact, Options: options936, Workdir: true},
+	{Name: "cabal", Style: Exact, Options: options936, Workdir: true},
+	{Name: "dune", Style: Exact, Options: options936, Workdir: true},
+	{Name: "opam", Style: Exact, Options: options936, Workdir: true},
+	{Name: "sbcl-make", Style: Exact, Options: options936, Workdir: true},
+	{Name: "flutter", Style: Exact, Options: options936, Workdir: true},
+	{Name: "fvm", Style: Exact, Options: options936, Workdir: true},
+	{Name: "hugo", Style: Exact, Options: options936, Workdir: true},
+	{Name: "jekyll", Style: Exact, Options: options936, Workdir: true},
+	{Name: "mkdocs", Style: Exact, Options: options936, Workdir: true},
+	{Name: "sphinx-build", Style: Exact, Options: options936, Workdir: true},
+	{Name: "bazel", Style: Exact, Options: options936, Workdir: true},
+	{Name: "bazelisk", Style: Exact, Options: options936, Workdir: true},
+	{Name: "gprbuild", Style: Exact, Options: options936, Workdir: true},
+	{Name: "alire", Style: Exact, Options: options936, Workdir: true},
+	{Name: "zip", Operands: Outputs, Options: options937},
 	{Name: "zipinfo", Operands: Reads},
 	{Name: "zipgrep", Operands: Reads},
 	{Name: "zipnote", Operands: Reads},
 	{Name: "unrar", Operands: Reads},
 	{Name: "lsar", Operands: Reads},
-	{Name: "zmodload", Operands: Unread, Options: options826},
+	{Name: "zmodload", Operands: Unread, Options: options938},
 }
 
 var options0 = []Option{
@@ -9579,6 +9582,1110 @@ var options273 = []Option{
 }
 
 var options274 = []Option{
+	{Names: names{"-h", "--help"}},
+	{Names: names{"--version"}},
+	{Names: names{"-R", "--repo"}, Value: Required},
+}
+
+var options275 = []Option{
+	{Names: names{"-s", "--shell"}, Effect: EffOpaque},
+	{Names: names{"--clobber"}},
+}
+
+var subs276 = []Program{
+	{Name: "delete", Style: Exact, Path: names{"alias", "delete"}, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"alias", "list"}, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"alias", "list"}, Workdir: true},
+	{Name: "set", Style: Exact, Operands: Unread, Path: names{"alias", "set"}, Options: options275, Workdir: true},
+}
+
+var options277 = []Option{
+	{Names: names{"-i", "--include"}},
+	{Names: names{"--silent"}},
+	{Names: names{"-F", "--field"}, Value: Required},
+	{Names: names{"-f", "--raw-field"}, Value: Required},
+	{Names: names{"--input"}, Value: Required, Effect: EffSend},
+	{Names: names{"--hostname"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--cache"}, Value: Required},
+	{Names: names{"-X", "--method"}, Value: Required},
+	{Names: names{"-H", "--header"}, Value: Required},
+	{Names: names{"-p", "--preview"}, Value: Required},
+	{Names: names{"-q", "--jq"}, Value: Required},
+	{Names: names{"-t", "--template"}, Value: Required},
+	{Names: names{"--paginate"}},
+	{Names: names{"--slurp"}},
+	{Names: names{"--verbose"}},
+}
+
+var options278 = []Option{
+	{Names: names{"-p", "--git-protocol"}, Value: Required},
+	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-s", "--scopes"}, Value: Required},
+	{Names: names{"-w", "--web"}},
+	{Names: names{"--with-token"}},
+}
+
+var options279 = []Option{
+	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
+}
+
+var options280 = []Option{
+	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-s", "--scopes"}, Value: Required},
+}
+
+var options281 = []Option{
+	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-t", "--show-token"}},
+}
+
+var subs282 = []Program{
+	{Name: "login", Style: Exact, Path: names{"auth", "login"}, Options: options278, Workdir: true},
+	{Name: "logout", Style: Exact, Path: names{"auth", "logout"}, Options: options279, Workdir: true},
+	{Name: "refresh", Style: Exact, Path: names{"auth", "refresh"}, Options: options280, Workdir: true},
+	{Name: "setup-git", Style: Exact, Path: names{"auth", "setup-git"}, Options: options279, Workdir: true},
+	{Name: "status", Style: Exact, Path: names{"auth", "status"}, Options: options281, Workdir: true},
+	{Name: "token", Style: Exact, Path: names{"auth", "token"}, Options: options279, Workdir: true},
+}
+
+var options283 = []Option{
+	{Names: names{"-b", "--branch"}, Value: Required},
+	{Names: names{"-c", "--commit"}},
+	{Names: names{"-n", "--no-browser"}},
+	{Names: names{"-p", "--projects"}},
+	{Names: names{"-s", "--settings"}},
+	{Names: names{"-w", "--wiki"}},
+}
+
+var options284 = []Option{
+	{Names: names{"-a", "--all"}},
+	{Names: names{"--succeed-on-no-caches"}},
+}
+
+var options285 = []Option{
+	{Names: names{"-k", "--key"}, Value: Required},
+	{Names: names{"-L", "--limit"}, Value: Required},
+	{Names: names{"-O", "--order"}, Value: Required},
+	{Names: names{"-S", "--sort"}, Value: Required},
+	{Names: names{"-r", "--ref"}, Value: Required},
+	{Names: names{"--json"}, Value: Required},
+	{Names: names{"-q", "--jq"}, Value: Required},
+	{Names: names{"-t", "--template"}, Value: Required},
+}
+
+var subs286 = []Program{
+	{Name: "delete", Style: Exact, Path: names{"cache", "delete"}, Options: options284, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"cache", "list"}, Options: options285, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"cache", "list"}, Options: options285, Workdir: true},
+}
+
+var options287 = []Option{
+	{Names: names{"-c", "--codespace"}, Value: Required},
+	{Names: names{"--insiders"}},
+	{Names: names{"-w", "--web"}},
+}
+
+var options288 = []Option{
+	{Names: names{"-c", "--codespace"}, Value: Required},
+	{Names: names{"-e", "--expand"}},
+	{Names: names{"-p", "--profile"}, Value: Required},
+	{Names: names{"-r", "--recursive"}},
+}
+
+var options289 = []Option{
+	{Names: names{"-b", "--branch"}, Value: Required},
+	{Names: names{"--default-permissions"}},
+	{Names: names{"--devcontainer-path"}, Value: Required},
+	{Names: names{"-d", "--display-name"}, Value: Required},
+	{Names: names{"--idle-timeout"}, Value: Required},
+	{Names: names{"-l", "--location"}, Value: Required},
+	{Names: names{"-m", "--machine"}, Value: Required},
+	{Names: names{"--retention-period"}, Value: Required},
+	{Names: names{"-s", "--status"}},
+}
+
+var options290 = []Option{
+	{Names: names{"-c", "--codespace"}, Value: Required},
+	{Names: names{"--days"}, Value: Required},
+	{Names: names{"-f", "--force"}},
+	{Names: names{"-o", "--org"}, Value: Required},
+	{Names: names{"-u", "--user"}, Value: Required},
+}
+
+var options291 = []Option{
+	{Names: names{"-c", "--codespace"}, Value: Required},
+	{Names: names{"-d", "--display-name"}, Value: Required},
+	{Names: names{"-m", "--machine"}, Value: Required},
+}
+
+var options292 = []Option{
+	{Names: names{"-c", "--codespace"}, Value: Required},
+}
+
+var options293 = []Option{
+	{Names: names{"-q", "--jq"}, Value: Required},
+	{Names: names{"--json"}, Value: Required},
+	{Names: names{"-L", "--limit"}, Value: Required},
+	{Names: names{"-o", "--org"}, Value: Required},
+	{Names: names{"-t", "--template"}, Value: Required},
+	{Names: names{"-u", "--user"}, Value: Required},
+}
+
+var options294 = []Option{
+	{Names: names{"-c", "--codespace"}, Value: Required},
+	{Names: names{"-f", "--follow"}},
+}
+
+var options295 = []Option{
+	{Names: names{"-c", "--codespace"}, Value: Required},
+	{Names: names{"-q", "--jq"}, Value: Required},
+	{Names: names{"--json"}, Value: Required},
+	{Names: names{"-t", "--template"}, Value: Required},
+}
+
+var options296 = []Option{
+	{Names: names{"-c", "--codespace"}, Value: Required},
+	{Names: names{"--config"}},
+	{Names: names{"-d", "--debug"}},
+	{Names: names{"--debug-file"}, Value: Required},
+	{Names: names{"--profile"}, Value: Required},
+	{Names: names{"--server-port"}, Value: Required},
+}
+
+var options297 = []Option{
+	{Names: names{"-c", "--codespace"}, Value: Required},
+	{Names: names{"-o", "--org"}, Value: Required},
+	{Names: names{"-u", "--user"}, Value: Required},
+}
+
+var subs298 = []Program{
+	{Name: "code", Style: Exact, Path: names{"codespace", "code"}, Options: options287, Workdir: true},
+	{Name: "cp", Style: Exact, Path: names{"codespace", "cp"}, Options: options288, Workdir: true},
+	{Name: "create", Style: Exact, Path: names{"codespace", "create"}, Options: options289, Workdir: true},
+	{Name: "delete", Style: Exact, Path: names{"codespace", "delete"}, Options: options290, Workdir: true},
+	{Name: "edit", Style: Exact, Path: names{"codespace", "edit"}, Options: options291, Workdir: true},
+	{Name: "jupyter", Style: Exact, Path: names{"codespace", "jupyter"}, Options: options292, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"codespace", "list"}, Options: options293, Workdir: true},
+	{Name: "logs", Style: Exact, Path: names{"codespace", "logs"}, Options: options294, Workdir: true},
+	{Name: "ports", Style: Exact, Path: names{"codespace", "ports"}, Options: options295, Workdir: true},
+	{Name: "rebuild", Style: Exact, Path: names{"codespace", "rebuild"}, Options: options292, Workdir: true},
+	{Name: "ssh", Style: Exact, Operands: RunsText, Path: names{"codespace", "ssh"}, Options: options296, Ends: true, Workdir: true},
+	{Name: "stop", Style: Exact, Path: names{"codespace", "stop"}, Options: options297, Workdir: true},
+}
+
+var subs299 = []Program{
+	{Name: "forward", Style: Exact, Path: names{"codespace-ports", "forward"}, Options: options292, Workdir: true},
+	{Name: "visibility", Style: Exact, Path: names{"codespace-ports", "visibility"}, Options: options292, Workdir: true},
+}
+
+var options300 = []Option{
+	{Names: names{"-s", "--shell"}, Value: Required},
+}
+
+var options301 = []Option{
+	{Names: names{"-h", "--host"}, Value: Required},
+}
+
+var subs302 = []Program{
+	{Name: "get", Style: Exact, Path: names{"config", "get"}, Options: options301, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"config", "list"}, Options: options301, Workdir: true},
+	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options301, Workdir: true},
+}
+
+var options303 = []Option{
+	{Names: names{"--debug"}},
+	{Names: names{"-s", "--single-column"}},
+}
+
+var options304 = []Option{
+	{Names: names{"--precompiled"}, Value: Required},
+}
+
+var options305 = []Option{
+	{Names: names{"--pin"}, Value: Required},
+}
+
+var options306 = []Option{
+	{Names: names{"-q", "--jq"}, Value: Required},
+	{Names: names{"--json"}, Value: Required},
+	{Names: names{"--license"}, Value: Required},
+	{Names: names{"-L", "--limit"}, Value: Required},
+	{Names: names{"--order"}, Value: Required},
+	{Names: names{"--owner"}, Value: Required},
+	{Names: names{"--sort"}, Value: Required},
+	{Names: names{"-t", "--template"}, Value: Required},
+	{Names: names{"-w", "--web"}},
+}
+
+var options307 = []Option{
+	{Names: names{"--dry-run"}},
+	{Names: names{"--force"}},
+}
+
+var subs308 = []Program{
+	{Name: "browse", Style: Exact, Path: names{"extension", "browse"}, Options: options303, Workdir: true},
+	{Name: "create", Style: Exact, Path: names{"extension", "create"}, Options: options304, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: Unread, Path: names{"extension", "exec"}, Ends: true, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"extension", "install"}, Options: options305, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"extension", "list"}, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"extension", "list"}, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"extension", "remove"}, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"extension", "search"}, Options: options306, Workdir: true},
+	{Name: "upgrade", Style: Exact, Path: names{"extension", "upgrade"}, Options: options307, Workdir: true},
+}
+
+var options309 = []Option{
+	{Names: names{"-d", "--desc"}, Value: Required},
+	{Names: names{"-f", "--filename"}, Value: Required},
+	{Names: names{"-p", "--public"}},
+	{Names: names{"-w", "--web"}},
+}
+
+var options310 = []Option{
+	{Names: names{"-a", "--add"}, Value: Required},
+	{Names: names{"-d", "--desc"}, Value: Required},
+	{Names: names{"-f", "--filename"}, Value: Required},
+}
+
+var options311 = []Option{
+	{Names: names{"-L", "--limit"}, Value: Required},
+	{Names: names{"--public"}},
+	{Names: names{"--secret"}},
+}
+
+var options312 = []Option{
+	{Names: names{"-f", "--filename"}, Value: Required},
+	{Names: names{"--files"}},
+	{Names: names{"-r", "--raw"}},
+	{Names: names{"-w", "--web"}},
+}
+
+var subs313 = []Program{
+	{Name: "clone", Style: Exact, Path: names{"gist", "clone"}, Workdir: true},
+	{Name: "create", Style: Exact, Operands: Reads, Path: names{"gist", "create"}, Options: options309, Workdir: true},
+	{Name: "delete", Style: Exact, Path: names{"gist", "delete"}, Workdir: true},
+	{Name: "edit", Style: Exact, Path: names{"gist", "edit"}, Options: options310, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"gist", "list"}, Options: options311, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"gist", "list"}, Options: options311, Workdir: true},
+	{Name: "new", Style: Exact, Operands: Reads, Path: names{"gist", "create"}, Options: options309, Workdir: true},
+	{Name: "view", Style: Exact, Path: names{"gist", "view"}, Options: options312, Workdir: true},
+}
+
+var subs314 = []Program{
+	{Name: "add", Style: Exact, Path: names{"gpg-key", "add"}, Workdir: true},
+	{Name: "delete", Style: Exact, Path: names{"gpg-key", "delete"}, Options: options229, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"gpg-key", "list"}, Workdir: true},
+}
+
+var options315 = []Option{
+	{Names: names{"-c", "--comment"}, Value: Required},
+	{Names: names{"-r", "--reason"}, Value: Required},
+}
+
+var options316 = []Option{
+	{Names: names{"-b", "--body"}, Value: Required},
+	{Names: names{"-F", "--body-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--edit-last"}},
+	{Names: names{"-e", "--editor"}, Effect: EffRun},
+	{Names: names{"-w", "--web"}},
+}
+
+var options317 = []Option{
+	{Names: names{"-a", "--assignee"}, Value: Required},
+	{Names: names{"-b", "--body"}, Value: Required},
+	{Names: names{"-F", "--body-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"-l", "--label"}, Value: Required},
+	{Names: names{"-m", "--milestone"}, Value: Required},
+	{Names: names{"-p", "--project"}, Value: Required},
+	{Names: names{"--recover"}, Value: Required},
+	{Names: names{"-t", "--title"}, Value: Required},
+	{Names: names{"-w", "--web"}},
+}
+
+var options318 = []Option{
+	{Names: names{"-b", "--base"}, Value: Required},
+	{Names: names{"-c", "--checkout"}},
+	{Names: names{"-i", "--issue-repo"}, Value: Required},
+	{Names: names{"-l", "--list"}},
+	{Names: names{"-n", "--name"}, Value: Required},
+}
+
+var options319 = []Option{
+	{Names: names{"--add-assignee"}, Value: Required},
+	{Names: names{"--add-label"}, Value: Required},
+	{Names: names{"--add-project"}, Value: Required},
+	{Names: names{"-b", "--body"}, Value: Required},
+	{Names: names{"-F", "--body-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"-m", "--milestone"}, Value: Required},
+	{Names: names{"--remove-assignee"}, Value: Required},
+	{Names: names{"--remove-label"}, Value: Required},
+	{Names: names{"--remove-project"}, Value: Required},
+	{Names: names{"-t", "--title"}, Value: Required},
+}
+
+var options320 = []Option{
+	{Names: names{"--app"}, Value: Required},
+	{Names: names{"-a", "--assignee"}, Value: Required},
+	{Names: names{"-A", "--author"}, Value: Required},
+	{Names: names{"-q", "--jq"}, Value: Required},
+	{Names: names{"--json"}, Value: Required},
+	{Names: names{"-l", "--label"}, Value: Required},
+	{Names: names{"-L", "--limit"}, Value: Required},
+	{Names: names{"--mention"}, Value: Required},
+	{Names: names{"-m", "--milestone"}, Value: Required},
+	{Names: names{"-S", "--search"}, Value: Required},
+	{Names: names{"-s", "--state"}, Value: Required},
+	{Names: names{"-t", "--template"}, Value: Required},
+	{Names: names{"-w", "--web"}},
+}
+
+var options321 = []Option{
+	{Names: names{"-r", "--reason"}, Value: Required},
+}
+
+var options322 = []Option{
+	{Names: names{"-c", "--comment"}, Value: Required},
+}
+
+var options323 = []Option{
+	{Names: names{"-q", "--jq"}, Value: Required},
+	{Names: names{"--json"}, Value: Required},
+	{Names: names{"-t", "--template"}, Value: Required},
+}
+
+var options324 = []Option{
+	{Names: names{"-c", "--comments"}},
+	{Names: names{"-q", "--jq"}, Value: Required},
+	{Names: names{"--json"}, Value: Required},
+	{Names: names{"-t", "--template"}, Value: Required},
+	{Names: names{"-w", "--web"}},
+}
+
+var subs325 = []Program{
+	{Name: "close", Style: Exact, Path: names{"issue", "close"}, Options: options315, Workdir: true},
+	{Name: "comment", Style: Exact, Path: names{"issue", "comment"}, Options: options316, Workdir: true},
+	{Name: "create", Style: Exact, Path: names{"issue", "create"}, Options: options317, Workdir: true},
+	{Name: "delete", Style: Exact, Path: names{"issue", "delete"}, Workdir: true},
+	{Name: "develop", Style: Exact, Path: names{"issue", "develop"}, Options: options318, Workdir: true},
+	{Name: "edit", Style: Exact, Path: names{"issue", "edit"}, Options: options319, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"issue", "list"}, Options: options320, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"issue", "lock"}, Options: options321, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"issue", "list"}, Options: options320, Workdir: true},
+	{Name: "new", Style: Exact, Path: names{"issue", "create"}, Options: options317, Workdir: true},
+	{Name: "pin", Style: Exact, Path: names{"issue", "pin"}, Workdir: true},
+	{Name: "reopen", Style: Exact, Path: names{"issue", "reopen"}, Options: options322, Workdir: true},
+	{Name: "status", Style: Exact, Path: names{"issue", "status"}, Options: options323, Workdir: true},
+	{Name: "transfer", Style: Exact, Path: names{"issue", "transfer"}, Workdir: true},
+	{Name: "unlock", Style: Exact, Path: names{"issue", "unlock"}, Workdir: true},
+	{Name: "unpin", Style: Exact, Path: names{"issue", "unpin"}, Workdir: true},
+	{Name: "view", Style: Exact, Path: names{"issue", "view"}, Options: options324, Workdir: true},
+}
+
+var options326 = []Option{
+	{Names: names{"-c", "--color"}, Value: Required},
+	{Names: names{"-d", "--description"}, Value: Required},
+	{Names: names{"-f", "--force"}},
+}
+
+var options327 = []Option{
+	{Names: names{"-c", "--color"}, Value: Required},
+	{Names: names{"-d", "--description"}, Value: Required},
+	{Names: names{"-n", "--name"}, Value: Required},
+}
+
+var options328 = []Option{
+	{Names: names{"-q", "--jq"}, Value: Required},
+	{Names: names{"--json"}, Value: Required},
+	{Names: names{"-L", "--limit"}, Value: Required},
+	{Names: names{"--order"}, Value: Required},
+	{Names: names{"-S", "--search"}, Value: Required},
+	{Names: names{"--sort"}, Value: Required},
+	{Names: names{"-t", "--template"}, Value: Required},
+	{Names: names{"-w", "--web"}},
+}
+
+var subs329 = []Program{
+	{Name: "clone", Style: Exact, Path: names{"label", "clone"}, Options: options171, Workdir: true},
+	{Name: "create", Style: Exact, Path: names{"label", "create"}, Options: options326, Workdir: true},
+	{Name: "delete", Style: Exact, Path: names{"label", "delete"}, Workdir: true},
+	{Name: "edit", Style: Exact, Path: names{"label", "edit"}, Options: options327, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"label", "list"}, Options: options328, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"label", "list"}, Options: options328, Workdir: true},
+}
+
+var options330 = []Option{
+	{Names: names{"-b", "--branch"}, Value: Required},
+	{Names: names{"--detach"}},
+	{Names: names{"-f", "--force"}},
+	{Names: names{"--recurse-submodules"}},
+}
+
+var options331 = []Option{
+	{Names: names{"-i", "--interval"}, Value: Required},
+	{Names: names{"--required"}},
+	{Names: names{"--watch"}},
+	{Names: names{"-w", "--web"}},
+}
+
+var options332 = []Option{
+	{Names: names{"-c", "--comment"}, Value: Required},
+	{Names: names{"-d", "--delete-branch"}},
+}
+
+var options333 = []Option{
+	{Names: names{"-a", "--assignee"}, Value: Required},
+	{Names: names{"-B", "--base"}, Value: Required},
+	{Names: names{"-b", "--body"}, Value: Required},
+	{Names: names{"-F", "--body-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"-d", "--draft"}},
+	{Names: names{"-f", "--fill"}},
+	{Names: names{"-H", "--head"}, Value: Required},
+	{Names: names{"-l", "--label"}, Value: Required},
+	{Names: names{"-m", "--milestone"}, Value: Required},
+	{Names: names{"--no-maintainer-edit"}},
+	{Names: names{"-p", "--project"}, Value: Required},
+	{Names: names{"--recover"}, Value: Required},
+	{Names: names{"-r", "--reviewer"}, Value: Required},
+	{Names: names{"-t", "--title"}, Value: Required},
+	{Names: names{"-w", "--web"}},
+}
+
+var options334 = []Option{
+	{Names: names{"--color"}, Value: Required},
+	{Names: names{"--name-only"}},
+	{Names: names{"--patch"}},
+	{Names: names{"-w", "--web"}},
+}
+
+var options335 = []Option{
+	{Names: names{"--add-assignee"}, Value: Required},
+	{Names: names{"--add-label"}, Value: Required},
+	{Names: names{"--add-project"}, Value: Required},
+	{Names: names{"--add-reviewer"}, Value: Required},
+	{Names: names{"-B", "--base"}, Value: Required},
+	{Names: names{"-b", "--body"}, Value: Required},
+	{Names: names{"-F", "--body-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"-m", "--milestone"}, Value: Required},
+	{Names: names{"--remove-assignee"}, Value: Required},
+	{Names: names{"--remove-label"}, Value: Required},
+	{Names: names{"--remove-project"}, Value: Required},
+	{Names: names{"--remove-reviewer"}, Value: Required},
+	{Names: names{"-t", "--title"}, Value: Required},
+}
+
+var options336 = []Option{
+	{Names: names{"--app"}, Value: Required},
+	{Names: names{"-a", "--assignee"}, Value: Required},
+	{Names: names{"-A", "--author"}, Value: Required},
+	{Names: names{"-B", "--base"}, Value: Required},
+	{Names: names{"-d", "--draft"}},
+	{Names: names{"-H", "--head"}, Value: Required},
+	{Names: names{"-q", "--jq"}, Value: Required},
+	{Names: names{"--json"}, Value: Required},
+	{Names: names{"-l", "--label"}, Value: Required},
+	{Names: names{"-L", "--limit"}, Value: Required},
+	{Names: names{"-S", "--search"}, Value: Required},
+	{Names: names{"-s", "--state"}, Value: Required},
+	{Names: names{"-t", "--template"}, Value: Required},
+	{Names: names{"-w", "--web"}},
+}
+
+var options337 = []Option{
+	{Names: names{"--admin"}},
+	{Names: names{"-A", "--author-email"}, Value: Required},
+	{Names: names{"-b", "--body"}, Value: Required},
+	{Names: names{"-F", "--body-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"-d", "--delete-branch"}},
+	{Names: names{"--disable-auto"}},
+	{Names: names{"--match-head-commit"}, Value: Required},
+	{Names: names{"-m", "--merge"}},
+	{Names: names{"-r", "--rebase"}},
+	{Names: names{"-s", "--squash"}},
+	{Names: names{"-t", "--subject"}, Value: Required},
+}
+
+var options338 = []Option{
+	{Names: names{"-a", "--approve"}},
+	{Names: names{"-b", "--body"}, Value: Required},
+	{Names: names{"-F", "--body-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"-c", "--comment"}},
+	{Names: names{"-r", "--request-changes"}},
+}
+
+var options339 = []Option{
+	{Names: names{"-c", "--conflict-status"}},
+	{Names: names{"-q", "--jq"}, Value: Required},
+	{Names: names{"--json"}, Value: Required},
+	{Names: names{"-t", "--template"}, Value: Required},
+}
+
+var subs340 = []Program{
+	{Name: "checkout", Style: Exact, Path: names{"pr", "checkout"}, Options: options330, Workdir: true},
+	{Name: "checks", Style: Exact, Path: names{"pr", "checks"}, Options: options331, Workdir: true},
+	{Name: "close", Style: Exact, Path: names{"pr", "close"}, Options: options332, Workdir: true},
+	{Name: "co", Style: Exact, Path: names{"pr", "checkout"}, Options: options330, Workdir: true},
+	{Name: "comment", Style: Exact, Path: names{"pr", "comment"}, Options: options316, Workdir: true},
+	{Name: "create", Style: Exact, Path: names{"pr", "create"}, Options: options333, Workdir: true},
+	{Name: "diff", Style: Exact, Path: names{"pr", "diff"}, Options: options334, Workdir: true},
+	{Name: "edit", Style: Exact, Path: names{"pr", "edit"}, Options: options335, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"pr", "list"}, Options: options336, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"pr", "lock"}, Options: options321, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"pr", "list"}, Options: options336, Workdir: true},
+	{Name: "merge", Style: Exact, Path: names{"pr", "merge"}, Options: options337, Workdir: true},
+	{Name: "new", Style: Exact, Path: names{"pr", "create"}, Options: options333, Workdir: true},
+	{Name: "ready", Style: Exact, Path: names{"pr", "ready"}, Workdir: true},
+	{Name: "reopen", Style: Exact, Path: names{"pr", "reopen"}, Options: options322, Workdir: true},
+	{Name: "review", Style: Exact, Path: names{"pr", "review"}, Options: options338, Workdir: true},
+	{Name: "status", Style: Exact, Path: names{"pr", "status"}, Options: options339, Workdir: true},
+	{Name: "unlock", Style: Exact, Path: names{"pr", "unlock"}, Workdir: true},
+	{Name: "view", Style: Exact, Path: names{"pr", "view"}, Options: options324, Workdir: true},
+}
+
+var options341 = []Option{
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"-q", "--jq"}, Value: Required},
+	{Names: names{"-t", "--template"}, Value: Required},
+	{Names: names{"--owner"}, Value: Required},
+	{Names: names{"-L", "--limit"}, Value: Required},
+	{Names: names{"--id"}, Value: Required},
+	{Names: names{"--title"}, Value: Required},
+	{Names: names{"--body"}, Value: Required},
+	{Names: names{"-w", "--web"}},
+	{Names: names{"--closed"}},
+	{Names: names{"--number"}, Value: Required},
+	{Names: names{"--field-id"}, Value: Required},
+	{Names: names{"--project-id"}, Value: Required},
+	{Names: names{"--text"}, Value: Required},
+	{Names: names{"--date"}, Value: Required},
+	{Names: names{"--iteration-id"}, Value: Required},
+	{Names: names{"--single-select-option-id"}, Value: Required},
+	{Names: names{"--clear"}},
+	{Names: names{"--undo"}},
+	{Names: names{"--url"}, Value: Required},
+	{Names: names{"--name"}, Value: Required},
+	{Names: names{"--data-type"}, Value: Required},
+	{Names: names{"--single-select-options"}, Value: Required},
+	{Names: names{"--readme"}, Value: Required},
+	{Names: names{"--visibility"}, Value: Required},
+	{Names: names{"-d", "--description"}, Value: Required},
+	{Names: names{"--drafts"}},
+	{Names: names{"--source-owner"}, Value: Required},
+	{Names: names{"--target-owner"}, Value: Required},
+}
+
+var subs342 = []Program{
+	{Name: "close", Style: Exact, Path: names{"project", "close"}, Options: options341, Workdir: true},
+	{Name: "copy", Style: Exact, Path: names{"project", "copy"}, Options: options341, Workdir: true},
+	{Name: "create", Style: Exact, Path: names{"project", "create"}, Options: options341, Workdir: true},
+	{Name: "delete", Style: Exact, Path: names{"project", "delete"}, Options: options341, Workdir: true},
+	{Name: "edit", Style: Exact, Path: names{"project", "edit"}, Options: options341, Workdir: true},
+	{Name: "field-create", Style: Exact, Path: names{"project", "field-create"}, Options: options341, Workdir: true},
+	{Name: "field-delete", Style: Exact, Path: names{"project", "field-delete"}, Options: options341, Workdir: true},
+	{Name: "field-list", Style: Exact, Path: names{"project", "field-list"}, Options: options341, Workdir: true},
+	{Name: "item-add", Style: Exact, Path: names{"project", "item-add"}, Options: options341, Workdir: true},
+	{Name: "item-archive", Style: Exact, Path: names{"project", "item-archive"}, Options: options341, Workdir: true},
+	{Name: "item-create", Style: Exact, Path: names{"project", "item-create"}, Options: options341, Workdir: true},
+	{Name: "item-delete", Style: Exact, Path: names{"project", "item-delete"}, Options: options341, Workdir: true},
+	{Name: "item-edit", Style: Exact, Path: names{"project", "item-edit"}, Options: options341, Workdir: true},
+	{Name: "item-list", Style: Exact, Path: names{"project", "item-list"}, Options: options341, Workdir: true},
+	{Name: "link", Style: Exact, Path: names{"project", "link"}, Options: options341, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"project", "list"}, Options: options341, Workdir: true},
+	{Name: "mark-template", Style: Exact, Path: names{"project", "mark-template"}, Options: options341, Workdir: true},
+	{Name: "unlink", Style: Exact, Path: names{"project", "unlink"}, Options: options341, Workdir: true},
+	{Name: "view", Style: Exact, Path: names{"project", "view"}, Options: options341, Workdir: true},
+}
+
+var options343 = []Option{
+	{Names: names{"--discussion-category"}, Value: Required},
+	{Names: names{"-d", "--draft"}},
+	{Names: names{"--generate-notes"}},
+	{Names: names{"--latest"}},
+	{Names: names{"-n", "--notes"}, Value: Required},
+	{Names: names{"-F", "--notes-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--notes-start-tag"}, Value: Required},
+	{Names: names{"-p", "--prerelease"}},
+	{Names: names{"--target"}, Value: Required},
+	{Names: names{"-t", "--title"}, Value: Required},
+	{Names: names{"--verify-tag"}},
+}
+
+var options344 = []Option{
+	{Names: names{"--cleanup-tag"}},
+	{Names: names{"-y", "--yes"}},
+}
+
+var options345 = []Option{
+	{Names: names{"-A", "--archive"}, Value: Required},
+	{Names: names{"--clobber"}},
+	{Names: names{"-p", "--pattern"}, Value: Required},
+	{Names: names{"--skip-existing"}},
+	{Names: names{"-D", "--dir"}, Value: Required, Effect: EffOutput},
+	{Names: names{"-O", "--output"}, Value: Required, Effect: EffOutput},
+}
+
+var options346 = []Option{
+	{Names: names{"--discussion-category"}, Value: Required},
+	{Names: names{"--draft"}},
+	{Names: names{"--latest"}},
+	{Names: names{"-n", "--notes"}, Value: Required},
+	{Names: names{"-F", "--notes-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--prerelease"}},
+	{Names: names{"--tag"}, Value: Required},
+	{Names: names{"--target"}, Value: Required},
+	{Names: names{"-t", "--title"}, Value: Required},
+}
+
+var options347 = []Option{
+	{Names: names{"--exclude-drafts"}},
+	{Names: names{"--exclude-pre-releases"}},
+	{Names: names{"-L", "--limit"}, Value: Required},
+}
+
+var options348 = []Option{
+	{Names: names{"--clobber"}},
+}
+
+var options349 = []Option{
+	{Names: names{"-q", "--jq"}, Value: Required},
+	{Names: names{"--json"}, Value: Required},
+	{Names: names{"-t", "--template"}, Value: Required},
+	{Names: names{"-w", "--web"}},
+}
+
+var subs350 = []Program{
+	{Name: "create", Style: Exact, Path: names{"release", "create"}, Options: options343, Workdir: true},
+	{Name: "delete", Style: Exact, Path: names{"release", "delete"}, Options: options344, Workdir: true},
+	{Name: "download", Style: Exact, Path: names{"release", "download"}, Options: options345, Workdir: true, Here: true},
+	{Name: "edit", Style: Exact, Path: names{"release", "edit"}, Options: options346, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"release", "list"}, Options: options347, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"release", "list"}, Options: options347, Workdir: true},
+	{Name: "new", Style: Exact, Path: names{"release", "create"}, Options: options343, Workdir: true},
+	{Name: "upload", Style: Exact, Path: names{"release", "upload"}, Options: options348, Workdir: true},
+	{Name: "view", Style: Exact, Path: names{"release", "view"}, Options: options349, Workdir: true},
+}
+
+var subs351 = []Program{
+	{Name: "asset", Style: Exact, Path: names{"release-delete", "asset"}, Options: options229, Workdir: true},
+}
+
+var options352 = []Option{
+	{Names: names{"-u", "--upstream-remote-name"}, Value: Required},
+}
+
+var options353 = []Option{
+	{Names: names{"--add-readme"}},
+	{Names: names{"-c", "--clone"}},
+	{Names: names{"-d", "--description"}, Value: Required},
+	{Names: names{"--disable-issues"}},
+	{Names: names{"--disable-wiki"}},
+	{Names: names{"-g", "--gitignore"}, Value: Required},
+	{Names: names{"-h", "--homepage"}, Value: Required},
+	{Names: names{"--include-all-branches"}},
+	{Names: names{"--internal"}},
+	{Names: names{"-l", "--license"}, Value: Required},
+	{Names: names{"--private"}},
+	{Names: names{"--public"}},
+	{Names: names{"-r", "--remote"}, Value: Required},
+	{Names: names{"-s", "--source"}, Value: Required},
+	{Names: names{"-t", "--team"}, Value: Required},
+	{Names: names{"-p", "--template"}, Value: Required},
+}
+
+var options354 = []Option{
+	{Names: names{"--add-topic"}, Value: Required},
+	{Names: names{"--allow-forking"}},
+	{Names: names{"--allow-update-branch"}},
+	{Names: names{"--default-branch"}, Value: Required},
+	{Names: names{"--delete-branch-on-merge"}},
+	{Names: names{"-d", "--description"}, Value: Required},
+	{Names: names{"--enable-auto-merge"}},
+	{Names: names{"--enable-discussions"}},
+	{Names: names{"--enable-issues"}},
+	{Names: names{"--enable-merge-commit"}},
+	{Names: names{"--enable-projects"}},
+	{Names: names{"--enable-rebase-merge"}},
+	{Names: names{"--enable-squash-merge"}},
+	{Names: names{"--enable-wiki"}},
+	{Names: names{"-h", "--homepage"}, Value: Required},
+	{Names: names{"--remove-topic"}, Value: Required},
+	{Names: names{"--template"}},
+	{Names: names{"--visibility"}, Value: Required},
+}
+
+var options355 = []Option{
+	{Names: names{"--clone"}},
+	{Names: names{"--default-branch-only"}},
+	{Names: names{"--fork-name"}, Value: Required},
+	{Names: names{"--org"}, Value: Required},
+	{Names: names{"--remote"}},
+	{Names: names{"--remote-name"}, Value: Required},
+}
+
+var options356 = []Option{
+	{Names: names{"--archived"}},
+	{Names: names{"-q", "--jq"}, Value: Required},
+	{Names: names{"--json"}, Value: Required},
+	{Names: names{"-l", "--language"}, Value: Required},
+	{Names: names{"-L", "--limit"}, Value: Required},
+	{Names: names{"--no-archived"}},
+	{Names: names{"--source"}},
+	{Names: names{"-t", "--template"}, Value: Required},
+	{Names: names{"--topic"}, Value: Required},
+	{Names: names{"--visibility"}, Value: Required},
+}
+
+var options357 = []Option{
+	{Names: names{"-u", "--unset"}},
+	{Names: names{"-v", "--view"}},
+}
+
+var options358 = []Option{
+	{Names: names{"-b", "--branch"}, Value: Required},
+	{Names: names{"--force"}},
+	{Names: names{"-s", "--source"}, Value: Required},
+}
+
+var options359 = []Option{
+	{Names: names{"-b", "--branch"}, Value: Required},
+	{Names: names{"-q", "--jq"}, Value: Required},
+	{Names: names{"--json"}, Value: Required},
+	{Names: names{"-t", "--template"}, Value: Required},
+	{Names: names{"-w", "--web"}},
+}
+
+var subs360 = []Program{
+	{Name: "archive", Style: Exact, Path: names{"repo", "archive"}, Options: options229, Workdir: true},
+	{Name: "clone", Style: Exact, Path: names{"repo", "clone"}, Options: options352, Workdir: true},
+	{Name: "create", Style: Exact, Path: names{"repo", "create"}, Options: options353, Workdir: true},
+	{Name: "delete", Style: Exact, Path: names{"repo", "delete"}, Workdir: true},
+	{Name: "deploy-key", Style: Exact, Path: names{"repo", "deploy-key"}, Workdir: true},
+	{Name: "edit", Style: Exact, Path: names{"repo", "edit"}, Options: options354, Workdir: true},
+	{Name: "fork", Style: Exact, Path: names{"repo", "fork"}, Options: options355, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"repo", "list"}, Options: options356, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"repo", "list"}, Options: options356, Workdir: true},
+	{Name: "new", Style: Exact, Path: names{"repo", "create"}, Options: options353, Workdir: true},
+	{Name: "rename", Style: Exact, Path: names{"repo", "rename"}, Options: options229, Workdir: true},
+	{Name: "set-default", Style: Exact, Path: names{"repo", "set-default"}, Options: options357, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"repo", "sync"}, Options: options358, Workdir: true},
+	{Name: "view", Style: Exact, Path: names{"repo", "view"}, Options: options359, Workdir: true},
+}
+
+var options361 = []Option{
+	{Names: names{"-w", "--allow-write"}},
+	{Names: names{"-t", "--title"}, Value: Required},
+}
+
+var subs362 = []Program{
+	{Name: "add", Style: Exact, Path: names{"repo-deploy-key", "add"}, Options: options361, Workdir: true},
+	{Name: "delete", Style: Exact, Path: names{"repo-deploy-key", "delete"}, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"repo-deploy-key", "list"}, Workdir: true},
+}
+
+var options363 = []Option{
+	{Names: names{"-o", "--org"}, Value: Required},
+	{Names: names{"-p", "--parents"}},
+	{Names: names{"-w", "--web"}},
+	{Names: names{"-L", "--limit"}, Value: Required},
+	{Names: names{"--default"}},
+}
+
+var options364 = []Option{
+	{Names: names{"-n", "--name"}, Value: Required},
+	{Names: names{"-p", "--pattern"}, Value: Required},
+	{Names: names{"-D", "--dir"}, Value: Required, Effect: EffOutput},
+}
+
+var options365 = []Option{
+	{Names: names{"-b", "--branch"}, Value: Required},
+	{Names: names{"-q", "--jq"}, Value: Required},
+	{Names: names{"--json"}, Value: Required},
+	{Names: names{"-L", "--limit"}, Value: Required},
+	{Names: names{"-t", "--template"}, Value: Required},
+	{Names: names{"-u", "--user"}, Value: Required},
+	{Names: names{"-w", "--workflow"}, Value: Required},
+}
+
+var options366 = []Option{
+	{Names: names{"-d", "--debug"}},
+	{Names: names{"--failed"}},
+	{Names: names{"-j", "--job"}, Value: Required},
+}
+
+var options367 = []Option{
+	{Names: names{"--exit-status"}},
+	{Names: names{"-j", "--job"}, Value: Required},
+	{Names: names{"-q", "--jq"}, Value: Required},
+	{Names: names{"--json"}, Value: Required},
+	{Names: names{"--log-failed"}},
+	{Names: names{"-t", "--template"}, Value: Required},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-w", "--web"}},
+}
+
+var options368 = []Option{
+	{Names: names{"--exit-status"}},
+	{Names: names{"-i", "--interval"}, Value: Required},
+}
+
+var subs369 = []Program{
+	{Name: "cancel", Style: Exact, Path: names{"run", "cancel"}, Workdir: true},
+	{Name: "download", Style: Exact, Path: names{"run", "download"}, Options: options364, Workdir: true, Here: true},
+	{Name: "list", Style: Exact, Path: names{"run", "list"}, Options: options365, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"run", "list"}, Options: options365, Workdir: true},
+	{Name: "rerun", Style: Exact, Path: names{"run", "rerun"}, Options: options366, Workdir: true},
+	{Name: "view", Style: Exact, Path: names{"run", "view"}, Options: options367, Workdir: true},
+	{Name: "watch", Style: Exact, Path: names{"run", "watch"}, Options: options368, Workdir: true},
+}
+
+var options370 = []Option{
+	{Names: names{"--author"}, Value: Required},
+	{Names: names{"--author-date"}, Value: Required},
+	{Names: names{"--author-email"}, Value: Required},
+	{Names: names{"--author-name"}, Value: Required},
+	{Names: names{"--committer"}, Value: Required},
+	{Names: names{"--committer-date"}, Value: Required},
+	{Names: names{"--committer-email"}, Value: Required},
+	{Names: names{"--committer-name"}, Value: Required},
+	{Names: names{"--hash"}, Value: Required},
+	{Names: names{"-q", "--jq"}, Value: Required},
+	{Names: names{"--json"}, Value: Required},
+	{Names: names{"-L", "--limit"}, Value: Required},
+	{Names: names{"--merge"}},
+	{Names: names{"--order"}, Value: Required},
+	{Names: names{"--owner"}, Value: Required},
+	{Names: names{"--parent"}, Value: Required},
+	{Names: names{"--sort"}, Value: Required},
+	{Names: names{"-t", "--template"}, Value: Required},
+	{Names: names{"--tree"}, Value: Required},
+	{Names: names{"--visibility"}, Value: Required},
+	{Names: names{"-w", "--web"}},
+}
+
+var options371 = []Option{
+	{Names: names{"--app"}, Value: Required},
+	{Names: names{"--archived"}},
+	{Names: names{"--assignee"}, Value: Required},
+	{Names: names{"--author"}, Value: Required},
+	{Names: names{"--closed"}, Value: Required},
+	{Names: names{"--commenter"}, Value: Required},
+	{Names: names{"--comments"}, Value: Required},
+	{Names: names{"--created"}, Value: Required},
+	{Names: names{"--include-prs"}},
+	{Names: names{"--interactions"}, Value: Required},
+	{Names: names{"--involves"}, Value: Required},
+	{Names: names{"-q", "--jq"}, Value: Required},
+	{Names: names{"--json"}, Value: Required},
+	{Names: names{"--label"}, Value: Required},
+	{Names: names{"--language"}, Value: Required},
+	{Names: names{"-L", "--limit"}, Value: Required},
+	{Names: names{"--locked"}},
+	{Names: names{"--match"}, Value: Required},
+	{Names: names{"--mentions"}, Value: Required},
+	{Names: names{"--milestone"}, Value: Required},
+	{Names: names{"--no-assignee"}},
+	{Names: names{"--no-label"}},
+	{Names: names{"--no-milestone"}},
+	{Names: names{"--no-project"}},
+	{Names: names{"--order"}, Value: Required},
+	{Names: names{"--owner"}, Value: Required},
+	{Names: names{"--project"}, Value: Required},
+	{Names: names{"--reactions"}, Value: Required},
+	{Names: names{"--sort"}, Value: Required},
+	{Names: names{"--state"}, Value: Required},
+	{Names: names{"--team-mentions"}, Value: Required},
+	{Names: names{"-t", "--template"}, Value: Required},
+	{Names: names{"--updated"}, Value: Required},
+	{Names: names{"--visibility"}, Value: Required},
+	{Names: names{"-w", "--web"}},
+}
+
+var options372 = []Option{
+	{Names: names{"--app"}, Value: Required},
+	{Names: names{"--archived"}},
+	{Names: names{"--assignee"}, Value: Required},
+	{Names: names{"--author"}, Value: Required},
+	{Names: names{"-B", "--base"}, Value: Required},
+	{Names: names{"--checks"}, Value: Required},
+	{Names: names{"--closed"}, Value: Required},
+	{Names: names{"--commenter"}, Value: Required},
+	{Names: names{"--comments"}, Value: Required},
+	{Names: names{"--created"}, Value: Required},
+	{Names: names{"--draft"}},
+	{Names: names{"-H", "--head"}, Value: Required},
+	{Names: names{"--interactions"}, Value: Required},
+	{Names: names{"--involves"}, Value: Required},
+	{Names: names{"-q", "--jq"}, Value: Required},
+	{Names: names{"--json"}, Value: Required},
+	{Names: names{"--label"}, Value: Required},
+	{Names: names{"--language"}, Value: Required},
+	{Names: names{"-L", "--limit"}, Value: Required},
+	{Names: names{"--locked"}},
+	{Names: names{"--match"}, Value: Required},
+	{Names: names{"--mentions"}, Value: Required},
+	{Names: names{"--merged"}},
+	{Names: names{"--merged-at"}, Value: Required},
+	{Names: names{"--milestone"}, Value: Required},
+	{Names: names{"--no-assignee"}},
+	{Names: names{"--no-label"}},
+	{Names: names{"--no-milestone"}},
+	{Names: names{"--no-project"}},
+	{Names: names{"--order"}, Value: Required},
+	{Names: names{"--owner"}, Value: Required},
+	{Names: names{"--project"}, Value: Required},
+	{Names: names{"--reactions"}, Value: Required},
+	{Names: names{"--review"}, Value: Required},
+	{Names: names{"--review-requested"}, Value: Required},
+	{Names: names{"--reviewed-by"}, Value: Required},
+	{Names: names{"--sort"}, Value: Required},
+	{Names: names{"--state"}, Value: Required},
+	{Names: names{"--team-mentions"}, Value: Required},
+	{Names: names{"-t", "--template"}, Value: Required},
+	{Names: names{"--updated"}, Value: Required},
+	{Names: names{"--visibility"}, Value: Required},
+	{Names: names{"-w", "--web"}},
+}
+
+var options373 = []Option{
+	{Names: names{"--archived"}},
+	{Names: names{"--created"}, Value: Required},
+	{Names: names{"--followers"}, Value: Required},
+	{Names: names{"--forks"}, Value: Required},
+	{Names: names{"--good-first-issues"}, Value: Required},
+	{Names: names{"--help-wanted-issues"}, Value: Required},
+	{Names: names{"--include-forks"}, Value: Required},
+	{Names: names{"-q", "--jq"}, Value: Required},
+	{Names: names{"--json"}, Value: Required},
+	{Names: names{"--language"}, Value: Required},
+	{Names: names{"--license"}, Value: Required},
+	{Names: names{"-L", "--limit"}, Value: Required},
+	{Names: names{"--match"}, Value: Required},
+	{Names: names{"--number-topics"}, Value: Required},
+	{Names: names{"--order"}, Value: Required},
+	{Names: names{"--owner"}, Value: Required},
+	{Names: names{"--size"}, Value: Required},
+	{Names: names{"--sort"}, Value: Required},
+	{Names: names{"--stars"}, Value: Required},
+	{Names: names{"-t", "--template"}, Value: Required},
+	{Names: names{"--topic"}, Value: Required},
+	{Names: names{"--updated"}, Value: Required},
+	{Names: names{"--visibility"}, Value: Required},
+	{Names: names{"-w", "--web"}},
+}
+
+var subs374 = []Program{
+	{Name: "commits", Style: Exact, Path: names{"search", "commits"}, Options: options370, Workdir: true},
+	{Name: "issues", Style: Exact, Path: names{"search", "issues"}, Options: options371, Workdir: true},
+	{Name: "prs", Style: Exact, Path: names{"search", "prs"}, Options: options372, Workdir: true},
+	{Name: "repos", Style: Exact, Path: names{"search", "repos"}, Options: options373, Workdir: true},
+}
+
+var options375 = []Option{
+	{Names: names{"-a", "--app"}, Value: Required},
+	{Names: names{"-e", "--env"}, Value: Required},
+	{Names: names{"-o", "--org"}, Value: Required},
+	{Names: names{"-u", "--user"}},
+}
+
+var options376 = []Option{
+	{Names: names{"-a", "--app"}, Value: Required},
+	{Names: names{"-b", "--body"}, Value: Required},
+	{Names: names{"-e", "--env"}, Value: Required},
+	{Names: names{"-f", "--env-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--no-store"}},
+	{Names: names{"-o", "--org"}, Value: Required},
+	{Names: names{"-r", "--repos"}, Value: Required},
+	{Names: names{"-u", "--user"}},
+	{Names: names{"-v", "--visibility"}, Value: Required},
+}
+
+var subs377 = []Program{
+	{Name: "delete", Style: Exact, Path: names{"secret", "delete"}, Options: options375, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"secret", "list"}, Options: options375, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"secret", "list"}, Options: options375, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"secret", "delete"}, Options: options375, Workdir: true},
+	{Name: "set", Style: Exact, Path: names{"secret", "set"}, Options: options376, Workdir: true},
+}
+
+var options378 = []Option{
+	{Names: names{"-t", "--title"}, Value: Required},
+}
+
+var subs379 = []Program{
+	{Name: "add", Style: Exact, Path: names{"ssh-key", "add"}, Options: options378, Workdir: true},
+	{Name: "delete", Style: Exact, Path: names{"ssh-key", "delete"}, Options: options229, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"ssh-key", "list"}, Workdir: true},
+}
+
+var options380 = []Option{
+	{Names: names{"-e", "--exclude"}, Value: Required},
+	{Names: names{"-o", "--org"}, Value: Required},
+}
+
+var options381 = []Option{
+	{Names: names{"-a", "--all"}},
+	{Names: names{"-L", "--limit"}, Value: Required},
+}
+
+var options382 = []Option{
+	{Names: names{"-F", "--field"}, Value: Required},
+	{Names: names{"-f", "--raw-field"}, Value: Required},
+	{Names: names{"-r", "--ref"}, Value: Required},
+}
+
+var options383 = []Option{
+	{Names: names{"-r", "--ref"}, Value: Required},
+	{Names: names{"-w", "--web"}},
+	{Names: names{"-y", "--yaml"}},
+}
+
+var subs384 = []Program{
+	{Name: "disable", Style: Exact, Path: names{"workflow", "disable"}, Workdir: true},
+	{Name: "enable", Style: Exact, Path: names{"workflow", "enable"}, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"workflow", "list"}, Options: options381, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"workflow", "list"}, Options: options381, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"workflow", "run"}, Options: options382, Workdir: true},
+	{Name: "view", Style: Exact, Path: names{"workflow", "view"}, Options: options383, Workdir: true},
+}
+
+var subs385 = []Program{
+	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"alias"}, Subs: subs276, Workdir: true},
+	{Name: "api", Style: Exact, Path: names{"api"}, Options: options277, Workdir: true},
+	{Name: "at", Style: Exact, Operands: Unread, Path: names{"attestation"}, Workdir: true},
+	{Name: "attestation", Style: Exact, Operands: Unread, Path: names{"attestation"}, Workdir: true},
+	{Name: "auth", Style: Exact, Operands: Unread, Path: names{"auth"}, Subs: subs282, Workdir: true},
+	{Name: "browse", Style: Exact, Path: names{"browse"}, Options: options283, Workdir: true},
+	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Subs: subs286, Workdir: true},
+	{Name: "codespace", Style: Exact, Operands: Unread, Path: names{"codespace"}, Subs: subs298, Workdir: true},
+	{Name: "codespace-ports", Style: Exact, Operands: Unread, Path: names{"codespace-ports"}, Subs: subs299, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"completion"}, Options: options300, Workdir: true},
+	{Name: "config", Style: Exact, Operands: Unread, Path: names{"config"}, Subs: subs302, Workdir: true},
+	{Name: "copilot", Style: Exact, Operands: Unread, Path: names{"copilot"}, Workdir: true},
+	{Name: "cs", Style: Exact, Operands: Unread, Path: names{"codespace"}, Subs: subs298, Workdir: true},
+	{Name: "ext", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs308, Workdir: true},
+	{Name: "extension", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs308, Workdir: true},
+	{Name: "extensions", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs308, Workdir: true},
+	{Name: "gist", Style: Exact, Operands: Unread, Path: names{"gist"}, Subs: subs313, Workdir: true},
+	{Name: "gpg-key", Style: Exact, Operands: Unread, Path: names{"gpg-key"}, Subs: subs314, Workdir: true},
+	{Name: "issue", Style: Exact, Operands: Unread, Path: names{"issue"}, Subs: subs325, Workdir: true},
+	{Name: "label", Style: Exact, Operands: Unread, Path: names{"label"}, Subs: subs329, Workdir: true},
+	{Name: "org", Style: Exact, Operands: Unread, Path: names{"org"}, Workdir: true},
+	{Name: "pr", Style: Exact, Operands: Unread, Path: names{"pr"}, Subs: subs340, Workdir: true},
+	{Name: "project", Style: Exact, Operands: Unread, Path: names{"project"}, Subs: subs342, Workdir: true},
+	{Name: "release", Style: Exact, Operands: Unread, Path: names{"release"}, Subs: subs350, Workdir: true},
+	{Name: "release-delete", Style: Exact, Operands: Unread, Path: names{"release-delete"}, Subs: subs351, Workdir: true},
+	{Name: "repo", Style: Exact, Operands: Unread, Path: names{"repo"}, Subs: subs360, Workdir: true},
+	{Name: "repo-deploy-key", Style: Exact, Operands: Unread, Path: names{"repo-deploy-key"}, Subs: subs362, Workdir: true},
+	{Name: "rs", Style: Exact, Path: names{"ruleset"}, Options: options363, Workdir: true},
+	{Name: "ruleset", Style: Exact, Path: names{"ruleset"}, Options: options363, Workdir: true},
+	{Name: "run", Style: Exact, Operands: Unread, Path: names{"run"}, Subs: subs369, Workdir: true},
+	{Name: "search", Style: Exact, Operands: Unread, Path: names{"search"}, Subs: subs374, Workdir: true},
+	{Name: "secret", Style: Exact, Operands: Unread, Path: names{"secret"}, Subs: subs377, Workdir: true},
+	{Name: "ssh-key", Style: Exact, Operands: Unread, Path: names{"ssh-key"}, Subs: subs379, Workdir: true},
+	{Name: "status", Style: Exact, Path: names{"status"}, Options: options380, Workdir: true},
+	{Name: "workflow", Style: Exact, Operands: Unread, Path: names{"workflow"}, Subs: subs384, Workdir: true},
+}
+
+var options386 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--config-env"}, Value: Required, Effect: EffOpaque},
@@ -9607,7 +10714,7 @@ var options274 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options275 = []Option{
+var options387 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-f", "--force"}},
@@ -9629,7 +10736,7 @@ var options275 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options276 = []Option{
+var options388 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"-C"}, Value: Required},
 	{Names: names{"-p"}, Value: Required},
@@ -9670,7 +10777,7 @@ var options276 = []Option{
 	{Names: names{"--allow-empty"}},
 }
 
-var options277 = []Option{
+var options389 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"--root"}},
 	{Names: names{"--show-stats"}},
@@ -9697,7 +10804,7 @@ var options277 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options278 = []Option{
+var options390 = []Option{
 	{Names: names{"--stat"}},
 	{Names: names{"--numstat"}},
 	{Names: names{"--summary"}},
@@ -9729,7 +10836,7 @@ var options278 = []Option{
 	{Names: names{"--allow-empty"}},
 }
 
-var options279 = []Option{
+var options391 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-v", "--verbose"}},
@@ -9742,14 +10849,14 @@ var options279 = []Option{
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
 }
 
-var options280 = []Option{
+var options392 = []Option{
 	{Names: names{"--term-new", "--term-bad"}, Value: Required},
 	{Names: names{"--term-old", "--term-good"}, Value: Required},
 	{Names: names{"--no-checkout"}},
 	{Names: names{"--first-parent"}},
 }
 
-var subs281 = []Program{
+var subs393 = []Program{
 	{Name: "bad", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "good", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "help", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
@@ -9761,13 +10868,13 @@ var subs281 = []Program{
 	{Name: "reset", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "run", Style: POSIX, Operands: RunsArgs, Path: names{"bisect", "run"}, Ends: true, Workdir: true, Special: "git"},
 	{Name: "skip", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
-	{Name: "start", Path: names{"bisect", "start"}, Options: options280, Workdir: true, Special: "git"},
+	{Name: "start", Path: names{"bisect", "start"}, Options: options392, Workdir: true, Special: "git"},
 	{Name: "terms", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "view", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "visualize", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 }
 
-var options282 = []Option{
+var options394 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"--root"}},
 	{Names: names{"--show-stats"}},
@@ -9802,7 +10909,7 @@ var options282 = []Option{
 	{Names: names{"--abbrev"}, Value: Required},
 }
 
-var options283 = []Option{
+var options395 = []Option{
 	{Names: names{"-v", "-vv", "--verbose"}},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--sort"}, Value: Required},
@@ -9840,13 +10947,13 @@ var options283 = []Option{
 	{Names: names{"--edit-description"}},
 }
 
-var options284 = []Option{
+var options396 = []Option{
 	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-s", "--suffix"}, Value: Required},
 	{Names: names{"--no-diagnose", "--diagnose"}, Value: Optional},
 }
 
-var options285 = []Option{
+var options397 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--progress"}},
 	{Names: names{"--version"}, Value: Required},
@@ -9854,19 +10961,19 @@ var options285 = []Option{
 	{Names: names{"--all"}},
 }
 
-var options286 = []Option{
+var options398 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--progress"}},
 }
 
-var subs287 = []Program{
-	{Name: "create", Operands: Outputs, Path: names{"bundle", "create"}, Options: options285, Workdir: true, Special: "git"},
-	{Name: "list-heads", Operands: Reads, Path: names{"bundle", "verify"}, Options: options286, Workdir: true, Special: "git"},
-	{Name: "unbundle", Operands: Reads, Path: names{"bundle", "verify"}, Options: options286, Workdir: true, Special: "git"},
-	{Name: "verify", Operands: Reads, Path: names{"bundle", "verify"}, Options: options286, Workdir: true, Special: "git"},
+var subs399 = []Program{
+	{Name: "create", Operands: Outputs, Path: names{"bundle", "create"}, Options: options397, Workdir: true, Special: "git"},
+	{Name: "list-heads", Operands: Reads, Path: names{"bundle", "verify"}, Options: options398, Workdir: true, Special: "git"},
+	{Name: "unbundle", Operands: Reads, Path: names{"bundle", "verify"}, Options: options398, Workdir: true, Special: "git"},
+	{Name: "verify", Operands: Reads, Path: names{"bundle", "verify"}, Options: options398, Workdir: true, Special: "git"},
 }
 
-var options288 = []Option{
+var options400 = []Option{
 	{Names: names{"--textconv"}, Effect: EffOpaque},
 	{Names: names{"-t"}},
 	{Names: names{"-s"}},
@@ -9887,14 +10994,14 @@ var options288 = []Option{
 	{Names: names{"-z"}},
 }
 
-var options289 = []Option{
+var options401 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--cached"}},
 	{Names: names{"--stdin"}},
 	{Names: names{"-z"}},
 }
 
-var options290 = []Option{
+var options402 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--stdin"}},
@@ -9903,7 +11010,7 @@ var options290 = []Option{
 	{Names: names{"--no-index"}},
 }
 
-var options291 = []Option{
+var options403 = []Option{
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-B"}, Value: Required},
 	{Names: names{"--orphan"}, Value: Required},
@@ -9928,7 +11035,7 @@ var options291 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options292 = []Option{
+var options404 = []Option{
 	{Names: names{"-u", "--index"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-f", "--force"}},
@@ -9942,11 +11049,11 @@ var options292 = []Option{
 	{Names: names{"-z"}},
 }
 
-var options293 = []Option{
+var options405 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options294 = []Option{
+var options406 = []Option{
 	{Names: names{"-e", "--edit"}},
 	{Names: names{"--cleanup"}, Value: Required},
 	{Names: names{"-x"}},
@@ -9968,7 +11075,7 @@ var options294 = []Option{
 	{Names: names{"--abort"}},
 }
 
-var options295 = []Option{
+var options407 = []Option{
 	{Names: names{"-e", "--exclude"}, Value: Required},
 	{Names: names{"-d"}},
 	{Names: names{"-f", "--force"}},
@@ -9979,7 +11086,7 @@ var options295 = []Option{
 	{Names: names{"-X"}},
 }
 
-var options296 = []Option{
+var options408 = []Option{
 	{Names: names{"-u", "--upload-pack"}, Value: Required, Effect: EffRun},
 	{Names: names{"-o", "--origin"}, Value: Required},
 	{Names: names{"-b", "--branch"}, Value: Required},
@@ -10024,7 +11131,7 @@ var options296 = []Option{
 	{Names: names{"--no-remote-submodules"}},
 }
 
-var options297 = []Option{
+var options409 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"--no-gpg-sign"}},
 	{Names: names{"-t", "--template"}, Value: Required, Effect: EffInput},
@@ -10067,7 +11174,7 @@ var options297 = []Option{
 	{Names: names{"--no-status"}},
 }
 
-var options298 = []Option{
+var options410 = []Option{
 	{Names: names{"--object-dir"}, Value: Required},
 	{Names: names{"--shallow"}},
 	{Names: names{"--progress"}},
@@ -10084,7 +11191,7 @@ var options298 = []Option{
 	{Names: names{"--expire-time"}, Value: Required},
 }
 
-var options299 = []Option{
+var options411 = []Option{
 	{Names: names{"-S"}, Value: Optional},
 	{Names: names{"-F"}, Value: Required, Effect: EffInput},
 	{Names: names{"-m"}, Value: Required},
@@ -10092,7 +11199,7 @@ var options299 = []Option{
 	{Names: names{"--gpg-sign", "--no-gpg-sign"}, Value: Optional},
 }
 
-var options300 = []Option{
+var options412 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--blob"}, Value: Required},
 	{Names: names{"-z", "--null"}},
@@ -10131,7 +11238,7 @@ var options300 = []Option{
 	{Names: names{"--ignore-submodules"}, Value: Required},
 }
 
-var options301 = []Option{
+var options413 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -10139,7 +11246,7 @@ var options301 = []Option{
 	{Names: names{"--worktree"}},
 }
 
-var options302 = []Option{
+var options414 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -10154,7 +11261,7 @@ var options302 = []Option{
 	{Names: names{"--no-includes"}},
 }
 
-var options303 = []Option{
+var options415 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -10168,24 +11275,24 @@ var options303 = []Option{
 	{Names: names{"--append"}},
 }
 
-var subs304 = []Program{
-	{Name: "edit", Path: names{"config", "edit"}, Options: options301, Workdir: true, Special: "git"},
-	{Name: "get", Path: names{"config", "list"}, Options: options302, Workdir: true, Special: "git"},
-	{Name: "get-color", Path: names{"config", "list"}, Options: options302, Workdir: true, Special: "git"},
-	{Name: "get-colorbool", Path: names{"config", "list"}, Options: options302, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"config", "list"}, Options: options302, Workdir: true, Special: "git"},
-	{Name: "remove-section", Path: names{"config", "set"}, Options: options303, Workdir: true, Special: "git"},
-	{Name: "rename-section", Path: names{"config", "set"}, Options: options303, Workdir: true, Special: "git"},
-	{Name: "set", Path: names{"config", "set"}, Options: options303, Workdir: true, Special: "git"},
-	{Name: "unset", Path: names{"config", "set"}, Options: options303, Workdir: true, Special: "git"},
+var subs416 = []Program{
+	{Name: "edit", Path: names{"config", "edit"}, Options: options413, Workdir: true, Special: "git"},
+	{Name: "get", Path: names{"config", "list"}, Options: options414, Workdir: true, Special: "git"},
+	{Name: "get-color", Path: names{"config", "list"}, Options: options414, Workdir: true, Special: "git"},
+	{Name: "get-colorbool", Path: names{"config", "list"}, Options: options414, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"config", "list"}, Options: options414, Workdir: true, Special: "git"},
+	{Name: "remove-section", Path: names{"config", "set"}, Options: options415, Workdir: true, Special: "git"},
+	{Name: "rename-section", Path: names{"config", "set"}, Options: options415, Workdir: true, Special: "git"},
+	{Name: "set", Path: names{"config", "set"}, Options: options415, Workdir: true, Special: "git"},
+	{Name: "unset", Path: names{"config", "set"}, Options: options415, Workdir: true, Special: "git"},
 }
 
-var options305 = []Option{
+var options417 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-H", "--human-readable"}},
 }
 
-var options306 = []Option{
+var options418 = []Option{
 	{Names: names{"--candidates"}, Value: Required},
 	{Names: names{"--abbrev"}, Value: Optional},
 	{Names: names{"--match"}, Value: Required},
@@ -10202,7 +11309,7 @@ var options306 = []Option{
 	{Names: names{"--first-parent"}},
 }
 
-var options307 = []Option{
+var options419 = []Option{
 	{Names: names{"--no-index"}, Effect: EffUnproven},
 	{Names: names{"--cached"}},
 	{Names: names{"--staged"}},
@@ -10213,7 +11320,7 @@ var options307 = []Option{
 	{Names: names{"-0"}},
 }
 
-var options308 = []Option{
+var options420 = []Option{
 	{Names: names{"-U", "--unified"}, Value: Required},
 	{Names: names{"-s", "--no-patch"}},
 	{Names: names{"-X", "--dirstat"}, Value: Optional},
@@ -10314,7 +11421,7 @@ var options308 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options309 = []Option{
+var options421 = []Option{
 	{Names: names{"--no-index"}, Effect: EffUnproven},
 	{Names: names{"-q"}},
 	{Names: names{"--cached"}},
@@ -10337,7 +11444,7 @@ var options309 = []Option{
 	{Names: names{"--stdin"}},
 }
 
-var options310 = []Option{
+var options422 = []Option{
 	{Names: names{"-x", "--extcmd"}, Value: Required, Effect: EffRun},
 	{Names: names{"-t", "--tool"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-d", "--dir-diff"}},
@@ -10354,7 +11461,7 @@ var options310 = []Option{
 	{Names: names{"--cached"}},
 }
 
-var options311 = []Option{
+var options423 = []Option{
 	{Names: names{"--progress"}, Value: Required},
 	{Names: names{"--signed-tags"}, Value: Required},
 	{Names: names{"--tag-of-filtered-object"}, Value: Required},
@@ -10374,7 +11481,7 @@ var options311 = []Option{
 	{Names: names{"--refspec"}},
 }
 
-var options312 = []Option{
+var options424 = []Option{
 	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRun},
 	{Names: names{"-u", "--update-head-ok"}},
 	{Names: names{"-o", "--server-option"}, Value: Required},
@@ -10422,7 +11529,7 @@ var options312 = []Option{
 	{Names: names{"--stdin"}},
 }
 
-var options313 = []Option{
+var options425 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--stdin"}},
 	{Names: names{"-q", "--quiet"}},
@@ -10441,7 +11548,7 @@ var options313 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options314 = []Option{
+var options426 = []Option{
 	{Names: names{"--setup"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--subdirectory-filter"}, Value: Required},
 	{Names: names{"--env-filter"}, Value: Required, Effect: EffOpaque},
@@ -10458,7 +11565,7 @@ var options314 = []Option{
 	{Names: names{"--state-branch"}, Value: Required},
 }
 
-var options315 = []Option{
+var options427 = []Option{
 	{Names: names{"--path"}, Value: Required},
 	{Names: names{"--path-glob"}, Value: Required},
 	{Names: names{"--path-regex"}, Value: Required},
@@ -10495,7 +11602,7 @@ var options315 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options316 = []Option{
+var options428 = []Option{
 	{Names: names{"--log"}, Value: Optional},
 	{Names: names{"--no-log"}},
 	{Names: names{"--summary"}},
@@ -10505,7 +11612,7 @@ var options316 = []Option{
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
 }
 
-var options317 = []Option{
+var options429 = []Option{
 	{Names: names{"--perl"}},
 	{Names: names{"--python"}},
 	{Names: names{"--shell"}},
@@ -10524,12 +11631,12 @@ var options317 = []Option{
 	{Names: names{"--ignore-case"}},
 }
 
-var options318 = []Option{
+var options430 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--keep-going"}},
 }
 
-var options319 = []Option{
+var options431 = []Option{
 	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffOutput},
 	{Names: names{"--stdout"}, Effect: EffReadOnly},
 	{Names: names{"-n", "--numbered"}},
@@ -10574,7 +11681,7 @@ var options319 = []Option{
 	{Names: names{"--always"}},
 }
 
-var options320 = []Option{
+var options432 = []Option{
 	{Names: names{"-n", "--max-count"}, Value: Required},
 	{Names: names{"-#"}},
 	{Names: names{"--since", "--after"}, Value: Required},
@@ -10694,7 +11801,7 @@ var options320 = []Option{
 	{Names: names{"--count"}},
 }
 
-var options321 = []Option{
+var options433 = []Option{
 	{Names: names{"--unreachable"}},
 	{Names: names{"--dangling"}},
 	{Names: names{"--no-dangling"}},
@@ -10712,7 +11819,7 @@ var options321 = []Option{
 	{Names: names{"--no-progress"}},
 }
 
-var options322 = []Option{
+var options434 = []Option{
 	{Names: names{"--aggressive"}},
 	{Names: names{"--auto"}},
 	{Names: names{"--cruft"}},
@@ -10723,7 +11830,7 @@ var options322 = []Option{
 	{Names: names{"--keep-largest-pack"}},
 }
 
-var options323 = []Option{
+var options435 = []Option{
 	{Names: names{"-O", "--open-files-in-pager"}, Value: Optional, Effect: EffRun},
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
@@ -10773,7 +11880,7 @@ var options323 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options324 = []Option{
+var options436 = []Option{
 	{Names: names{"-w"}},
 	{Names: names{"-t"}, Value: Required},
 	{Names: names{"--stdin"}},
@@ -10783,7 +11890,7 @@ var options324 = []Option{
 	{Names: names{"--literally"}},
 }
 
-var options325 = []Option{
+var options437 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-c", "--config"}},
 	{Names: names{"-g", "--guides"}},
@@ -10797,7 +11904,7 @@ var options325 = []Option{
 	{Names: names{"--developer-interfaces"}},
 }
 
-var options326 = []Option{
+var options438 = []Option{
 	{Names: names{"-v"}},
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--rev-index"}},
@@ -10816,7 +11923,7 @@ var options326 = []Option{
 	{Names: names{"--promisor"}, Value: Optional},
 }
 
-var options327 = []Option{
+var options439 = []Option{
 	{Names: names{"-b", "--initial-branch"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--bare"}},
@@ -10827,7 +11934,7 @@ var options327 = []Option{
 	{Names: names{"--shared"}, Value: Optional},
 }
 
-var options328 = []Option{
+var options440 = []Option{
 	{Names: names{"--in-place"}, Effect: EffInPlace},
 	{Names: names{"--trim-empty"}},
 	{Names: names{"--trailer"}, Value: Required},
@@ -10841,14 +11948,14 @@ var options328 = []Option{
 	{Names: names{"--no-divider"}},
 }
 
-var options329 = []Option{
+var options441 = []Option{
 	{Names: names{"-p", "-u", "--patch"}},
 	{Names: names{"--date"}, Value: Required},
 	{Names: names{"--grep"}, Value: Required},
 	{Names: names{"--source"}},
 }
 
-var options330 = []Option{
+var options442 = []Option{
 	{Names: names{"-c", "--cached"}},
 	{Names: names{"-d", "--deleted"}},
 	{Names: names{"-m", "--modified"}},
@@ -10879,7 +11986,7 @@ var options330 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options331 = []Option{
+var options443 = []Option{
 	{Names: names{"-o", "--server-option"}, Value: Required},
 	{Names: names{"--sort"}, Value: Required},
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
@@ -10892,7 +11999,7 @@ var options331 = []Option{
 	{Names: names{"--symref"}},
 }
 
-var options332 = []Option{
+var options444 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-r"}},
 	{Names: names{"-t"}},
@@ -10906,7 +12013,7 @@ var options332 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options333 = []Option{
+var options445 = []Option{
 	{Names: names{"--auto"}},
 	{Names: names{"--schedule"}, Value: Optional},
 	{Names: names{"--quiet"}},
@@ -10914,7 +12021,7 @@ var options333 = []Option{
 	{Names: names{"--scheduler"}, Value: Required},
 }
 
-var options334 = []Option{
+var options446 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"-s", "--strategy"}, Value: Required},
 	{Names: names{"-X", "--strategy-option"}, Value: Required},
@@ -10947,7 +12054,7 @@ var options334 = []Option{
 	{Names: names{"--continue"}},
 }
 
-var options335 = []Option{
+var options447 = []Option{
 	{Names: names{"--octopus"}},
 	{Names: names{"--independent"}},
 	{Names: names{"--is-ancestor"}},
@@ -10955,7 +12062,7 @@ var options335 = []Option{
 	{Names: names{"-a", "--all"}},
 }
 
-var options336 = []Option{
+var options448 = []Option{
 	{Names: names{"-z"}},
 	{Names: names{"--name-only"}},
 	{Names: names{"--messages"}},
@@ -10963,7 +12070,7 @@ var options336 = []Option{
 	{Names: names{"--allow-unrelated-histories"}},
 }
 
-var options337 = []Option{
+var options449 = []Option{
 	{Names: names{"-t", "--tool"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--tool-help"}},
 	{Names: names{"-y", "--no-prompt"}},
@@ -10973,14 +12080,14 @@ var options337 = []Option{
 	{Names: names{"-O"}, Value: Required, Effect: EffInput},
 }
 
-var options338 = []Option{
+var options450 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-k"}},
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options339 = []Option{
+var options451 = []Option{
 	{Names: names{"--tags"}},
 	{Names: names{"--refs"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -10992,7 +12099,7 @@ var options339 = []Option{
 	{Names: names{"--always"}},
 }
 
-var options340 = []Option{
+var options452 = []Option{
 	{Names: names{"--ref"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
@@ -11016,7 +12123,7 @@ var options340 = []Option{
 	{Names: names{"-e"}},
 }
 
-var options341 = []Option{
+var options453 = []Option{
 	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRun},
 	{Names: names{"-r", "--rebase"}, Value: Optional},
 	{Names: names{"--no-rebase"}},
@@ -11072,7 +12179,7 @@ var options341 = []Option{
 	{Names: names{"-6", "--ipv6"}},
 }
 
-var options342 = []Option{
+var options454 = []Option{
 	{Names: names{"--receive-pack", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"-o", "--push-option"}, Value: Required},
 	{Names: names{"--force-with-lease"}, Value: Optional},
@@ -11106,7 +12213,7 @@ var options342 = []Option{
 	{Names: names{"-6", "--ipv6"}},
 }
 
-var options343 = []Option{
+var options455 = []Option{
 	{Names: names{"--no-dual-color"}},
 	{Names: names{"--creation-factor"}, Value: Required},
 	{Names: names{"--left-only"}},
@@ -11115,7 +12222,7 @@ var options343 = []Option{
 	{Names: names{"--no-notes"}},
 }
 
-var options344 = []Option{
+var options456 = []Option{
 	{Names: names{"--index-output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-m"}},
 	{Names: names{"--reset"}},
@@ -11133,7 +12240,7 @@ var options344 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options345 = []Option{
+var options457 = []Option{
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"-s", "--strategy"}, Value: Required},
 	{Names: names{"-X", "--strategy-option"}, Value: Required},
@@ -11180,7 +12287,7 @@ var options345 = []Option{
 	{Names: names{"--update-refs", "--no-update-refs"}},
 }
 
-var options346 = []Option{
+var options458 = []Option{
 	{Names: names{"--expire"}, Value: Required},
 	{Names: names{"--expire-unreachable"}, Value: Required},
 	{Names: names{"--updateref"}},
@@ -11192,19 +12299,19 @@ var options346 = []Option{
 	{Names: names{"--single-worktree"}},
 }
 
-var subs347 = []Program{
-	{Name: "delete", Path: names{"reflog", "expire"}, Options: options346, Workdir: true, Special: "git"},
-	{Name: "exists", Path: names{"reflog", "show"}, Shared: [][]Option{options320, options308}, Workdir: true, Special: "git"},
-	{Name: "expire", Path: names{"reflog", "expire"}, Options: options346, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"reflog", "show"}, Shared: [][]Option{options320, options308}, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"reflog", "show"}, Shared: [][]Option{options320, options308}, Workdir: true, Special: "git"},
+var subs459 = []Program{
+	{Name: "delete", Path: names{"reflog", "expire"}, Options: options458, Workdir: true, Special: "git"},
+	{Name: "exists", Path: names{"reflog", "show"}, Shared: [][]Option{options432, options420}, Workdir: true, Special: "git"},
+	{Name: "expire", Path: names{"reflog", "expire"}, Options: options458, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"reflog", "show"}, Shared: [][]Option{options432, options420}, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"reflog", "show"}, Shared: [][]Option{options432, options420}, Workdir: true, Special: "git"},
 }
 
-var options348 = []Option{
+var options460 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options349 = []Option{
+var options461 = []Option{
 	{Names: names{"-t"}, Value: Required},
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"-f"}},
@@ -11213,7 +12320,7 @@ var options349 = []Option{
 	{Names: names{"--mirror"}, Value: Optional},
 }
 
-var options350 = []Option{
+var options462 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"--push"}},
 	{Names: names{"--all"}},
@@ -11226,21 +12333,21 @@ var options350 = []Option{
 	{Names: names{"--no-progress"}},
 }
 
-var subs351 = []Program{
-	{Name: "add", Path: names{"remote", "add"}, Options: options349, Workdir: true, Special: "git"},
-	{Name: "get-url", Path: names{"remote", "show"}, Options: options350, Workdir: true, Special: "git"},
-	{Name: "prune", Path: names{"remote", "show"}, Options: options350, Workdir: true, Special: "git"},
-	{Name: "remove", Path: names{"remote", "show"}, Options: options350, Workdir: true, Special: "git"},
-	{Name: "rename", Path: names{"remote", "show"}, Options: options350, Workdir: true, Special: "git"},
-	{Name: "rm", Path: names{"remote", "show"}, Options: options350, Workdir: true, Special: "git"},
-	{Name: "set-branches", Path: names{"remote", "show"}, Options: options350, Workdir: true, Special: "git"},
-	{Name: "set-head", Path: names{"remote", "show"}, Options: options350, Workdir: true, Special: "git"},
-	{Name: "set-url", Path: names{"remote", "show"}, Options: options350, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"remote", "show"}, Options: options350, Workdir: true, Special: "git"},
-	{Name: "update", Path: names{"remote", "show"}, Options: options350, Workdir: true, Special: "git"},
+var subs463 = []Program{
+	{Name: "add", Path: names{"remote", "add"}, Options: options461, Workdir: true, Special: "git"},
+	{Name: "get-url", Path: names{"remote", "show"}, Options: options462, Workdir: true, Special: "git"},
+	{Name: "prune", Path: names{"remote", "show"}, Options: options462, Workdir: true, Special: "git"},
+	{Name: "remove", Path: names{"remote", "show"}, Options: options462, Workdir: true, Special: "git"},
+	{Name: "rename", Path: names{"remote", "show"}, Options: options462, Workdir: true, Special: "git"},
+	{Name: "rm", Path: names{"remote", "show"}, Options: options462, Workdir: true, Special: "git"},
+	{Name: "set-branches", Path: names{"remote", "show"}, Options: options462, Workdir: true, Special: "git"},
+	{Name: "set-head", Path: names{"remote", "show"}, Options: options462, Workdir: true, Special: "git"},
+	{Name: "set-url", Path: names{"remote", "show"}, Options: options462, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"remote", "show"}, Options: options462, Workdir: true, Special: "git"},
+	{Name: "update", Path: names{"remote", "show"}, Options: options462, Workdir: true, Special: "git"},
 }
 
-var options352 = []Option{
+var options464 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-e", "--edit"}},
@@ -11251,7 +12358,7 @@ var options352 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options353 = []Option{
+var options465 = []Option{
 	{Names: names{"--soft"}},
 	{Names: names{"--mixed"}},
 	{Names: names{"--hard"}},
@@ -11265,7 +12372,7 @@ var options353 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options354 = []Option{
+var options466 = []Option{
 	{Names: names{"-s", "--source"}, Value: Required},
 	{Names: names{"--conflict"}, Value: Required},
 	{Names: names{"-p", "--patch"}},
@@ -11282,7 +12389,7 @@ var options354 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options355 = []Option{
+var options467 = []Option{
 	{Names: names{"--count"}},
 	{Names: names{"--objects"}},
 	{Names: names{"--use-bitmap-index"}},
@@ -11302,7 +12409,7 @@ var options355 = []Option{
 	{Names: names{"--indexed-objects"}},
 }
 
-var options356 = []Option{
+var options468 = []Option{
 	{Names: names{"--short"}, Value: Optional},
 	{Names: names{"--abbrev-ref"}, Value: Optional},
 	{Names: names{"--default"}, Value: Required},
@@ -11357,7 +12464,7 @@ var options356 = []Option{
 	{Names: names{"-C"}, Value: Optional},
 }
 
-var options357 = []Option{
+var options469 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-r"}},
@@ -11369,7 +12476,7 @@ var options357 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options358 = []Option{
+var options470 = []Option{
 	{Names: names{"--smtp-server"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--sendmail-cmd"}, Value: Required, Effect: EffRun},
 	{Names: names{"--to-cmd"}, Value: Required, Effect: EffRun},
@@ -11394,7 +12501,7 @@ var options358 = []Option{
 	{Names: names{"--identity"}, Value: Required},
 }
 
-var options359 = []Option{
+var options471 = []Option{
 	{Names: names{"--receive-pack", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"--all"}},
 	{Names: names{"--stdin"}},
@@ -11408,7 +12515,7 @@ var options359 = []Option{
 	{Names: names{"--push-option"}, Value: Required},
 }
 
-var options360 = []Option{
+var options472 = []Option{
 	{Names: names{"-n", "--numbered"}},
 	{Names: names{"-s", "--summary"}},
 	{Names: names{"-e", "--email"}},
@@ -11419,11 +12526,11 @@ var options360 = []Option{
 	{Names: names{"-w"}, Value: Optional},
 }
 
-var options361 = []Option{
+var options473 = []Option{
 	{Names: names{"-p", "-u", "--patch"}},
 }
 
-var options362 = []Option{
+var options474 = []Option{
 	{Names: names{"-r", "--remotes"}},
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--current"}},
@@ -11442,7 +12549,7 @@ var options362 = []Option{
 	{Names: names{"--no-color"}},
 }
 
-var options363 = []Option{
+var options475 = []Option{
 	{Names: names{"--head"}},
 	{Names: names{"--heads", "--tags"}},
 	{Names: names{"-d", "--dereference"}},
@@ -11453,7 +12560,7 @@ var options363 = []Option{
 	{Names: names{"--exclude-existing"}, Value: Optional},
 }
 
-var options364 = []Option{
+var options476 = []Option{
 	{Names: names{"--cone"}},
 	{Names: names{"--no-cone"}},
 	{Names: names{"--sparse-index"}},
@@ -11465,7 +12572,7 @@ var options364 = []Option{
 	{Names: names{"--rules-file"}, Value: Required, Effect: EffInput},
 }
 
-var options365 = []Option{
+var options477 = []Option{
 	{Names: names{"-p", "--patch"}},
 	{Names: names{"-S", "--staged"}},
 	{Names: names{"-k", "--keep-index"}},
@@ -11478,33 +12585,33 @@ var options365 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options366 = []Option{
+var options478 = []Option{
 	{Names: names{"-u", "--include-untracked"}},
 	{Names: names{"--only-untracked"}},
 }
 
-var options367 = []Option{
+var options479 = []Option{
 	{Names: names{"--index"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var subs368 = []Program{
-	{Name: "apply", Path: names{"stash", "pop"}, Options: options367, Workdir: true, Special: "git"},
-	{Name: "branch", Path: names{"stash", "pop"}, Options: options367, Workdir: true, Special: "git"},
-	{Name: "clear", Path: names{"stash", "pop"}, Options: options367, Workdir: true, Special: "git"},
-	{Name: "create", Path: names{"stash", "push"}, Options: options365, Workdir: true, Special: "git"},
-	{Name: "drop", Path: names{"stash", "pop"}, Options: options367, Workdir: true, Special: "git"},
-	{Name: "export", Path: names{"stash", "pop"}, Options: options367, Workdir: true, Special: "git"},
-	{Name: "import", Path: names{"stash", "pop"}, Options: options367, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"stash", "list"}, Options: options366, Shared: [][]Option{options320, options308}, Workdir: true, Special: "git"},
-	{Name: "pop", Path: names{"stash", "pop"}, Options: options367, Workdir: true, Special: "git"},
-	{Name: "push", Path: names{"stash", "push"}, Options: options365, Workdir: true, Special: "git"},
-	{Name: "save", Path: names{"stash", "push"}, Options: options365, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"stash", "list"}, Options: options366, Shared: [][]Option{options320, options308}, Workdir: true, Special: "git"},
-	{Name: "store", Path: names{"stash", "push"}, Options: options365, Workdir: true, Special: "git"},
+var subs480 = []Program{
+	{Name: "apply", Path: names{"stash", "pop"}, Options: options479, Workdir: true, Special: "git"},
+	{Name: "branch", Path: names{"stash", "pop"}, Options: options479, Workdir: true, Special: "git"},
+	{Name: "clear", Path: names{"stash", "pop"}, Options: options479, Workdir: true, Special: "git"},
+	{Name: "create", Path: names{"stash", "push"}, Options: options477, Workdir: true, Special: "git"},
+	{Name: "drop", Path: names{"stash", "pop"}, Options: options479, Workdir: true, Special: "git"},
+	{Name: "export", Path: names{"stash", "pop"}, Options: options479, Workdir: true, Special: "git"},
+	{Name: "import", Path: names{"stash", "pop"}, Options: options479, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"stash", "list"}, Options: options478, Shared: [][]Option{options432, options420}, Workdir: true, Special: "git"},
+	{Name: "pop", Path: names{"stash", "pop"}, Options: options479, Workdir: true, Special: "git"},
+	{Name: "push", Path: names{"stash", "push"}, Options: options477, Workdir: true, Special: "git"},
+	{Name: "save", Path: names{"stash", "push"}, Options: options477, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"stash", "list"}, Options: options478, Shared: [][]Option{options432, options420}, Workdir: true, Special: "git"},
+	{Name: "store", Path: names{"stash", "push"}, Options: options477, Workdir: true, Special: "git"},
 }
 
-var options369 = []Option{
+var options481 = []Option{
 	{Names: names{"-u", "--untracked-files"}, Value: Optional},
 	{Names: names{"--porcelain"}, Value: Optional},
 	{Names: names{"--column"}, Value: Optional},
@@ -11524,12 +12631,12 @@ var options369 = []Option{
 	{Names: names{"--renames"}},
 }
 
-var options370 = []Option{
+var options482 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--cached"}},
 }
 
-var options371 = []Option{
+var options483 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--name"}, Value: Required},
@@ -11540,12 +12647,12 @@ var options371 = []Option{
 	{Names: names{"--progress"}},
 }
 
-var options372 = []Option{
+var options484 = []Option{
 	{Names: names{"--recursive"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options373 = []Option{
+var options485 = []Option{
 	{Names: names{"--init"}},
 	{Names: names{"--remote"}},
 	{Names: names{"-N", "--no-fetch"}},
@@ -11573,21 +12680,21 @@ var options373 = []Option{
 	{Names: names{"--progress"}},
 }
 
-var subs374 = []Program{
-	{Name: "absorbgitdirs", Path: names{"submodule", "update"}, Options: options373, Workdir: true, Special: "git"},
-	{Name: "add", Path: names{"submodule", "add"}, Options: options371, Workdir: true, Special: "git"},
-	{Name: "deinit", Path: names{"submodule", "update"}, Options: options373, Workdir: true, Special: "git"},
-	{Name: "foreach", Style: POSIX, Operands: RunsText, Path: names{"submodule", "foreach"}, Options: options372, Ends: true, Workdir: true, Special: "git"},
-	{Name: "init", Path: names{"submodule", "update"}, Options: options373, Workdir: true, Special: "git"},
-	{Name: "set-branch", Path: names{"submodule", "update"}, Options: options373, Workdir: true, Special: "git"},
-	{Name: "set-url", Path: names{"submodule", "update"}, Options: options373, Workdir: true, Special: "git"},
-	{Name: "status", Path: names{"submodule", "update"}, Options: options373, Workdir: true, Special: "git"},
-	{Name: "summary", Path: names{"submodule", "update"}, Options: options373, Workdir: true, Special: "git"},
-	{Name: "sync", Path: names{"submodule", "update"}, Options: options373, Workdir: true, Special: "git"},
-	{Name: "update", Path: names{"submodule", "update"}, Options: options373, Workdir: true, Special: "git"},
+var subs486 = []Program{
+	{Name: "absorbgitdirs", Path: names{"submodule", "update"}, Options: options485, Workdir: true, Special: "git"},
+	{Name: "add", Path: names{"submodule", "add"}, Options: options483, Workdir: true, Special: "git"},
+	{Name: "deinit", Path: names{"submodule", "update"}, Options: options485, Workdir: true, Special: "git"},
+	{Name: "foreach", Style: POSIX, Operands: RunsText, Path: names{"submodule", "foreach"}, Options: options484, Ends: true, Workdir: true, Special: "git"},
+	{Name: "init", Path: names{"submodule", "update"}, Options: options485, Workdir: true, Special: "git"},
+	{Name: "set-branch", Path: names{"submodule", "update"}, Options: options485, Workdir: true, Special: "git"},
+	{Name: "set-url", Path: names{"submodule", "update"}, Options: options485, Workdir: true, Special: "git"},
+	{Name: "status", Path: names{"submodule", "update"}, Options: options485, Workdir: true, Special: "git"},
+	{Name: "summary", Path: names{"submodule", "update"}, Options: options485, Workdir: true, Special: "git"},
+	{Name: "sync", Path: names{"submodule", "update"}, Options: options485, Workdir: true, Special: "git"},
+	{Name: "update", Path: names{"submodule", "update"}, Options: options485, Workdir: true, Special: "git"},
 }
 
-var options375 = []Option{
+var options487 = []Option{
 	{Names: names{"-c", "--create"}, Value: Required},
 	{Names: names{"-C", "--force-create"}, Value: Required},
 	{Names: names{"--orphan"}, Value: Required},
@@ -11604,7 +12711,7 @@ var options375 = []Option{
 	{Names: names{"--recurse-submodules", "--no-recurse-submodules"}},
 }
 
-var options376 = []Option{
+var options488 = []Option{
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-q", "--quiet"}},
@@ -11612,7 +12719,7 @@ var options376 = []Option{
 	{Names: names{"--recurse", "--no-recurse"}},
 }
 
-var options377 = []Option{
+var options489 = []Option{
 	{Names: names{"-n"}, Value: Optional},
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
@@ -11641,7 +12748,7 @@ var options377 = []Option{
 	{Names: names{"--create-reflog"}},
 }
 
-var options378 = []Option{
+var options490 = []Option{
 	{Names: names{"--cacheinfo"}, Value: Required},
 	{Names: names{"--chmod"}, Value: Required},
 	{Names: names{"--add"}},
@@ -11677,24 +12784,24 @@ var options378 = []Option{
 	{Names: names{"--fsmonitor", "--no-fsmonitor"}},
 }
 
-var options379 = []Option{
+var options491 = []Option{
 	{Names: names{"-m"}, Value: Required},
 }
 
-var options380 = []Option{
+var options492 = []Option{
 	{Names: names{"-l"}},
 }
 
-var options381 = []Option{
+var options493 = []Option{
 	{Names: names{"--raw"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options382 = []Option{
+var options494 = []Option{
 	{Names: names{"--build-options"}},
 }
 
-var options383 = []Option{
+var options495 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-B"}, Value: Required},
@@ -11713,72 +12820,72 @@ var options383 = []Option{
 	{Names: names{"--no-relative-paths"}},
 }
 
-var options384 = []Option{
+var options496 = []Option{
 	{Names: names{"--porcelain"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-z"}},
 	{Names: names{"--expire"}, Value: Required},
 }
 
-var options385 = []Option{
+var options497 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--expire"}, Value: Required},
 	{Names: names{"--reason"}, Value: Required},
 }
 
-var subs386 = []Program{
-	{Name: "add", Operands: Places, Path: names{"worktree", "add"}, Options: options383, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"worktree", "list"}, Options: options384, Safe: true, Workdir: true, Special: "git"},
-	{Name: "lock", Path: names{"worktree", "prune"}, Options: options385, Workdir: true, Special: "git"},
+var subs498 = []Program{
+	{Name: "add", Operands: Places, Path: names{"worktree", "add"}, Options: options495, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"worktree", "list"}, Options: options496, Safe: true, Workdir: true, Special: "git"},
+	{Name: "lock", Path: names{"worktree", "prune"}, Options: options497, Workdir: true, Special: "git"},
 	{Name: "move", Operands: Places, Path: names{"worktree", "remove"}, Options: options171, Workdir: true, Special: "git"},
-	{Name: "prune", Path: names{"worktree", "prune"}, Options: options385, Workdir: true, Special: "git"},
+	{Name: "prune", Path: names{"worktree", "prune"}, Options: options497, Workdir: true, Special: "git"},
 	{Name: "remove", Operands: Places, Path: names{"worktree", "remove"}, Options: options171, Workdir: true, Special: "git"},
-	{Name: "repair", Path: names{"worktree", "prune"}, Options: options385, Workdir: true, Special: "git"},
-	{Name: "unlock", Path: names{"worktree", "prune"}, Options: options385, Workdir: true, Special: "git"},
+	{Name: "repair", Path: names{"worktree", "prune"}, Options: options497, Workdir: true, Special: "git"},
+	{Name: "unlock", Path: names{"worktree", "prune"}, Options: options497, Workdir: true, Special: "git"},
 }
 
-var options387 = []Option{
+var options499 = []Option{
 	{Names: names{"--missing-ok"}},
 	{Names: names{"--prefix"}, Value: Required},
 }
 
-var subs388 = []Program{
+var subs500 = []Program{
 	{Name: "absorb", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "add", Path: names{"add"}, Options: options275, Safe: true, Workdir: true, Special: "git"},
-	{Name: "am", Path: names{"am"}, Options: options276, Workdir: true, Special: "git"},
+	{Name: "add", Path: names{"add"}, Options: options387, Safe: true, Workdir: true, Special: "git"},
+	{Name: "am", Path: names{"am"}, Options: options388, Workdir: true, Special: "git"},
 	{Name: "annex", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "annotate", Path: names{"annotate"}, Options: options277, Workdir: true, Special: "git"},
-	{Name: "apply", Path: names{"apply"}, Options: options278, Workdir: true, Special: "git"},
+	{Name: "annotate", Path: names{"annotate"}, Options: options389, Workdir: true, Special: "git"},
+	{Name: "apply", Path: names{"apply"}, Options: options390, Workdir: true, Special: "git"},
 	{Name: "archimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "archive", Path: names{"archive"}, Options: options279, Workdir: true, Special: "git"},
+	{Name: "archive", Path: names{"archive"}, Options: options391, Workdir: true, Special: "git"},
 	{Name: "backfill", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "bisect", Operands: Unread, Path: names{"bisect"}, Subs: subs281, Workdir: true, Special: "git"},
+	{Name: "bisect", Operands: Unread, Path: names{"bisect"}, Subs: subs393, Workdir: true, Special: "git"},
 	{Name: "bisect--helper", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "blame", Path: names{"blame"}, Options: options282, Workdir: true, Special: "git"},
-	{Name: "branch", Path: names{"branch"}, Options: options283, Safe: true, Workdir: true, Special: "git"},
-	{Name: "bugreport", Path: names{"bugreport"}, Options: options284, Workdir: true, Here: true, Special: "git"},
-	{Name: "bundle", Operands: Unread, Path: names{"bundle"}, Subs: subs287, Workdir: true, Special: "git"},
-	{Name: "cat-file", Path: names{"cat-file"}, Options: options288, Workdir: true, Special: "git"},
-	{Name: "check-attr", Path: names{"check-attr"}, Options: options289, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-ignore", Path: names{"check-ignore"}, Options: options290, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-mailmap", Path: names{"check-attr"}, Options: options289, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-ref-format", Path: names{"check-attr"}, Options: options289, Safe: true, Workdir: true, Special: "git"},
-	{Name: "checkout", Path: names{"checkout"}, Options: options291, Safe: true, Workdir: true, Special: "git"},
-	{Name: "checkout-index", Path: names{"checkout-index"}, Options: options292, Workdir: true, Special: "git"},
-	{Name: "cherry", Path: names{"cherry"}, Options: options293, Safe: true, Workdir: true, Special: "git"},
-	{Name: "cherry-pick", Path: names{"cherry-pick"}, Options: options294, Workdir: true, Special: "git"},
+	{Name: "blame", Path: names{"blame"}, Options: options394, Workdir: true, Special: "git"},
+	{Name: "branch", Path: names{"branch"}, Options: options395, Safe: true, Workdir: true, Special: "git"},
+	{Name: "bugreport", Path: names{"bugreport"}, Options: options396, Workdir: true, Here: true, Special: "git"},
+	{Name: "bundle", Operands: Unread, Path: names{"bundle"}, Subs: subs399, Workdir: true, Special: "git"},
+	{Name: "cat-file", Path: names{"cat-file"}, Options: options400, Workdir: true, Special: "git"},
+	{Name: "check-attr", Path: names{"check-attr"}, Options: options401, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-ignore", Path: names{"check-ignore"}, Options: options402, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-mailmap", Path: names{"check-attr"}, Options: options401, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-ref-format", Path: names{"check-attr"}, Options: options401, Safe: true, Workdir: true, Special: "git"},
+	{Name: "checkout", Path: names{"checkout"}, Options: options403, Safe: true, Workdir: true, Special: "git"},
+	{Name: "checkout-index", Path: names{"checkout-index"}, Options: options404, Workdir: true, Special: "git"},
+	{Name: "cherry", Path: names{"cherry"}, Options: options405, Safe: true, Workdir: true, Special: "git"},
+	{Name: "cherry-pick", Path: names{"cherry-pick"}, Options: options406, Workdir: true, Special: "git"},
 	{Name: "citool", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "clean", Path: names{"clean"}, Options: options295, Workdir: true, Special: "git"},
+	{Name: "clean", Path: names{"clean"}, Options: options407, Workdir: true, Special: "git"},
 	{Name: "cliff", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "clone", Operands: Places, Skip: 1, Path: names{"clone"}, Options: options296, Workdir: true, Special: "git"},
-	{Name: "clone-pack", Path: names{"fetch-pack"}, Options: options313, Workdir: true, Special: "git"},
-	{Name: "column", Path: names{"check-attr"}, Options: options289, Safe: true, Workdir: true, Special: "git"},
-	{Name: "commit", Path: names{"commit"}, Options: options297, Workdir: true, Special: "git"},
-	{Name: "commit-graph", Path: names{"commit-graph"}, Options: options298, Workdir: true, Special: "git"},
-	{Name: "commit-tree", Path: names{"commit-tree"}, Options: options299, Workdir: true, Special: "git"},
-	{Name: "config", Path: names{"config"}, Options: options300, Subs: subs304, Workdir: true, Special: "git"},
-	{Name: "count-objects", Path: names{"count-objects"}, Options: options305, Safe: true, Workdir: true, Special: "git"},
+	{Name: "clone", Operands: Places, Skip: 1, Path: names{"clone"}, Options: options408, Workdir: true, Special: "git"},
+	{Name: "clone-pack", Path: names{"fetch-pack"}, Options: options425, Workdir: true, Special: "git"},
+	{Name: "column", Path: names{"check-attr"}, Options: options401, Safe: true, Workdir: true, Special: "git"},
+	{Name: "commit", Path: names{"commit"}, Options: options409, Workdir: true, Special: "git"},
+	{Name: "commit-graph", Path: names{"commit-graph"}, Options: options410, Workdir: true, Special: "git"},
+	{Name: "commit-tree", Path: names{"commit-tree"}, Options: options411, Workdir: true, Special: "git"},
+	{Name: "config", Path: names{"config"}, Options: options412, Subs: subs416, Workdir: true, Special: "git"},
+	{Name: "count-objects", Path: names{"count-objects"}, Options: options417, Safe: true, Workdir: true, Special: "git"},
 	{Name: "credential", Operands: Unread, Path: names{"credential"}, Workdir: true, Special: "git"},
 	{Name: "credential-cache", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "credential-manager", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
@@ -11788,66 +12895,66 @@ var subs388 = []Program{
 	{Name: "cvsimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "cvsserver", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "daemon", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "describe", Path: names{"describe"}, Options: options306, Safe: true, Workdir: true, Special: "git"},
+	{Name: "describe", Path: names{"describe"}, Options: options418, Safe: true, Workdir: true, Special: "git"},
 	{Name: "diagnose", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "diff", Path: names{"diff"}, Options: options307, Shared: [][]Option{options308}, Workdir: true, Special: "git"},
-	{Name: "diff-files", Path: names{"diff-files"}, Options: options309, Shared: [][]Option{options308}, Workdir: true, Special: "git"},
-	{Name: "diff-index", Path: names{"diff-files"}, Options: options309, Shared: [][]Option{options308}, Workdir: true, Special: "git"},
-	{Name: "diff-tree", Path: names{"diff-files"}, Options: options309, Shared: [][]Option{options308}, Workdir: true, Special: "git"},
-	{Name: "difftool", Path: names{"difftool"}, Options: options310, Shared: [][]Option{options308}, Workdir: true, Special: "git"},
+	{Name: "diff", Path: names{"diff"}, Options: options419, Shared: [][]Option{options420}, Workdir: true, Special: "git"},
+	{Name: "diff-files", Path: names{"diff-files"}, Options: options421, Shared: [][]Option{options420}, Workdir: true, Special: "git"},
+	{Name: "diff-index", Path: names{"diff-files"}, Options: options421, Shared: [][]Option{options420}, Workdir: true, Special: "git"},
+	{Name: "diff-tree", Path: names{"diff-files"}, Options: options421, Shared: [][]Option{options420}, Workdir: true, Special: "git"},
+	{Name: "difftool", Path: names{"difftool"}, Options: options422, Shared: [][]Option{options420}, Workdir: true, Special: "git"},
 	{Name: "extras", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "fast-export", Path: names{"fast-export"}, Options: options311, Workdir: true, Special: "git"},
+	{Name: "fast-export", Path: names{"fast-export"}, Options: options423, Workdir: true, Special: "git"},
 	{Name: "fast-import", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "fetch", Path: names{"fetch"}, Options: options312, Workdir: true, Special: "git"},
-	{Name: "fetch-pack", Path: names{"fetch-pack"}, Options: options313, Workdir: true, Special: "git"},
-	{Name: "filter-branch", Path: names{"filter-branch"}, Options: options314, Workdir: true, Special: "git"},
-	{Name: "filter-repo", Path: names{"filter-repo"}, Options: options315, Workdir: true, Special: "git"},
+	{Name: "fetch", Path: names{"fetch"}, Options: options424, Workdir: true, Special: "git"},
+	{Name: "fetch-pack", Path: names{"fetch-pack"}, Options: options425, Workdir: true, Special: "git"},
+	{Name: "filter-branch", Path: names{"filter-branch"}, Options: options426, Workdir: true, Special: "git"},
+	{Name: "filter-repo", Path: names{"filter-repo"}, Options: options427, Workdir: true, Special: "git"},
 	{Name: "flow", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "fmt-merge-msg", Path: names{"fmt-merge-msg"}, Options: options316, Workdir: true, Special: "git"},
-	{Name: "for-each-ref", Path: names{"for-each-ref"}, Options: options317, Safe: true, Workdir: true, Special: "git"},
-	{Name: "for-each-repo", Operands: Unread, Path: names{"for-each-repo"}, Options: options318, Workdir: true, Special: "git"},
-	{Name: "format-patch", Path: names{"format-patch"}, Options: options319, Shared: [][]Option{options320, options308}, Workdir: true, Here: true, Special: "git"},
-	{Name: "fsck", Path: names{"fsck"}, Options: options321, Workdir: true, Special: "git"},
+	{Name: "fmt-merge-msg", Path: names{"fmt-merge-msg"}, Options: options428, Workdir: true, Special: "git"},
+	{Name: "for-each-ref", Path: names{"for-each-ref"}, Options: options429, Safe: true, Workdir: true, Special: "git"},
+	{Name: "for-each-repo", Operands: Unread, Path: names{"for-each-repo"}, Options: options430, Workdir: true, Special: "git"},
+	{Name: "format-patch", Path: names{"format-patch"}, Options: options431, Shared: [][]Option{options432, options420}, Workdir: true, Here: true, Special: "git"},
+	{Name: "fsck", Path: names{"fsck"}, Options: options433, Workdir: true, Special: "git"},
 	{Name: "fsmonitor--daemon", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "gc", Path: names{"gc"}, Options: options322, Workdir: true, Special: "git"},
-	{Name: "get-tar-commit-id", Path: names{"check-attr"}, Options: options289, Safe: true, Workdir: true, Special: "git"},
+	{Name: "gc", Path: names{"gc"}, Options: options434, Workdir: true, Special: "git"},
+	{Name: "get-tar-commit-id", Path: names{"check-attr"}, Options: options401, Safe: true, Workdir: true, Special: "git"},
 	{Name: "gitk", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "grep", Path: names{"grep"}, Options: options323, Workdir: true, Special: "git"},
+	{Name: "grep", Path: names{"grep"}, Options: options435, Workdir: true, Special: "git"},
 	{Name: "gui", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "hash-object", Operands: Reads, Path: names{"hash-object"}, Options: options324, Workdir: true, Special: "git"},
-	{Name: "help", Path: names{"help"}, Options: options325, Workdir: true, Special: "git"},
+	{Name: "hash-object", Operands: Reads, Path: names{"hash-object"}, Options: options436, Workdir: true, Special: "git"},
+	{Name: "help", Path: names{"help"}, Options: options437, Workdir: true, Special: "git"},
 	{Name: "hook", Operands: Unread, Path: names{"hook"}, Workdir: true, Special: "git"},
 	{Name: "http-backend", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "http-fetch", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "http-push", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "imap-send", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "index-pack", Path: names{"index-pack"}, Options: options326, Workdir: true, Special: "git"},
-	{Name: "init", Operands: Places, Path: names{"init"}, Options: options327, Workdir: true, Special: "git"},
-	{Name: "init-db", Operands: Places, Path: names{"init"}, Options: options327, Workdir: true, Special: "git"},
+	{Name: "index-pack", Path: names{"index-pack"}, Options: options438, Workdir: true, Special: "git"},
+	{Name: "init", Operands: Places, Path: names{"init"}, Options: options439, Workdir: true, Special: "git"},
+	{Name: "init-db", Operands: Places, Path: names{"init"}, Options: options439, Workdir: true, Special: "git"},
 	{Name: "instaweb", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "interpret-trailers", Operands: Reads, Path: names{"interpret-trailers"}, Options: options328, Workdir: true, Special: "git"},
+	{Name: "interpret-trailers", Operands: Reads, Path: names{"interpret-trailers"}, Options: options440, Workdir: true, Special: "git"},
 	{Name: "last-modified", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "lfs", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "log", Path: names{"log"}, Options: options329, Shared: [][]Option{options320, options308}, Workdir: true, Special: "git"},
-	{Name: "ls-files", Path: names{"ls-files"}, Options: options330, Safe: true, Workdir: true, Special: "git"},
-	{Name: "ls-remote", Path: names{"ls-remote"}, Options: options331, Workdir: true, Special: "git"},
-	{Name: "ls-tree", Path: names{"ls-tree"}, Options: options332, Safe: true, Workdir: true, Special: "git"},
+	{Name: "log", Path: names{"log"}, Options: options441, Shared: [][]Option{options432, options420}, Workdir: true, Special: "git"},
+	{Name: "ls-files", Path: names{"ls-files"}, Options: options442, Safe: true, Workdir: true, Special: "git"},
+	{Name: "ls-remote", Path: names{"ls-remote"}, Options: options443, Workdir: true, Special: "git"},
+	{Name: "ls-tree", Path: names{"ls-tree"}, Options: options444, Safe: true, Workdir: true, Special: "git"},
 	{Name: "mailinfo", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "mailsplit", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "maintenance", Path: names{"maintenance"}, Options: options333, Workdir: true, Special: "git"},
-	{Name: "merge", Path: names{"merge"}, Options: options334, Workdir: true, Special: "git"},
-	{Name: "merge-base", Path: names{"merge-base"}, Options: options335, Safe: true, Workdir: true, Special: "git"},
+	{Name: "maintenance", Path: names{"maintenance"}, Options: options445, Workdir: true, Special: "git"},
+	{Name: "merge", Path: names{"merge"}, Options: options446, Workdir: true, Special: "git"},
+	{Name: "merge-base", Path: names{"merge-base"}, Options: options447, Safe: true, Workdir: true, Special: "git"},
 	{Name: "merge-file", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "merge-index", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "merge-one-file", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "merge-tree", Path: names{"merge-tree"}, Options: options336, Safe: true, Workdir: true, Special: "git"},
-	{Name: "mergetool", Path: names{"mergetool"}, Options: options337, Workdir: true, Special: "git"},
+	{Name: "merge-tree", Path: names{"merge-tree"}, Options: options448, Safe: true, Workdir: true, Special: "git"},
+	{Name: "mergetool", Path: names{"mergetool"}, Options: options449, Workdir: true, Special: "git"},
 	{Name: "mktag", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "mktree", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "multi-pack-index", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "mv", Path: names{"mv"}, Options: options338, Safe: true, Workdir: true, Special: "git"},
-	{Name: "name-rev", Path: names{"name-rev"}, Options: options339, Safe: true, Workdir: true, Special: "git"},
-	{Name: "notes", Path: names{"notes"}, Options: options340, Workdir: true, Special: "git"},
+	{Name: "mv", Path: names{"mv"}, Options: options450, Safe: true, Workdir: true, Special: "git"},
+	{Name: "name-rev", Path: names{"name-rev"}, Options: options451, Safe: true, Workdir: true, Special: "git"},
+	{Name: "notes", Path: names{"notes"}, Options: options452, Workdir: true, Special: "git"},
 	{Name: "open", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "p4", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "pack-objects", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
@@ -11856,82 +12963,82 @@ var subs388 = []Program{
 	{Name: "patch-id", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "prune", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "prune-packed", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "pull", Path: names{"pull"}, Options: options341, Workdir: true, Special: "git"},
-	{Name: "push", Path: names{"push"}, Options: options342, Workdir: true, Special: "git"},
+	{Name: "pull", Path: names{"pull"}, Options: options453, Workdir: true, Special: "git"},
+	{Name: "push", Path: names{"push"}, Options: options454, Workdir: true, Special: "git"},
 	{Name: "quiltimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "range-diff", Path: names{"range-diff"}, Options: options343, Shared: [][]Option{options308}, Workdir: true, Special: "git"},
-	{Name: "read-tree", Path: names{"read-tree"}, Options: options344, Workdir: true, Special: "git"},
-	{Name: "rebase", Path: names{"rebase"}, Options: options345, Workdir: true, Special: "git"},
-	{Name: "reflog", Path: names{"reflog"}, Shared: [][]Option{options320, options308}, Subs: subs347, Workdir: true, Special: "git"},
+	{Name: "range-diff", Path: names{"range-diff"}, Options: options455, Shared: [][]Option{options420}, Workdir: true, Special: "git"},
+	{Name: "read-tree", Path: names{"read-tree"}, Options: options456, Workdir: true, Special: "git"},
+	{Name: "rebase", Path: names{"rebase"}, Options: options457, Workdir: true, Special: "git"},
+	{Name: "reflog", Path: names{"reflog"}, Shared: [][]Option{options432, options420}, Subs: subs459, Workdir: true, Special: "git"},
 	{Name: "refs", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "remote", Path: names{"remote"}, Options: options348, Subs: subs351, Workdir: true, Special: "git"},
+	{Name: "remote", Path: names{"remote"}, Options: options460, Subs: subs463, Workdir: true, Special: "git"},
 	{Name: "remote-ext", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "remote-fd", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "remote-helpers", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "repack", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "replace", Path: names{"replace"}, Options: options352, Workdir: true, Special: "git"},
+	{Name: "replace", Path: names{"replace"}, Options: options464, Workdir: true, Special: "git"},
 	{Name: "replay", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "repo", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "request-pull", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "rerere", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "reset", Path: names{"reset"}, Options: options353, Safe: true, Workdir: true, Special: "git"},
-	{Name: "restore", Path: names{"restore"}, Options: options354, Safe: true, Workdir: true, Special: "git"},
-	{Name: "rev-list", Path: names{"rev-list"}, Options: options355, Shared: [][]Option{options320, options308}, Workdir: true, Special: "git"},
-	{Name: "rev-parse", Path: names{"rev-parse"}, Options: options356, Safe: true, Workdir: true, Special: "git"},
-	{Name: "revert", Path: names{"cherry-pick"}, Options: options294, Workdir: true, Special: "git"},
-	{Name: "rm", Path: names{"rm"}, Options: options357, Safe: true, Workdir: true, Special: "git"},
+	{Name: "reset", Path: names{"reset"}, Options: options465, Safe: true, Workdir: true, Special: "git"},
+	{Name: "restore", Path: names{"restore"}, Options: options466, Safe: true, Workdir: true, Special: "git"},
+	{Name: "rev-list", Path: names{"rev-list"}, Options: options467, Shared: [][]Option{options432, options420}, Workdir: true, Special: "git"},
+	{Name: "rev-parse", Path: names{"rev-parse"}, Options: options468, Safe: true, Workdir: true, Special: "git"},
+	{Name: "revert", Path: names{"cherry-pick"}, Options: options406, Workdir: true, Special: "git"},
+	{Name: "rm", Path: names{"rm"}, Options: options469, Safe: true, Workdir: true, Special: "git"},
 	{Name: "secret", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "send-email", Operands: Unread, Path: names{"send-email"}, Options: options358, Workdir: true, Special: "git"},
-	{Name: "send-pack", Path: names{"send-pack"}, Options: options359, Workdir: true, Special: "git"},
+	{Name: "send-email", Operands: Unread, Path: names{"send-email"}, Options: options470, Workdir: true, Special: "git"},
+	{Name: "send-pack", Path: names{"send-pack"}, Options: options471, Workdir: true, Special: "git"},
 	{Name: "sh-setup", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "shell", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "shortlog", Path: names{"shortlog"}, Options: options360, Shared: [][]Option{options320, options308}, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"show"}, Options: options361, Shared: [][]Option{options320, options308}, Workdir: true, Special: "git"},
-	{Name: "show-branch", Path: names{"show-branch"}, Options: options362, Safe: true, Workdir: true, Special: "git"},
+	{Name: "shortlog", Path: names{"shortlog"}, Options: options472, Shared: [][]Option{options432, options420}, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"show"}, Options: options473, Shared: [][]Option{options432, options420}, Workdir: true, Special: "git"},
+	{Name: "show-branch", Path: names{"show-branch"}, Options: options474, Safe: true, Workdir: true, Special: "git"},
 	{Name: "show-index", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "show-ref", Path: names{"show-ref"}, Options: options363, Safe: true, Workdir: true, Special: "git"},
-	{Name: "sparse-checkout", Path: names{"sparse-checkout"}, Options: options364, Workdir: true, Special: "git"},
-	{Name: "stage", Path: names{"add"}, Options: options275, Safe: true, Workdir: true, Special: "git"},
+	{Name: "show-ref", Path: names{"show-ref"}, Options: options475, Safe: true, Workdir: true, Special: "git"},
+	{Name: "sparse-checkout", Path: names{"sparse-checkout"}, Options: options476, Workdir: true, Special: "git"},
+	{Name: "stage", Path: names{"add"}, Options: options387, Safe: true, Workdir: true, Special: "git"},
 	{Name: "standup", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "stash", Path: names{"stash"}, Options: options365, Subs: subs368, Workdir: true, Special: "git"},
-	{Name: "status", Path: names{"status"}, Options: options369, Safe: true, Workdir: true, Special: "git"},
-	{Name: "stripspace", Path: names{"check-attr"}, Options: options289, Safe: true, Workdir: true, Special: "git"},
-	{Name: "submodule", Path: names{"submodule"}, Options: options370, Subs: subs374, Workdir: true, Special: "git"},
+	{Name: "stash", Path: names{"stash"}, Options: options477, Subs: subs480, Workdir: true, Special: "git"},
+	{Name: "status", Path: names{"status"}, Options: options481, Safe: true, Workdir: true, Special: "git"},
+	{Name: "stripspace", Path: names{"check-attr"}, Options: options401, Safe: true, Workdir: true, Special: "git"},
+	{Name: "submodule", Path: names{"submodule"}, Options: options482, Subs: subs486, Workdir: true, Special: "git"},
 	{Name: "subtree", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "survey", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "svn", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "switch", Path: names{"switch"}, Options: options375, Safe: true, Workdir: true, Special: "git"},
-	{Name: "symbolic-ref", Path: names{"symbolic-ref"}, Options: options376, Safe: true, Workdir: true, Special: "git"},
-	{Name: "tag", Path: names{"tag"}, Options: options377, Workdir: true, Special: "git"},
+	{Name: "switch", Path: names{"switch"}, Options: options487, Safe: true, Workdir: true, Special: "git"},
+	{Name: "symbolic-ref", Path: names{"symbolic-ref"}, Options: options488, Safe: true, Workdir: true, Special: "git"},
+	{Name: "tag", Path: names{"tag"}, Options: options489, Workdir: true, Special: "git"},
 	{Name: "town", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "unpack-file", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "unpack-objects", Path: names{"index-pack"}, Options: options326, Workdir: true, Special: "git"},
-	{Name: "update-index", Path: names{"update-index"}, Options: options378, Workdir: true, Special: "git"},
-	{Name: "update-ref", Path: names{"update-ref"}, Options: options379, Workdir: true, Special: "git"},
+	{Name: "unpack-objects", Path: names{"index-pack"}, Options: options438, Workdir: true, Special: "git"},
+	{Name: "update-index", Path: names{"update-index"}, Options: options490, Workdir: true, Special: "git"},
+	{Name: "update-ref", Path: names{"update-ref"}, Options: options491, Workdir: true, Special: "git"},
 	{Name: "update-server-info", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "upload-archive", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "var", Path: names{"var"}, Options: options380, Workdir: true, Special: "git"},
-	{Name: "verify-commit", Path: names{"verify-commit"}, Options: options381, Safe: true, Workdir: true, Special: "git"},
+	{Name: "var", Path: names{"var"}, Options: options492, Workdir: true, Special: "git"},
+	{Name: "verify-commit", Path: names{"verify-commit"}, Options: options493, Safe: true, Workdir: true, Special: "git"},
 	{Name: "verify-pack", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "verify-tag", Path: names{"verify-commit"}, Options: options381, Safe: true, Workdir: true, Special: "git"},
-	{Name: "version", Path: names{"version"}, Options: options382, Safe: true, Workdir: true, Special: "git"},
+	{Name: "verify-tag", Path: names{"verify-commit"}, Options: options493, Safe: true, Workdir: true, Special: "git"},
+	{Name: "version", Path: names{"version"}, Options: options494, Safe: true, Workdir: true, Special: "git"},
 	{Name: "web--browse", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "whatchanged", Path: names{"log"}, Options: options329, Shared: [][]Option{options320, options308}, Workdir: true, Special: "git"},
-	{Name: "worktree", Path: names{"worktree"}, Subs: subs386, Workdir: true, Special: "git"},
-	{Name: "write-tree", Path: names{"write-tree"}, Options: options387, Workdir: true, Special: "git"},
+	{Name: "whatchanged", Path: names{"log"}, Options: options441, Shared: [][]Option{options432, options420}, Workdir: true, Special: "git"},
+	{Name: "worktree", Path: names{"worktree"}, Subs: subs498, Workdir: true, Special: "git"},
+	{Name: "write-tree", Path: names{"write-tree"}, Options: options499, Workdir: true, Special: "git"},
 }
 
-var options389 = []Option{
+var options501 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-h", "-help"}},
 	{Names: names{"-version"}},
 }
 
-var options390 = []Option{
+var options502 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var options391 = []Option{
+var options503 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-a"}},
 	{Names: names{"-n"}},
@@ -11966,7 +13073,7 @@ var options391 = []Option{
 	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
 }
 
-var options392 = []Option{
+var options504 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-r"}},
 	{Names: names{"-cache"}},
@@ -11975,7 +13082,7 @@ var options392 = []Option{
 	{Names: names{"-fuzzcache"}},
 }
 
-var options393 = []Option{
+var options505 = []Option{
 	{Names: names{"-all"}},
 	{Names: names{"-c"}},
 	{Names: names{"-cmd"}},
@@ -11985,37 +13092,37 @@ var options393 = []Option{
 	{Names: names{"-http"}, Effect: EffUnproven},
 }
 
-var options394 = []Option{
+var options506 = []Option{
 	{Names: names{"-json"}},
 	{Names: names{"-changed"}},
 	{Names: names{"-u"}, Value: Required, Effect: EffSystem},
 	{Names: names{"-w"}, Effect: EffSystem},
 }
 
-var options395 = []Option{
+var options507 = []Option{
 	{Names: names{"-fixtool"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-diff"}},
 }
 
-var options396 = []Option{
+var options508 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-x"}},
 	{Names: names{"-mod"}, Value: Required},
 }
 
-var options397 = []Option{
+var options509 = []Option{
 	{Names: names{"-run"}, Value: Required},
 	{Names: names{"-skip"}, Value: Required},
 }
 
-var options398 = []Option{
+var options510 = []Option{
 	{Names: names{"-u"}, Value: Optional},
 	{Names: names{"-t"}},
 	{Names: names{"-d"}},
 	{Names: names{"-tool"}},
 }
 
-var options399 = []Option{
+var options511 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-m"}},
 	{Names: names{"-e"}},
@@ -12031,7 +13138,7 @@ var options399 = []Option{
 	{Names: names{"-compiled"}},
 }
 
-var options400 = []Option{
+var options512 = []Option{
 	{Names: names{"-fmt"}},
 	{Names: names{"-module"}, Value: Required},
 	{Names: names{"-go"}, Value: Required},
@@ -12054,7 +13161,7 @@ var options400 = []Option{
 	{Names: names{"-json"}},
 }
 
-var options401 = []Option{
+var options513 = []Option{
 	{Names: names{"-v"}},
 	{Names: names{"-x"}},
 	{Names: names{"-e"}},
@@ -12070,29 +13177,29 @@ var options401 = []Option{
 	{Names: names{"-modcacherw"}},
 }
 
-var subs402 = []Program{
-	{Name: "download", Style: Dash, Path: names{"mod", "tidy"}, Options: options401, Workdir: true, Special: "go"},
-	{Name: "edit", Style: Dash, Path: names{"mod", "edit"}, Options: options400, Workdir: true, Special: "go"},
-	{Name: "graph", Style: Dash, Path: names{"mod", "tidy"}, Options: options401, Workdir: true, Special: "go"},
-	{Name: "init", Style: Dash, Path: names{"mod", "tidy"}, Options: options401, Workdir: true, Special: "go"},
-	{Name: "tidy", Style: Dash, Path: names{"mod", "tidy"}, Options: options401, Workdir: true, Special: "go"},
-	{Name: "vendor", Style: Dash, Path: names{"mod", "tidy"}, Options: options401, Workdir: true, Special: "go"},
-	{Name: "verify", Style: Dash, Path: names{"mod", "tidy"}, Options: options401, Workdir: true, Special: "go"},
-	{Name: "why", Style: Dash, Path: names{"mod", "tidy"}, Options: options401, Workdir: true, Special: "go"},
+var subs514 = []Program{
+	{Name: "download", Style: Dash, Path: names{"mod", "tidy"}, Options: options513, Workdir: true, Special: "go"},
+	{Name: "edit", Style: Dash, Path: names{"mod", "edit"}, Options: options512, Workdir: true, Special: "go"},
+	{Name: "graph", Style: Dash, Path: names{"mod", "tidy"}, Options: options513, Workdir: true, Special: "go"},
+	{Name: "init", Style: Dash, Path: names{"mod", "tidy"}, Options: options513, Workdir: true, Special: "go"},
+	{Name: "tidy", Style: Dash, Path: names{"mod", "tidy"}, Options: options513, Workdir: true, Special: "go"},
+	{Name: "vendor", Style: Dash, Path: names{"mod", "tidy"}, Options: options513, Workdir: true, Special: "go"},
+	{Name: "verify", Style: Dash, Path: names{"mod", "tidy"}, Options: options513, Workdir: true, Special: "go"},
+	{Name: "why", Style: Dash, Path: names{"mod", "tidy"}, Options: options513, Workdir: true, Special: "go"},
 }
 
-var options403 = []Option{
+var options515 = []Option{
 	{Names: names{"-exec"}, Value: Required, Effect: EffRun},
 }
 
-var options404 = []Option{
+var options516 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"-i"}},
 }
 
-var options405 = []Option{
+var options517 = []Option{
 	{Names: names{"-args"}, Ends: true},
 	{Names: names{"-artifacts"}},
 	{Names: names{"-bench"}, Value: Required},
@@ -12142,13 +13249,13 @@ var options405 = []Option{
 	{Names: names{"-attr"}},
 }
 
-var options406 = []Option{
+var options518 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-modfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-overlay"}, Value: Required, Effect: EffProgram},
 }
 
-var options407 = []Option{
+var options519 = []Option{
 	{Names: names{"-func"}, Value: Required, Effect: EffInput},
 	{Names: names{"-html"}, Value: Required, Effect: EffInput},
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
@@ -12158,7 +13265,7 @@ var options407 = []Option{
 	{Names: names{"-outfilelist"}, Value: Required, Effect: EffInput},
 }
 
-var options408 = []Option{
+var options520 = []Option{
 	{Names: names{"-http"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-top"}},
@@ -12201,7 +13308,7 @@ var options408 = []Option{
 	{Names: names{"-tags"}},
 }
 
-var subs409 = []Program{
+var subs521 = []Program{
 	{Name: "addr2line", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "api", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "asm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
@@ -12209,7 +13316,7 @@ var subs409 = []Program{
 	{Name: "cgo", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "compile", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "covdata", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
-	{Name: "cover", Style: Dash, Path: names{"tool", "cover"}, Options: options407, Workdir: true, Special: "go"},
+	{Name: "cover", Style: Dash, Path: names{"tool", "cover"}, Options: options519, Workdir: true, Special: "go"},
 	{Name: "dist", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "doc", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "fix", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
@@ -12217,20 +13324,20 @@ var subs409 = []Program{
 	{Name: "nm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "objdump", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "pack", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
-	{Name: "pprof", Style: Dash, Operands: Unread, Path: names{"tool", "pprof"}, Options: options408, Workdir: true, Special: "go"},
+	{Name: "pprof", Style: Dash, Operands: Unread, Path: names{"tool", "pprof"}, Options: options520, Workdir: true, Special: "go"},
 	{Name: "preprofile", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "test2json", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "trace", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "vet", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 }
 
-var options410 = []Option{
+var options522 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-v"}},
 	{Names: names{"-json"}},
 }
 
-var options411 = []Option{
+var options523 = []Option{
 	{Names: names{"-vettool"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-flags"}},
@@ -12239,7 +13346,7 @@ var options411 = []Option{
 	{Names: names{"-diff"}},
 }
 
-var options412 = []Option{
+var options524 = []Option{
 	{Names: names{"-fmt"}},
 	{Names: names{"-go"}, Value: Required},
 	{Names: names{"-toolchain"}, Value: Required},
@@ -12257,39 +13364,39 @@ var options412 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var subs413 = []Program{
-	{Name: "edit", Style: Dash, Path: names{"work", "edit"}, Options: options412, Workdir: true, Special: "go"},
-	{Name: "init", Style: Dash, Path: names{"work", "edit"}, Options: options412, Workdir: true, Special: "go"},
-	{Name: "sync", Style: Dash, Path: names{"work", "edit"}, Options: options412, Workdir: true, Special: "go"},
-	{Name: "use", Style: Dash, Path: names{"work", "edit"}, Options: options412, Workdir: true, Special: "go"},
-	{Name: "vendor", Style: Dash, Path: names{"work", "edit"}, Options: options412, Workdir: true, Special: "go"},
+var subs525 = []Program{
+	{Name: "edit", Style: Dash, Path: names{"work", "edit"}, Options: options524, Workdir: true, Special: "go"},
+	{Name: "init", Style: Dash, Path: names{"work", "edit"}, Options: options524, Workdir: true, Special: "go"},
+	{Name: "sync", Style: Dash, Path: names{"work", "edit"}, Options: options524, Workdir: true, Special: "go"},
+	{Name: "use", Style: Dash, Path: names{"work", "edit"}, Options: options524, Workdir: true, Special: "go"},
+	{Name: "vendor", Style: Dash, Path: names{"work", "edit"}, Options: options524, Workdir: true, Special: "go"},
 }
 
-var subs414 = []Program{
-	{Name: "bug", Style: Dash, Path: names{"version"}, Options: options410, Safe: true, Workdir: true, Special: "go"},
-	{Name: "build", Style: Dash, Path: names{"build"}, Options: options390, Shared: [][]Option{options391}, Workdir: true, Special: "go"},
-	{Name: "clean", Style: Dash, Path: names{"clean"}, Options: options392, Shared: [][]Option{options391}, Workdir: true, Special: "go"},
-	{Name: "doc", Style: Dash, Path: names{"doc"}, Options: options393, Safe: true, Workdir: true, Special: "go"},
-	{Name: "env", Style: Dash, Path: names{"env"}, Options: options394, Workdir: true, Special: "go"},
-	{Name: "fix", Style: Dash, Path: names{"fix"}, Options: options395, Shared: [][]Option{options391}, Workdir: true, Special: "go"},
-	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options396, Workdir: true, Special: "go"},
+var subs526 = []Program{
+	{Name: "bug", Style: Dash, Path: names{"version"}, Options: options522, Safe: true, Workdir: true, Special: "go"},
+	{Name: "build", Style: Dash, Path: names{"build"}, Options: options502, Shared: [][]Option{options503}, Workdir: true, Special: "go"},
+	{Name: "clean", Style: Dash, Path: names{"clean"}, Options: options504, Shared: [][]Option{options503}, Workdir: true, Special: "go"},
+	{Name: "doc", Style: Dash, Path: names{"doc"}, Options: options505, Safe: true, Workdir: true, Special: "go"},
+	{Name: "env", Style: Dash, Path: names{"env"}, Options: options506, Workdir: true, Special: "go"},
+	{Name: "fix", Style: Dash, Path: names{"fix"}, Options: options507, Shared: [][]Option{options503}, Workdir: true, Special: "go"},
+	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options508, Workdir: true, Special: "go"},
 	{Name: "fuzz", Style: Dash, Path: names{"fuzz"}, Workdir: true, Special: "go"},
-	{Name: "generate", Style: Dash, Path: names{"generate"}, Options: options397, Shared: [][]Option{options391}, Workdir: true, Special: "go"},
-	{Name: "get", Style: Dash, Path: names{"install"}, Options: options398, Shared: [][]Option{options391}, Workdir: true, Special: "go"},
-	{Name: "help", Style: Dash, Path: names{"version"}, Options: options410, Safe: true, Workdir: true, Special: "go"},
-	{Name: "install", Style: Dash, Path: names{"install"}, Options: options398, Shared: [][]Option{options391}, Workdir: true, Special: "go"},
-	{Name: "list", Style: Dash, Path: names{"list"}, Options: options399, Shared: [][]Option{options391}, Workdir: true, Special: "go"},
-	{Name: "mod", Style: Dash, Operands: Unread, Path: names{"mod"}, Subs: subs402, Workdir: true, Special: "go"},
-	{Name: "run", Style: Dash, Operands: Script, Path: names{"run"}, Options: options403, Shared: [][]Option{options391}, Ends: true, Workdir: true, Special: "go"},
+	{Name: "generate", Style: Dash, Path: names{"generate"}, Options: options509, Shared: [][]Option{options503}, Workdir: true, Special: "go"},
+	{Name: "get", Style: Dash, Path: names{"install"}, Options: options510, Shared: [][]Option{options503}, Workdir: true, Special: "go"},
+	{Name: "help", Style: Dash, Path: names{"version"}, Options: options522, Safe: true, Workdir: true, Special: "go"},
+	{Name: "install", Style: Dash, Path: names{"install"}, Options: options510, Shared: [][]Option{options503}, Workdir: true, Special: "go"},
+	{Name: "list", Style: Dash, Path: names{"list"}, Options: options511, Shared: [][]Option{options503}, Workdir: true, Special: "go"},
+	{Name: "mod", Style: Dash, Operands: Unread, Path: names{"mod"}, Subs: subs514, Workdir: true, Special: "go"},
+	{Name: "run", Style: Dash, Operands: Script, Path: names{"run"}, Options: options515, Shared: [][]Option{options503}, Ends: true, Workdir: true, Special: "go"},
 	{Name: "telemetry", Style: Dash, Path: names{"telemetry"}, Workdir: true, Special: "go"},
-	{Name: "test", Style: Dash, Path: names{"test"}, Options: options404, Shared: [][]Option{options391, options405}, Workdir: true, Special: "go"},
-	{Name: "tool", Style: Dash, Operands: Unread, Path: names{"tool"}, Options: options406, Subs: subs409, Ends: true, Workdir: true, Special: "go"},
-	{Name: "version", Style: Dash, Path: names{"version"}, Options: options410, Safe: true, Workdir: true, Special: "go"},
-	{Name: "vet", Style: Dash, Path: names{"vet"}, Options: options411, Shared: [][]Option{options391}, Workdir: true, Special: "go"},
-	{Name: "work", Style: Dash, Operands: Unread, Path: names{"work"}, Subs: subs413, Workdir: true, Special: "go"},
+	{Name: "test", Style: Dash, Path: names{"test"}, Options: options516, Shared: [][]Option{options503, options517}, Workdir: true, Special: "go"},
+	{Name: "tool", Style: Dash, Operands: Unread, Path: names{"tool"}, Options: options518, Subs: subs521, Ends: true, Workdir: true, Special: "go"},
+	{Name: "version", Style: Dash, Path: names{"version"}, Options: options522, Safe: true, Workdir: true, Special: "go"},
+	{Name: "vet", Style: Dash, Path: names{"vet"}, Options: options523, Shared: [][]Option{options503}, Workdir: true, Special: "go"},
+	{Name: "work", Style: Dash, Operands: Unread, Path: names{"work"}, Subs: subs525, Workdir: true, Special: "go"},
 }
 
-var options415 = []Option{
+var options527 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-e"}},
 	{Names: names{"-l"}},
@@ -12311,7 +13418,7 @@ var options415 = []Option{
 	{Names: names{"-version"}},
 }
 
-var options416 = []Option{
+var options528 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config"}},
 	{Names: names{"-v", "--verbose"}},
@@ -12324,14 +13431,14 @@ var options416 = []Option{
 	{Names: names{"-j", "--concurrency"}, Value: Required},
 }
 
-var options417 = []Option{
+var options529 = []Option{
 	{Names: names{"-d", "--diff"}},
 	{Names: names{"--diff-colored"}},
 	{Names: names{"-E", "--enable"}, Value: Required},
 	{Names: names{"--stdin"}},
 }
 
-var options418 = []Option{
+var options530 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"--debug"}},
 	{Names: names{"--short"}},
@@ -12339,7 +13446,7 @@ var options418 = []Option{
 	{Names: names{"-D", "--disable"}, Value: Required},
 }
 
-var options419 = []Option{
+var options531 = []Option{
 	{Names: names{"--fix"}},
 	{Names: names{"--timeout"}, Value: Required},
 	{Names: names{"--new"}, Value: Optional},
@@ -12397,21 +13504,21 @@ var options419 = []Option{
 	{Names: names{"--print-resources-usage"}},
 }
 
-var subs420 = []Program{
-	{Name: "cache", Style: Exact, Path: names{"linters"}, Options: options418, Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"linters"}, Options: options418, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"linters"}, Options: options418, Workdir: true},
-	{Name: "custom", Style: Exact, Path: names{"linters"}, Options: options418, Workdir: true},
-	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options417, Workdir: true},
-	{Name: "formatters", Style: Exact, Path: names{"linters"}, Options: options418, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"linters"}, Options: options418, Workdir: true},
-	{Name: "linters", Style: Exact, Path: names{"linters"}, Options: options418, Workdir: true},
-	{Name: "migrate", Style: Exact, Path: names{"linters"}, Options: options418, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options419, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"linters"}, Options: options418, Workdir: true},
+var subs532 = []Program{
+	{Name: "cache", Style: Exact, Path: names{"linters"}, Options: options530, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"linters"}, Options: options530, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"linters"}, Options: options530, Workdir: true},
+	{Name: "custom", Style: Exact, Path: names{"linters"}, Options: options530, Workdir: true},
+	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options529, Workdir: true},
+	{Name: "formatters", Style: Exact, Path: names{"linters"}, Options: options530, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"linters"}, Options: options530, Workdir: true},
+	{Name: "linters", Style: Exact, Path: names{"linters"}, Options: options530, Workdir: true},
+	{Name: "migrate", Style: Exact, Path: names{"linters"}, Options: options530, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options531, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"linters"}, Options: options530, Workdir: true},
 }
 
-var options421 = []Option{
+var options533 = []Option{
 	{Names: names{"-?", "-h", "--help"}},
 	{Names: names{"-a", "--no-rebuild"}},
 	{Names: names{"-b", "--build-file"}, Value: Required, Effect: EffProgram},
@@ -12470,7 +13577,7 @@ var options421 = []Option{
 	{Names: names{"--dependency-verification"}, Value: Required},
 }
 
-var options422 = []Option{
+var options534 = []Option{
 	{Names: names{"-e", "--regexp"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput, Pattern: true},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -12525,7 +13632,7 @@ var options422 = []Option{
 	{Names: names{"-z", "--null-data"}},
 }
 
-var options423 = []Option{
+var options535 = []Option{
 	{Names: names{"-e", "--eval", "--execute"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-c"}, Value: Required, Effect: EffCode, Pattern: true},
@@ -12551,7 +13658,7 @@ var options423 = []Option{
 	{Names: names{"--loader"}, Value: Required, Effect: EffProgram},
 }
 
-var options424 = []Option{
+var options536 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-h", "--help"}},
@@ -12563,7 +13670,7 @@ var options424 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options425 = []Option{
+var options537 = []Option{
 	{Names: names{"-c", "--config", "--configuration"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--reload"}},
 	{Names: names{"--host"}, Value: Required},
@@ -12610,7 +13717,7 @@ var options425 = []Option{
 	{Names: names{"-f", "--forks"}, Value: Required},
 }
 
-var options426 = []Option{
+var options538 = []Option{
 	{Names: names{"-a", "--ascii"}},
 	{Names: names{"-c", "--stdout", "--to-stdout"}, Effect: EffReadOnly},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
@@ -12646,7 +13753,7 @@ var options426 = []Option{
 	{Names: names{"-Z"}},
 }
 
-var options427 = []Option{
+var options539 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-r"}},
 	{Names: names{"-p"}, Value: Required, Effect: EffProgram},
@@ -12654,7 +13761,7 @@ var options427 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options428 = []Option{
+var options540 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-n", "--lines"}, Value: Required},
 	{Names: names{"-c", "--bytes"}, Value: Required},
@@ -12663,7 +13770,7 @@ var options428 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options429 = []Option{
+var options541 = []Option{
 	{Names: names{"--burst-limit"}, Value: Required},
 	{Names: names{"--debug"}},
 	{Names: names{"-h", "--help"}},
@@ -12684,7 +13791,7 @@ var options429 = []Option{
 	{Names: names{"--content-cache"}, Value: Required, Effect: EffWrite},
 }
 
-var options430 = []Option{
+var options542 = []Option{
 	{Names: names{"-p", "--starter"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--destination"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-u", "--dependency-update"}},
@@ -12700,7 +13807,7 @@ var options430 = []Option{
 	{Names: names{"--skip-refresh"}},
 }
 
-var options431 = []Option{
+var options543 = []Option{
 	{Names: names{"--keep-history"}},
 	{Names: names{"--strict"}},
 	{Names: names{"--quiet"}},
@@ -12713,7 +13820,7 @@ var options431 = []Option{
 	{Names: names{"--kube-version"}, Value: Required},
 }
 
-var options432 = []Option{
+var options544 = []Option{
 	{Names: names{"-f", "--values"}, Value: Required, Effect: EffInput},
 	{Names: names{"--set"}, Value: Required},
 	{Names: names{"--set-string"}, Value: Required},
@@ -12769,7 +13876,7 @@ var options432 = []Option{
 	{Names: names{"--server-side"}},
 }
 
-var options433 = []Option{
+var options545 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-d", "--date"}},
@@ -12805,14 +13912,14 @@ var options433 = []Option{
 	{Names: names{"-c"}},
 }
 
-var options434 = []Option{
+var options546 = []Option{
 	{Names: names{"-d", "--destination"}, Value: Required, Effect: EffOutput},
 	{Names: names{"--untar"}},
 	{Names: names{"--untardir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--prov"}},
 }
 
-var options435 = []Option{
+var options547 = []Option{
 	{Names: names{"--output-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-s", "--show-only"}, Value: Required},
 	{Names: names{"--validate"}},
@@ -12824,51 +13931,51 @@ var options435 = []Option{
 	{Names: names{"--skip-tests"}},
 }
 
-var subs436 = []Program{
-	{Name: "completion", Style: Exact, Path: names{"list"}, Options: options433},
-	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options430},
-	{Name: "del", Style: Exact, Path: names{"install"}, Options: options431, Shared: [][]Option{options432}},
-	{Name: "delete", Style: Exact, Path: names{"install"}, Options: options431, Shared: [][]Option{options432}},
-	{Name: "dep", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options430},
-	{Name: "dependencies", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options430},
-	{Name: "dependency", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options430},
-	{Name: "env", Style: Exact, Path: names{"list"}, Options: options433},
-	{Name: "fetch", Style: Exact, Path: names{"pull"}, Options: options434, Shared: [][]Option{options432}, Here: true},
-	{Name: "get", Style: Exact, Path: names{"list"}, Options: options433},
-	{Name: "help", Style: Exact, Path: names{"list"}, Options: options433},
-	{Name: "hist", Style: Exact, Path: names{"list"}, Options: options433},
-	{Name: "history", Style: Exact, Path: names{"list"}, Options: options433},
-	{Name: "inspect", Style: Exact, Path: names{"list"}, Options: options433},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options431, Shared: [][]Option{options432}},
-	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options431, Shared: [][]Option{options432}},
-	{Name: "list", Style: Exact, Path: names{"list"}, Options: options433},
-	{Name: "ls", Style: Exact, Path: names{"list"}, Options: options433},
-	{Name: "package", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options430},
-	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options430},
-	{Name: "pull", Style: Exact, Path: names{"pull"}, Options: options434, Shared: [][]Option{options432}, Here: true},
-	{Name: "push", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options430},
-	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options430},
-	{Name: "repo", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options430},
-	{Name: "rollback", Style: Exact, Path: names{"install"}, Options: options431, Shared: [][]Option{options432}},
-	{Name: "search", Style: Exact, Path: names{"list"}, Options: options433},
-	{Name: "show", Style: Exact, Path: names{"list"}, Options: options433},
-	{Name: "status", Style: Exact, Path: names{"list"}, Options: options433},
-	{Name: "template", Style: Exact, Path: names{"template"}, Options: options435, Shared: [][]Option{options432}},
-	{Name: "test", Style: Exact, Path: names{"install"}, Options: options431, Shared: [][]Option{options432}},
-	{Name: "un", Style: Exact, Path: names{"install"}, Options: options431, Shared: [][]Option{options432}},
-	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options431, Shared: [][]Option{options432}},
-	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options431, Shared: [][]Option{options432}},
-	{Name: "verify", Style: Exact, Path: names{"list"}, Options: options433},
-	{Name: "version", Style: Exact, Path: names{"list"}, Options: options433},
+var subs548 = []Program{
+	{Name: "completion", Style: Exact, Path: names{"list"}, Options: options545},
+	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options542},
+	{Name: "del", Style: Exact, Path: names{"install"}, Options: options543, Shared: [][]Option{options544}},
+	{Name: "delete", Style: Exact, Path: names{"install"}, Options: options543, Shared: [][]Option{options544}},
+	{Name: "dep", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options542},
+	{Name: "dependencies", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options542},
+	{Name: "dependency", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options542},
+	{Name: "env", Style: Exact, Path: names{"list"}, Options: options545},
+	{Name: "fetch", Style: Exact, Path: names{"pull"}, Options: options546, Shared: [][]Option{options544}, Here: true},
+	{Name: "get", Style: Exact, Path: names{"list"}, Options: options545},
+	{Name: "help", Style: Exact, Path: names{"list"}, Options: options545},
+	{Name: "hist", Style: Exact, Path: names{"list"}, Options: options545},
+	{Name: "history", Style: Exact, Path: names{"list"}, Options: options545},
+	{Name: "inspect", Style: Exact, Path: names{"list"}, Options: options545},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options543, Shared: [][]Option{options544}},
+	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options543, Shared: [][]Option{options544}},
+	{Name: "list", Style: Exact, Path: names{"list"}, Options: options545},
+	{Name: "ls", Style: Exact, Path: names{"list"}, Options: options545},
+	{Name: "package", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options542},
+	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options542},
+	{Name: "pull", Style: Exact, Path: names{"pull"}, Options: options546, Shared: [][]Option{options544}, Here: true},
+	{Name: "push", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options542},
+	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options542},
+	{Name: "repo", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options542},
+	{Name: "rollback", Style: Exact, Path: names{"install"}, Options: options543, Shared: [][]Option{options544}},
+	{Name: "search", Style: Exact, Path: names{"list"}, Options: options545},
+	{Name: "show", Style: Exact, Path: names{"list"}, Options: options545},
+	{Name: "status", Style: Exact, Path: names{"list"}, Options: options545},
+	{Name: "template", Style: Exact, Path: names{"template"}, Options: options547, Shared: [][]Option{options544}},
+	{Name: "test", Style: Exact, Path: names{"install"}, Options: options543, Shared: [][]Option{options544}},
+	{Name: "un", Style: Exact, Path: names{"install"}, Options: options543, Shared: [][]Option{options544}},
+	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options543, Shared: [][]Option{options544}},
+	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options543, Shared: [][]Option{options544}},
+	{Name: "verify", Style: Exact, Path: names{"list"}, Options: options545},
+	{Name: "version", Style: Exact, Path: names{"list"}, Options: options545},
 }
 
-var options437 = []Option{
+var options549 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-m"}},
 	{Names: names{"-s"}},
 }
 
-var options438 = []Option{
+var options550 = []Option{
 	{Names: names{"-b", "--one-byte-octal"}},
 	{Names: names{"-c", "--one-byte-char"}},
 	{Names: names{"-C", "--canonical"}},
@@ -12885,7 +13992,7 @@ var options438 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options439 = []Option{
+var options551 = []Option{
 	{Names: names{"-c"}, Effect: EffUnproven},
 	{Names: names{"-d"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-a"}, Effect: EffUnproven},
@@ -12896,7 +14003,7 @@ var options439 = []Option{
 	{Names: names{"-s"}},
 }
 
-var options440 = []Option{
+var options552 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-c"}, Value: Required},
@@ -12921,7 +14028,7 @@ var options440 = []Option{
 	{Names: names{"-6"}},
 }
 
-var options441 = []Option{
+var options553 = []Option{
 	{Names: names{"-a", "--alias"}},
 	{Names: names{"-A", "--all-fqdns"}},
 	{Names: names{"-b", "--boot"}, Effect: EffSystem},
@@ -12936,7 +14043,7 @@ var options441 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options442 = []Option{
+var options554 = []Option{
 	{Names: names{"-j", "--json"}},
 	{Names: names{"-f", "--form"}},
 	{Names: names{"--multipart"}},
@@ -12991,7 +14098,7 @@ var options442 = []Option{
 	{Names: names{"--debug"}},
 }
 
-var options443 = []Option{
+var options555 = []Option{
 	{Names: names{"-b", "--bind"}, Value: Required},
 	{Names: names{"-d", "--directory"}, Value: Required},
 	{Names: names{"-p", "--protocol"}, Value: Required},
@@ -13002,7 +14109,7 @@ var options443 = []Option{
 	{Names: names{"--tls-password-file"}, Value: Required, Effect: EffInput},
 }
 
-var options444 = []Option{
+var options556 = []Option{
 	{Names: names{"-w", "--warmup"}, Value: Required},
 	{Names: names{"-m", "--min-runs"}, Value: Required},
 	{Names: names{"-M", "--max-runs"}, Value: Required},
@@ -13034,7 +14141,7 @@ var options444 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options445 = []Option{
+var options557 = []Option{
 	{Names: names{"-f", "--from-code"}, Value: Required},
 	{Names: names{"-t", "--to-code"}, Value: Required},
 	{Names: names{"-l", "--list"}},
@@ -13046,7 +14153,7 @@ var options445 = []Option{
 	{Names: names{"-?"}},
 }
 
-var options446 = []Option{
+var options558 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-Z", "--context"}},
 	{Names: names{"-g", "--group"}},
@@ -13057,7 +14164,7 @@ var options446 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options447 = []Option{
+var options559 = []Option{
 	{Names: names{"--backup"}, Value: Optional},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -13079,7 +14186,7 @@ var options447 = []Option{
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options448 = []Option{
+var options560 = []Option{
 	{Names: names{"-c", "--class"}, Value: Required},
 	{Names: names{"-n", "--classdata"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -13090,7 +14197,7 @@ var options448 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options449 = []Option{
+var options561 = []Option{
 	{Names: names{"-V", "-Version"}},
 	{Names: names{"-h", "-human", "-human-readable"}},
 	{Names: names{"-b", "-batch"}, Value: Required, Effect: EffProgram},
@@ -13120,18 +14227,18 @@ var options449 = []Option{
 	{Names: names{"-echo"}},
 }
 
-var options450 = []Option{
+var options562 = []Option{
 	{Names: names{"-a", "-all"}},
 }
 
-var subs451 = []Program{
+var subs563 = []Program{
 	{Name: "add", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "del", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "delete", Style: NoOpts, Path: names{"netns", "list"}},
-	{Name: "e", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options450, Ends: true},
-	{Name: "ex", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options450, Ends: true},
-	{Name: "exe", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options450, Ends: true},
-	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options450, Ends: true},
+	{Name: "e", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options562, Ends: true},
+	{Name: "ex", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options562, Ends: true},
+	{Name: "exe", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options562, Ends: true},
+	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options562, Ends: true},
 	{Name: "identify", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "list", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "list-id", Style: NoOpts, Path: names{"netns", "list"}},
@@ -13142,11 +14249,11 @@ var subs451 = []Program{
 	{Name: "show", Style: NoOpts, Path: names{"netns", "list"}},
 }
 
-var subs452 = []Program{
+var subs564 = []Program{
 	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"vrf", "exec"}, Ends: true},
 }
 
-var subs453 = []Program{
+var subs565 = []Program{
 	{Name: "a", Style: NoOpts, Path: names{"address"}},
 	{Name: "addr", Style: NoOpts, Path: names{"address"}},
 	{Name: "address", Style: NoOpts, Path: names{"address"}},
@@ -13161,7 +14268,7 @@ var subs453 = []Program{
 	{Name: "neighbor", Style: NoOpts, Path: names{"neighbour"}},
 	{Name: "neighbour", Style: NoOpts, Path: names{"neighbour"}},
 	{Name: "neighbours", Style: NoOpts, Path: names{"neighbour"}},
-	{Name: "netns", Style: POSIX, Operands: Unread, Path: names{"netns"}, Subs: subs451},
+	{Name: "netns", Style: POSIX, Operands: Unread, Path: names{"netns"}, Subs: subs563},
 	{Name: "nexthop", Style: NoOpts, Path: names{"nexthop"}},
 	{Name: "r", Style: NoOpts, Path: names{"route"}},
 	{Name: "ro", Style: NoOpts, Path: names{"route"}},
@@ -13170,11 +14277,11 @@ var subs453 = []Program{
 	{Name: "rule", Style: NoOpts, Path: names{"rule"}},
 	{Name: "tunnel", Style: NoOpts, Path: names{"tunnel"}},
 	{Name: "tuntap", Style: NoOpts, Path: names{"tuntap"}},
-	{Name: "vrf", Style: POSIX, Operands: Unread, Path: names{"vrf"}, Subs: subs452},
+	{Name: "vrf", Style: POSIX, Operands: Unread, Path: names{"vrf"}, Subs: subs564},
 	{Name: "xfrm", Style: NoOpts, Path: names{"xfrm"}},
 }
 
-var options454 = []Option{
+var options566 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffCode},
 	{Names: names{"-i"}, Effect: EffOpaque},
 	{Names: names{"-m"}, Value: Required, Effect: EffProgram},
@@ -13195,7 +14302,7 @@ var options454 = []Option{
 	{Names: names{"--exec_lines"}, Value: Required, Effect: EffCode},
 }
 
-var options455 = []Option{
+var options567 = []Option{
 	{Names: names{"-cp", "-classpath", "--class-path"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-p", "--module-path"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-m", "--module"}, Value: Required, Effect: EffPattern},
@@ -13236,7 +14343,7 @@ var options455 = []Option{
 	{Names: names{"-client"}},
 }
 
-var options456 = []Option{
+var options568 = []Option{
 	{Names: names{"-d"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-cp", "-classpath", "--class-path"}, Value: Required},
 	{Names: names{"-sourcepath", "--source-path"}, Value: Required},
@@ -13269,7 +14376,7 @@ var options456 = []Option{
 	{Names: names{"-profile"}, Value: Required},
 }
 
-var options457 = []Option{
+var options569 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-b", "--bail"}, Value: Optional},
 	{Names: names{"--cache"}},
@@ -13379,7 +14486,7 @@ var options457 = []Option{
 	{Names: names{"--workerIdleMemoryLimit"}, Value: Required},
 }
 
-var options458 = []Option{
+var options570 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}},
@@ -13388,7 +14495,7 @@ var options458 = []Option{
 	{Names: names{"-x"}, Effect: EffUnproven},
 }
 
-var options459 = []Option{
+var options571 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-i", "--ignore-case"}},
@@ -13404,7 +14511,7 @@ var options459 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options460 = []Option{
+var options572 = []Option{
 	{Names: names{"-s", "--slurp"}},
 	{Names: names{"-n", "--null-input"}},
 	{Names: names{"-R", "--raw-input"}},
@@ -13440,7 +14547,7 @@ var options460 = []Option{
 	{Names: names{"-b", "--binary"}},
 }
 
-var options461 = []Option{
+var options573 = []Option{
 	{Names: names{"--sort-keys"}},
 	{Names: names{"--no-ensure-ascii"}},
 	{Names: names{"--json-lines"}},
@@ -13451,7 +14558,7 @@ var options461 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options462 = []Option{
+var options574 = []Option{
 	{Names: names{"-f", "--justfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--working-directory"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--command"}, Effect: EffOpaque},
@@ -13504,7 +14611,7 @@ var options462 = []Option{
 	{Names: names{"--request"}, Value: Required},
 }
 
-var options463 = []Option{
+var options575 = []Option{
 	{Names: names{"--kubeconfig"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--config", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--output", "--output-file"}, Value: Required, Effect: EffWrite},
@@ -13521,7 +14628,7 @@ var options463 = []Option{
 	{Names: names{"--command"}, Value: Required, Effect: EffRun},
 }
 
-var options464 = []Option{
+var options576 = []Option{
 	{Names: names{"-s", "--signal"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-l", "--list"}, Value: Optional},
@@ -13534,7 +14641,7 @@ var options464 = []Option{
 	{Names: names{"--timeout"}, Value: Pair},
 }
 
-var options465 = []Option{
+var options577 = []Option{
 	{Names: names{"-HUP", "-SIGHUP"}},
 	{Names: names{"-INT", "-SIGINT"}},
 	{Names: names{"-QUIT", "-SIGQUIT"}},
@@ -13568,7 +14675,7 @@ var options465 = []Option{
 	{Names: names{"-#"}},
 }
 
-var options466 = []Option{
+var options578 = []Option{
 	{Names: names{"--as"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--as-group"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--as-uid"}, Value: Required, Effect: EffUnproven},
@@ -13599,7 +14706,7 @@ var options466 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options467 = []Option{
+var options579 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
@@ -13619,7 +14726,7 @@ var options467 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options468 = []Option{
+var options580 = []Option{
 	{Names: names{"--api-group"}, Value: Required},
 	{Names: names{"--cached"}},
 	{Names: names{"--categories"}, Value: Required},
@@ -13630,7 +14737,7 @@ var options468 = []Option{
 	{Names: names{"--verbs"}, Value: Required},
 }
 
-var options469 = []Option{
+var options581 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cascade"}, Value: Required},
@@ -13657,7 +14764,7 @@ var options469 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options470 = []Option{
+var options582 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
@@ -13665,7 +14772,7 @@ var options470 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options471 = []Option{
+var options583 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--list"}},
 	{Names: names{"--no-headers"}},
@@ -13673,7 +14780,7 @@ var options471 = []Option{
 	{Names: names{"--subresource"}, Value: Required},
 }
 
-var options472 = []Option{
+var options584 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -13686,20 +14793,20 @@ var options472 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options473 = []Option{
+var options585 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--show-managed-fields"}},
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs474 = []Program{
-	{Name: "can-i", Style: Exact, Path: names{"auth", "can-i"}, Options: options471},
-	{Name: "reconcile", Style: Exact, Path: names{"auth", "reconcile"}, Options: options472},
-	{Name: "whoami", Style: Exact, Path: names{"auth", "whoami"}, Options: options473},
+var subs586 = []Program{
+	{Name: "can-i", Style: Exact, Path: names{"auth", "can-i"}, Options: options583},
+	{Name: "reconcile", Style: Exact, Path: names{"auth", "reconcile"}, Options: options584},
+	{Name: "whoami", Style: Exact, Path: names{"auth", "whoami"}, Options: options585},
 }
 
-var options475 = []Option{
+var options587 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cpu-percent"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -13716,7 +14823,7 @@ var options475 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options476 = []Option{
+var options588 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
 	{Names: names{"--force"}},
@@ -13727,12 +14834,12 @@ var options476 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs477 = []Program{
-	{Name: "approve", Style: Exact, Path: names{"certificate", "approve"}, Options: options476},
-	{Name: "deny", Style: Exact, Path: names{"certificate", "deny"}, Options: options476},
+var subs589 = []Program{
+	{Name: "approve", Style: Exact, Path: names{"certificate", "approve"}, Options: options588},
+	{Name: "deny", Style: Exact, Path: names{"certificate", "deny"}, Options: options588},
 }
 
-var options478 = []Option{
+var options590 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--namespaces"}, Value: Required},
@@ -13743,31 +14850,31 @@ var options478 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs479 = []Program{
-	{Name: "dump", Style: Exact, Path: names{"cluster-info", "dump"}, Options: options478},
+var subs591 = []Program{
+	{Name: "dump", Style: Exact, Path: names{"cluster-info", "dump"}, Options: options590},
 }
 
-var options480 = []Option{
+var options592 = []Option{
 	{Names: names{"--no-headers"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options481 = []Option{
+var options593 = []Option{
 	{Names: names{"--set-raw-bytes"}},
 }
 
-var options482 = []Option{
+var options594 = []Option{
 	{Names: names{"--embed-certs"}},
 	{Names: names{"--proxy-url"}, Value: Required},
 	{Names: names{"--server"}, Value: Required},
 }
 
-var options483 = []Option{
+var options595 = []Option{
 	{Names: names{"--current"}},
 	{Names: names{"--namespace"}, Value: Required},
 }
 
-var options484 = []Option{
+var options596 = []Option{
 	{Names: names{"--auth-provider"}, Value: Required},
 	{Names: names{"--auth-provider-arg"}, Value: Required},
 	{Names: names{"--embed-certs"}},
@@ -13779,7 +14886,7 @@ var options484 = []Option{
 	{Names: names{"--exec-provide-cluster-info"}},
 }
 
-var options485 = []Option{
+var options597 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--flatten"}},
 	{Names: names{"--merge"}},
@@ -13790,36 +14897,36 @@ var options485 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs486 = []Program{
+var subs598 = []Program{
 	{Name: "current-context", Style: Exact, Path: names{"config", "current-context"}},
 	{Name: "delete-cluster", Style: Exact, Path: names{"config", "delete-cluster"}},
 	{Name: "delete-context", Style: Exact, Path: names{"config", "delete-context"}},
 	{Name: "delete-user", Style: Exact, Path: names{"config", "delete-user"}},
 	{Name: "get-clusters", Style: Exact, Path: names{"config", "get-clusters"}},
-	{Name: "get-contexts", Style: Exact, Path: names{"config", "get-contexts"}, Options: options480},
+	{Name: "get-contexts", Style: Exact, Path: names{"config", "get-contexts"}, Options: options592},
 	{Name: "get-users", Style: Exact, Path: names{"config", "get-users"}},
 	{Name: "rename-context", Style: Exact, Path: names{"config", "rename-context"}},
-	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options481},
-	{Name: "set-cluster", Style: Exact, Path: names{"config", "set-cluster"}, Options: options482},
-	{Name: "set-context", Style: Exact, Path: names{"config", "set-context"}, Options: options483},
-	{Name: "set-credentials", Style: Exact, Path: names{"config", "set-credentials"}, Options: options484},
+	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options593},
+	{Name: "set-cluster", Style: Exact, Path: names{"config", "set-cluster"}, Options: options594},
+	{Name: "set-context", Style: Exact, Path: names{"config", "set-context"}, Options: options595},
+	{Name: "set-credentials", Style: Exact, Path: names{"config", "set-credentials"}, Options: options596},
 	{Name: "unset", Style: Exact, Path: names{"config", "unset"}},
 	{Name: "use-context", Style: Exact, Path: names{"config", "use-context"}},
-	{Name: "view", Style: Exact, Path: names{"config", "view"}, Options: options485},
+	{Name: "view", Style: Exact, Path: names{"config", "view"}, Options: options597},
 }
 
-var options487 = []Option{
+var options599 = []Option{
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-l", "--selector"}, Value: Required},
 }
 
-var options488 = []Option{
+var options600 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"--no-preserve"}},
 	{Names: names{"--retries"}, Value: Required},
 }
 
-var options489 = []Option{
+var options601 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--edit"}},
@@ -13837,7 +14944,7 @@ var options489 = []Option{
 	{Names: names{"--windows-line-endings"}},
 }
 
-var options490 = []Option{
+var options602 = []Option{
 	{Names: names{"--aggregation-rule"}, Value: Required},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -13853,7 +14960,7 @@ var options490 = []Option{
 	{Names: names{"--verb"}, Value: Required},
 }
 
-var options491 = []Option{
+var options603 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--clusterrole"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -13867,7 +14974,7 @@ var options491 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options492 = []Option{
+var options604 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--append-hash"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -13882,7 +14989,7 @@ var options492 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options493 = []Option{
+var options605 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -13896,7 +15003,7 @@ var options493 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options494 = []Option{
+var options606 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -13910,7 +15017,7 @@ var options494 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options495 = []Option{
+var options607 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--annotation"}, Value: Required},
 	{Names: names{"--class"}, Value: Required},
@@ -13925,7 +15032,7 @@ var options495 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options496 = []Option{
+var options608 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -13938,7 +15045,7 @@ var options496 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options497 = []Option{
+var options609 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -13949,7 +15056,7 @@ var options497 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options498 = []Option{
+var options610 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -13963,7 +15070,7 @@ var options498 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options499 = []Option{
+var options611 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--description"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -13978,7 +15085,7 @@ var options499 = []Option{
 	{Names: names{"--value"}, Value: Required},
 }
 
-var options500 = []Option{
+var options612 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -13991,7 +15098,7 @@ var options500 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options501 = []Option{
+var options613 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -14005,7 +15112,7 @@ var options501 = []Option{
 	{Names: names{"--verb"}, Value: Required},
 }
 
-var options502 = []Option{
+var options614 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--clusterrole"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -14020,7 +15127,7 @@ var options502 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options503 = []Option{
+var options615 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--audience"}, Value: Required},
 	{Names: names{"--bound-object-kind"}, Value: Required},
@@ -14032,27 +15139,27 @@ var options503 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs504 = []Program{
-	{Name: "clusterrole", Style: Exact, Path: names{"create", "clusterrole"}, Options: options490},
-	{Name: "clusterrolebinding", Style: Exact, Path: names{"create", "clusterrolebinding"}, Options: options491},
-	{Name: "configmap", Style: Exact, Path: names{"create", "configmap"}, Options: options492},
-	{Name: "cronjob", Style: Exact, Path: names{"create", "cronjob"}, Options: options493},
-	{Name: "deployment", Style: Exact, Path: names{"create", "deployment"}, Options: options494},
-	{Name: "ingress", Style: Exact, Path: names{"create", "ingress"}, Options: options495},
-	{Name: "job", Style: Exact, Path: names{"create", "job"}, Options: options496},
-	{Name: "namespace", Style: Exact, Path: names{"create", "namespace"}, Options: options497},
-	{Name: "poddisruptionbudget", Style: Exact, Path: names{"create", "poddisruptionbudget"}, Options: options498},
-	{Name: "priorityclass", Style: Exact, Path: names{"create", "priorityclass"}, Options: options499},
-	{Name: "quota", Style: Exact, Path: names{"create", "quota"}, Options: options500},
-	{Name: "role", Style: Exact, Path: names{"create", "role"}, Options: options501},
-	{Name: "rolebinding", Style: Exact, Path: names{"create", "rolebinding"}, Options: options502},
+var subs616 = []Program{
+	{Name: "clusterrole", Style: Exact, Path: names{"create", "clusterrole"}, Options: options602},
+	{Name: "clusterrolebinding", Style: Exact, Path: names{"create", "clusterrolebinding"}, Options: options603},
+	{Name: "configmap", Style: Exact, Path: names{"create", "configmap"}, Options: options604},
+	{Name: "cronjob", Style: Exact, Path: names{"create", "cronjob"}, Options: options605},
+	{Name: "deployment", Style: Exact, Path: names{"create", "deployment"}, Options: options606},
+	{Name: "ingress", Style: Exact, Path: names{"create", "ingress"}, Options: options607},
+	{Name: "job", Style: Exact, Path: names{"create", "job"}, Options: options608},
+	{Name: "namespace", Style: Exact, Path: names{"create", "namespace"}, Options: options609},
+	{Name: "poddisruptionbudget", Style: Exact, Path: names{"create", "poddisruptionbudget"}, Options: options610},
+	{Name: "priorityclass", Style: Exact, Path: names{"create", "priorityclass"}, Options: options611},
+	{Name: "quota", Style: Exact, Path: names{"create", "quota"}, Options: options612},
+	{Name: "role", Style: Exact, Path: names{"create", "role"}, Options: options613},
+	{Name: "rolebinding", Style: Exact, Path: names{"create", "rolebinding"}, Options: options614},
 	{Name: "secret", Style: Exact, Path: names{"create", "secret"}},
 	{Name: "service", Style: Exact, Path: names{"create", "service"}},
-	{Name: "serviceaccount", Style: Exact, Path: names{"create", "serviceaccount"}, Options: options497},
-	{Name: "token", Style: Exact, Path: names{"create", "token"}, Options: options503},
+	{Name: "serviceaccount", Style: Exact, Path: names{"create", "serviceaccount"}, Options: options609},
+	{Name: "token", Style: Exact, Path: names{"create", "token"}, Options: options615},
 }
 
-var options505 = []Option{
+var options617 = []Option{
 	{Names: names{"--arguments-only"}},
 	{Names: names{"--attach"}},
 	{Names: names{"-c", "--container"}, Value: Required},
@@ -14078,7 +15185,7 @@ var options505 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options506 = []Option{
+var options618 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--cascade"}, Value: Required},
@@ -14099,7 +15206,7 @@ var options506 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options507 = []Option{
+var options619 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--chunk-size"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -14109,7 +15216,7 @@ var options507 = []Option{
 	{Names: names{"--show-events"}},
 }
 
-var options508 = []Option{
+var options620 = []Option{
 	{Names: names{"--concurrency"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -14123,7 +15230,7 @@ var options508 = []Option{
 	{Names: names{"--show-managed-fields"}},
 }
 
-var options509 = []Option{
+var options621 = []Option{
 	{Names: names{"--chunk-size"}, Value: Required},
 	{Names: names{"--delete-emptydir-data"}},
 	{Names: names{"--disable-eviction"}},
@@ -14137,7 +15244,7 @@ var options509 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options510 = []Option{
+var options622 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -14153,7 +15260,7 @@ var options510 = []Option{
 	{Names: names{"--windows-line-endings"}},
 }
 
-var options511 = []Option{
+var options623 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--chunk-size"}, Value: Required},
@@ -14166,7 +15273,7 @@ var options511 = []Option{
 	{Names: names{"-w", "--watch"}},
 }
 
-var options512 = []Option{
+var options624 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
@@ -14175,13 +15282,13 @@ var options512 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options513 = []Option{
+var options625 = []Option{
 	{Names: names{"--api-version"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--recursive"}},
 }
 
-var options514 = []Option{
+var options626 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cluster-ip"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -14207,7 +15314,7 @@ var options514 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options515 = []Option{
+var options627 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--chunk-size"}, Value: Required},
@@ -14233,7 +15340,7 @@ var options515 = []Option{
 	{Names: names{"--watch-only"}},
 }
 
-var options516 = []Option{
+var options628 = []Option{
 	{Names: names{"--as-current-user"}},
 	{Names: names{"--enable-alpha-plugins"}},
 	{Names: names{"--enable-helm"}, Effect: EffUnproven},
@@ -14249,7 +15356,7 @@ var options516 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options517 = []Option{
+var options629 = []Option{
 	{Names: names{"--all-containers"}},
 	{Names: names{"--all-pods"}},
 	{Names: names{"-c", "--container"}, Value: Required},
@@ -14268,7 +15375,7 @@ var options517 = []Option{
 	{Names: names{"--timestamps"}},
 }
 
-var options518 = []Option{
+var options630 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -14285,20 +15392,20 @@ var options518 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options519 = []Option{
+var options631 = []Option{
 	{Names: names{"--name-only"}},
 }
 
-var subs520 = []Program{
-	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options519},
+var subs632 = []Program{
+	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options631},
 }
 
-var options521 = []Option{
+var options633 = []Option{
 	{Names: names{"--address"}, Value: Required},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
 }
 
-var options522 = []Option{
+var options634 = []Option{
 	{Names: names{"--accept-hosts"}, Value: Required},
 	{Names: names{"--accept-paths"}, Value: Required},
 	{Names: names{"--address"}, Value: Required},
@@ -14314,7 +15421,7 @@ var options522 = []Option{
 	{Names: names{"-P", "--www-prefix"}, Value: Required},
 }
 
-var options523 = []Option{
+var options635 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cascade"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -14335,7 +15442,7 @@ var options523 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options524 = []Option{
+var options636 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
 	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
@@ -14347,7 +15454,7 @@ var options524 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options525 = []Option{
+var options637 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -14359,7 +15466,7 @@ var options525 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options526 = []Option{
+var options638 = []Option{
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
 	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
 	{Names: names{"-R", "--recursive"}},
@@ -14369,7 +15476,7 @@ var options526 = []Option{
 	{Names: names{"-w", "--watch"}},
 }
 
-var options527 = []Option{
+var options639 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -14382,16 +15489,16 @@ var options527 = []Option{
 	{Names: names{"--to-revision"}, Value: Required},
 }
 
-var subs528 = []Program{
-	{Name: "history", Style: Exact, Path: names{"rollout", "history"}, Options: options524},
-	{Name: "pause", Style: Exact, Path: names{"rollout", "pause"}, Options: options525},
-	{Name: "restart", Style: Exact, Path: names{"rollout", "restart"}, Options: options525},
-	{Name: "resume", Style: Exact, Path: names{"rollout", "resume"}, Options: options525},
-	{Name: "status", Style: Exact, Path: names{"rollout", "status"}, Options: options526},
-	{Name: "undo", Style: Exact, Path: names{"rollout", "undo"}, Options: options527},
+var subs640 = []Program{
+	{Name: "history", Style: Exact, Path: names{"rollout", "history"}, Options: options636},
+	{Name: "pause", Style: Exact, Path: names{"rollout", "pause"}, Options: options637},
+	{Name: "restart", Style: Exact, Path: names{"rollout", "restart"}, Options: options637},
+	{Name: "resume", Style: Exact, Path: names{"rollout", "resume"}, Options: options637},
+	{Name: "status", Style: Exact, Path: names{"rollout", "status"}, Options: options638},
+	{Name: "undo", Style: Exact, Path: names{"rollout", "undo"}, Options: options639},
 }
 
-var options529 = []Option{
+var options641 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--annotations"}, Value: Required},
 	{Names: names{"--attach"}},
@@ -14428,7 +15535,7 @@ var options529 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options530 = []Option{
+var options642 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--current-replicas"}, Value: Required},
@@ -14445,7 +15552,7 @@ var options530 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options531 = []Option{
+var options643 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-c", "--containers"}, Value: Required},
@@ -14468,7 +15575,7 @@ var options531 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options532 = []Option{
+var options644 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -14483,7 +15590,7 @@ var options532 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options533 = []Option{
+var options645 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-c", "--containers"}, Value: Required},
@@ -14501,7 +15608,7 @@ var options533 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options534 = []Option{
+var options646 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -14515,7 +15622,7 @@ var options534 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options535 = []Option{
+var options647 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -14529,7 +15636,7 @@ var options535 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options536 = []Option{
+var options648 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -14546,16 +15653,16 @@ var options536 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs537 = []Program{
-	{Name: "env", Style: Exact, Path: names{"set", "env"}, Options: options531},
-	{Name: "image", Style: Exact, Path: names{"set", "image"}, Options: options532},
-	{Name: "resources", Style: Exact, Path: names{"set", "resources"}, Options: options533},
-	{Name: "selector", Style: Exact, Path: names{"set", "selector"}, Options: options534},
-	{Name: "serviceaccount", Style: Exact, Path: names{"set", "serviceaccount"}, Options: options535},
-	{Name: "subject", Style: Exact, Path: names{"set", "subject"}, Options: options536},
+var subs649 = []Program{
+	{Name: "env", Style: Exact, Path: names{"set", "env"}, Options: options643},
+	{Name: "image", Style: Exact, Path: names{"set", "image"}, Options: options644},
+	{Name: "resources", Style: Exact, Path: names{"set", "resources"}, Options: options645},
+	{Name: "selector", Style: Exact, Path: names{"set", "selector"}, Options: options646},
+	{Name: "serviceaccount", Style: Exact, Path: names{"set", "serviceaccount"}, Options: options647},
+	{Name: "subject", Style: Exact, Path: names{"set", "subject"}, Options: options648},
 }
 
-var options538 = []Option{
+var options650 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -14568,7 +15675,7 @@ var options538 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options539 = []Option{
+var options651 = []Option{
 	{Names: names{"--no-headers"}},
 	{Names: names{"-l", "--selector"}, Value: Required},
 	{Names: names{"--show-capacity"}},
@@ -14576,7 +15683,7 @@ var options539 = []Option{
 	{Names: names{"--use-protocol-buffers"}},
 }
 
-var options540 = []Option{
+var options652 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--containers"}},
 	{Names: names{"--field-selector"}, Value: Required},
@@ -14587,17 +15694,17 @@ var options540 = []Option{
 	{Names: names{"--use-protocol-buffers"}},
 }
 
-var subs541 = []Program{
-	{Name: "node", Style: Exact, Path: names{"top", "node"}, Options: options539},
-	{Name: "pod", Style: Exact, Path: names{"top", "pod"}, Options: options540},
+var subs653 = []Program{
+	{Name: "node", Style: Exact, Path: names{"top", "node"}, Options: options651},
+	{Name: "pod", Style: Exact, Path: names{"top", "pod"}, Options: options652},
 }
 
-var options542 = []Option{
+var options654 = []Option{
 	{Names: names{"--client"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options543 = []Option{
+var options655 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
@@ -14613,58 +15720,58 @@ var options543 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var subs544 = []Program{
-	{Name: "annotate", Style: Exact, Path: names{"annotate"}, Options: options467},
-	{Name: "api-resources", Style: Exact, Path: names{"api-resources"}, Options: options468},
+var subs656 = []Program{
+	{Name: "annotate", Style: Exact, Path: names{"annotate"}, Options: options579},
+	{Name: "api-resources", Style: Exact, Path: names{"api-resources"}, Options: options580},
 	{Name: "api-versions", Style: Exact, Path: names{"api-versions"}},
-	{Name: "apply", Style: Exact, Path: names{"apply"}, Options: options469},
-	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options470},
-	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs474, Inherit: true},
-	{Name: "autoscale", Style: Exact, Path: names{"autoscale"}, Options: options475},
-	{Name: "certificate", Style: Exact, Path: names{"certificate"}, Subs: subs477, Inherit: true},
-	{Name: "cluster-info", Style: Exact, Path: names{"cluster-info"}, Subs: subs479, Inherit: true},
+	{Name: "apply", Style: Exact, Path: names{"apply"}, Options: options581},
+	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options582},
+	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs586, Inherit: true},
+	{Name: "autoscale", Style: Exact, Path: names{"autoscale"}, Options: options587},
+	{Name: "certificate", Style: Exact, Path: names{"certificate"}, Subs: subs589, Inherit: true},
+	{Name: "cluster-info", Style: Exact, Path: names{"cluster-info"}, Subs: subs591, Inherit: true},
 	{Name: "completion", Style: Exact, Path: names{"completion"}},
-	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs486, Inherit: true},
-	{Name: "cordon", Style: Exact, Path: names{"cordon"}, Options: options487},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options488},
-	{Name: "create", Style: Exact, Path: names{"create"}, Options: options489, Subs: subs504, Inherit: true},
-	{Name: "debug", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"debug"}, Options: options505},
-	{Name: "delete", Style: Exact, Path: names{"delete"}, Options: options506},
-	{Name: "describe", Style: Exact, Path: names{"describe"}, Options: options507},
-	{Name: "diff", Style: Exact, Path: names{"diff"}, Options: options508},
-	{Name: "drain", Style: Exact, Path: names{"drain"}, Options: options509},
-	{Name: "edit", Style: Exact, Path: names{"edit"}, Options: options510},
-	{Name: "events", Style: Exact, Path: names{"events"}, Options: options511},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options512},
-	{Name: "explain", Style: Exact, Path: names{"explain"}, Options: options513},
-	{Name: "expose", Style: Exact, Path: names{"expose"}, Options: options514},
-	{Name: "get", Style: Exact, Path: names{"get"}, Options: options515},
-	{Name: "kustomize", Style: Exact, Path: names{"kustomize"}, Options: options516},
-	{Name: "label", Style: Exact, Path: names{"label"}, Options: options467},
-	{Name: "log", Style: Exact, Path: names{"logs"}, Options: options517},
-	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options517},
-	{Name: "patch", Style: Exact, Path: names{"patch"}, Options: options518},
-	{Name: "plugin", Style: Exact, Path: names{"plugin"}, Subs: subs520, Inherit: true},
-	{Name: "port-forward", Style: Exact, Path: names{"port-forward"}, Options: options521},
-	{Name: "proxy", Style: Exact, Path: names{"proxy"}, Options: options522},
-	{Name: "replace", Style: Exact, Path: names{"replace"}, Options: options523},
-	{Name: "rollout", Style: Exact, Path: names{"rollout"}, Subs: subs528, Inherit: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options529},
-	{Name: "scale", Style: Exact, Path: names{"scale"}, Options: options530},
-	{Name: "set", Style: Exact, Path: names{"set"}, Subs: subs537, Inherit: true},
-	{Name: "taint", Style: Exact, Path: names{"taint"}, Options: options538},
-	{Name: "top", Style: Exact, Path: names{"top"}, Subs: subs541, Inherit: true},
-	{Name: "uncordon", Style: Exact, Path: names{"uncordon"}, Options: options487},
-	{Name: "version", Style: Exact, Path: names{"version"}, Options: options542},
-	{Name: "wait", Style: Exact, Path: names{"wait"}, Options: options543},
+	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs598, Inherit: true},
+	{Name: "cordon", Style: Exact, Path: names{"cordon"}, Options: options599},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options600},
+	{Name: "create", Style: Exact, Path: names{"create"}, Options: options601, Subs: subs616, Inherit: true},
+	{Name: "debug", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"debug"}, Options: options617},
+	{Name: "delete", Style: Exact, Path: names{"delete"}, Options: options618},
+	{Name: "describe", Style: Exact, Path: names{"describe"}, Options: options619},
+	{Name: "diff", Style: Exact, Path: names{"diff"}, Options: options620},
+	{Name: "drain", Style: Exact, Path: names{"drain"}, Options: options621},
+	{Name: "edit", Style: Exact, Path: names{"edit"}, Options: options622},
+	{Name: "events", Style: Exact, Path: names{"events"}, Options: options623},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options624},
+	{Name: "explain", Style: Exact, Path: names{"explain"}, Options: options625},
+	{Name: "expose", Style: Exact, Path: names{"expose"}, Options: options626},
+	{Name: "get", Style: Exact, Path: names{"get"}, Options: options627},
+	{Name: "kustomize", Style: Exact, Path: names{"kustomize"}, Options: options628},
+	{Name: "label", Style: Exact, Path: names{"label"}, Options: options579},
+	{Name: "log", Style: Exact, Path: names{"logs"}, Options: options629},
+	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options629},
+	{Name: "patch", Style: Exact, Path: names{"patch"}, Options: options630},
+	{Name: "plugin", Style: Exact, Path: names{"plugin"}, Subs: subs632, Inherit: true},
+	{Name: "port-forward", Style: Exact, Path: names{"port-forward"}, Options: options633},
+	{Name: "proxy", Style: Exact, Path: names{"proxy"}, Options: options634},
+	{Name: "replace", Style: Exact, Path: names{"replace"}, Options: options635},
+	{Name: "rollout", Style: Exact, Path: names{"rollout"}, Subs: subs640, Inherit: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options641},
+	{Name: "scale", Style: Exact, Path: names{"scale"}, Options: options642},
+	{Name: "set", Style: Exact, Path: names{"set"}, Subs: subs649, Inherit: true},
+	{Name: "taint", Style: Exact, Path: names{"taint"}, Options: options650},
+	{Name: "top", Style: Exact, Path: names{"top"}, Subs: subs653, Inherit: true},
+	{Name: "uncordon", Style: Exact, Path: names{"uncordon"}, Options: options599},
+	{Name: "version", Style: Exact, Path: names{"version"}, Options: options654},
+	{Name: "wait", Style: Exact, Path: names{"wait"}, Options: options655},
 }
 
-var options545 = []Option{
+var options657 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--stack-trace"}},
 }
 
-var options546 = []Option{
+var options658 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--enable-alpha-plugins"}, Effect: EffOpaque},
 	{Names: names{"--enable-exec"}, Effect: EffOpaque},
@@ -14681,8 +15788,8 @@ var options546 = []Option{
 	{Names: names{"-e"}, Value: Required},
 }
 
-var subs547 = []Program{
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options546},
+var subs659 = []Program{
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options658},
 	{Name: "cfg", Style: Exact, Operands: Unread, Path: names{"edit"}},
 	{Name: "completion", Style: Exact, Operands: Unread, Path: names{"edit"}},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"edit"}},
@@ -14693,7 +15800,7 @@ var subs547 = []Program{
 	{Name: "version", Style: Exact, Operands: Unread, Path: names{"edit"}},
 }
 
-var options548 = []Option{
+var options660 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-plugin", "--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-f"}, Value: Required},
@@ -14727,7 +15834,7 @@ var options548 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options549 = []Option{
+var options661 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--verify"}},
 	{Names: names{"--inhibit-cache"}},
@@ -14744,7 +15851,7 @@ var options549 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options550 = []Option{
+var options662 = []Option{
 	{Names: names{"-a", "--search-skip-screen"}},
 	{Names: names{"-A", "--SEARCH-SKIP-SCREEN"}},
 	{Names: names{"-b", "--buffers"}, Value: Required},
@@ -14829,7 +15936,7 @@ var options550 = []Option{
 	{Names: names{"+"}, Effect: EffUnproven},
 }
 
-var options551 = []Option{
+var options663 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--uname-2.6"}},
 	{Names: names{"-v", "--verbose"}},
@@ -14850,7 +15957,7 @@ var options551 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options552 = []Option{
+var options664 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"--backup"}, Value: Optional},
 	{Names: names{"-b"}},
@@ -14868,7 +15975,7 @@ var options552 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options553 = []Option{
+var options665 = []Option{
 	{Names: names{"-A", "--all"}},
 	{Names: names{"-b", "--basename"}},
 	{Names: names{"-c", "--count"}},
@@ -14894,7 +16001,7 @@ var options553 = []Option{
 	{Names: names{"-H"}},
 }
 
-var options554 = []Option{
+var options666 = []Option{
 	{Names: names{"-a", "--alternative"}},
 	{Names: names{"-d", "--alphanum"}},
 	{Names: names{"-f", "--ignore-case"}},
@@ -14903,7 +16010,7 @@ var options554 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options555 = []Option{
+var options667 = []Option{
 	{Names: names{"-G", "--no-group"}},
 	{Names: names{"--zero"}},
 	{Names: names{"-O"}},
@@ -14969,7 +16076,7 @@ var options555 = []Option{
 	{Names: names{"-1"}},
 }
 
-var options556 = []Option{
+var options668 = []Option{
 	{Names: names{"-a", "--align"}, Value: Required},
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-b", "--no-signals"}},
@@ -14999,7 +16106,7 @@ var options556 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options557 = []Option{
+var options669 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}},
 	{Names: names{"-l"}, Value: Required, Effect: EffProgram},
@@ -15011,7 +16118,7 @@ var options557 = []Option{
 	{Names: names{"-b"}, Effect: EffUnproven},
 }
 
-var options558 = []Option{
+var options670 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-m"}},
 	{Names: names{"-B", "--always-make"}},
@@ -15051,7 +16158,7 @@ var options558 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options559 = []Option{
+var options671 = []Option{
 	{Names: names{"-C", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--debug"}},
 	{Names: names{"-D", "--default"}},
@@ -15095,7 +16202,7 @@ var options559 = []Option{
 	{Names: names{"--usage"}},
 }
 
-var options560 = []Option{
+var options672 = []Option{
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-O"}, Value: Required},
@@ -15106,7 +16213,7 @@ var options560 = []Option{
 	{Names: names{"-c"}, Value: Required},
 }
 
-var options561 = []Option{
+var options673 = []Option{
 	{Names: names{"-0"}},
 	{Names: names{"-live"}},
 	{Names: names{"-count"}},
@@ -15118,7 +16225,7 @@ var options561 = []Option{
 	{Names: names{"-attr"}, Value: Required},
 }
 
-var options562 = []Option{
+var options674 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-j", "--jobs"}, Value: Required},
 	{Names: names{"-l", "--load-average"}, Value: Required},
@@ -15129,14 +16236,14 @@ var options562 = []Option{
 	{Names: names{"--xcode-args"}, Value: Required, Effect: EffUnproven},
 }
 
-var options563 = []Option{
+var options675 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"--dump"}, Value: Optional},
 	{Names: names{"--dump-format"}, Value: Required},
 	{Names: names{"-w", "--workdir"}, Value: Required, Effect: EffDir},
 }
 
-var options564 = []Option{
+var options676 = []Option{
 	{Names: names{"--native-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--cross-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--wipe"}},
@@ -15151,7 +16258,7 @@ var options564 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options565 = []Option{
+var options677 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"--repeat"}, Value: Required},
 	{Names: names{"--no-rebuild"}},
@@ -15173,10 +16280,10 @@ var options565 = []Option{
 	{Names: names{"--maxfail"}, Value: Required},
 }
 
-var subs566 = []Program{
-	{Name: "compile", Path: names{"compile"}, Options: options562, Workdir: true},
+var subs678 = []Program{
+	{Name: "compile", Path: names{"compile"}, Options: options674, Workdir: true},
 	{Name: "configure", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options563, Ends: true, Workdir: true},
+	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options675, Ends: true, Workdir: true},
 	{Name: "dist", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "env2mfile", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "fmt", Operands: Unread, Path: names{"configure"}, Workdir: true},
@@ -15186,13 +16293,13 @@ var subs566 = []Program{
 	{Name: "install", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "introspect", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "rewrite", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options564, Workdir: true},
+	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options676, Workdir: true},
 	{Name: "subprojects", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "test", Path: names{"test"}, Options: options565, Workdir: true},
+	{Name: "test", Path: names{"test"}, Options: options677, Workdir: true},
 	{Name: "wrap", Operands: Unread, Path: names{"configure"}, Workdir: true},
 }
 
-var options567 = []Option{
+var options679 = []Option{
 	{Names: names{"-p", "--profile"}, Value: Required},
 	{Names: names{"--alsologtostderr"}},
 	{Names: names{"-b", "--bootstrapper"}, Value: Required},
@@ -15207,12 +16314,12 @@ var options567 = []Option{
 	{Names: names{"--one_output"}},
 }
 
-var options568 = []Option{
+var options680 = []Option{
 	{Names: names{"-n", "--node"}, Value: Required},
 	{Names: names{"--native-ssh"}},
 }
 
-var options569 = []Option{
+var options681 = []Option{
 	{Names: names{"--driver"}, Value: Required},
 	{Names: names{"--cpus"}, Value: Required},
 	{Names: names{"--memory"}, Value: Required},
@@ -15230,48 +16337,48 @@ var options569 = []Option{
 	{Names: names{"--url"}},
 }
 
-var subs570 = []Program{
-	{Name: "addons", Style: Exact, Path: names{"start"}, Options: options569},
-	{Name: "build", Style: Exact, Path: names{"start"}, Options: options569},
-	{Name: "cache", Style: Exact, Path: names{"start"}, Options: options569},
-	{Name: "completion", Style: Exact, Path: names{"start"}, Options: options569},
-	{Name: "config", Style: Exact, Path: names{"start"}, Options: options569},
-	{Name: "cp", Style: Exact, Path: names{"start"}, Options: options569},
-	{Name: "create", Style: Exact, Path: names{"start"}, Options: options569},
-	{Name: "dashboard", Style: Exact, Path: names{"start"}, Options: options569},
-	{Name: "delete", Style: Exact, Path: names{"start"}, Options: options569},
-	{Name: "docker-env", Style: Exact, Path: names{"start"}, Options: options569},
-	{Name: "export", Style: Exact, Path: names{"start"}, Options: options569},
-	{Name: "get", Style: Exact, Path: names{"start"}, Options: options569},
-	{Name: "help", Style: Exact, Path: names{"start"}, Options: options569},
-	{Name: "image", Style: Exact, Path: names{"start"}, Options: options569},
-	{Name: "ip", Style: Exact, Path: names{"start"}, Options: options569},
-	{Name: "kubectl", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options568, Ends: true},
-	{Name: "license", Style: Exact, Path: names{"start"}, Options: options569},
-	{Name: "load", Style: Exact, Path: names{"start"}, Options: options569},
-	{Name: "logs", Style: Exact, Path: names{"start"}, Options: options569},
-	{Name: "mount", Style: Exact, Path: names{"start"}, Options: options569},
-	{Name: "node", Style: Exact, Path: names{"start"}, Options: options569},
-	{Name: "options", Style: Exact, Path: names{"start"}, Options: options569},
-	{Name: "pause", Style: Exact, Path: names{"start"}, Options: options569},
-	{Name: "podman-env", Style: Exact, Path: names{"start"}, Options: options569},
-	{Name: "profile", Style: Exact, Path: names{"start"}, Options: options569},
-	{Name: "service", Style: Exact, Path: names{"start"}, Options: options569},
-	{Name: "shell", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options568, Ends: true},
-	{Name: "ssh", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options568, Ends: true},
-	{Name: "ssh-host", Style: Exact, Path: names{"start"}, Options: options569},
-	{Name: "ssh-key", Style: Exact, Path: names{"start"}, Options: options569},
-	{Name: "start", Style: Exact, Path: names{"start"}, Options: options569},
-	{Name: "status", Style: Exact, Path: names{"start"}, Options: options569},
-	{Name: "stop", Style: Exact, Path: names{"start"}, Options: options569},
-	{Name: "tunnel", Style: Exact, Path: names{"start"}, Options: options569},
-	{Name: "unpause", Style: Exact, Path: names{"start"}, Options: options569},
-	{Name: "update-check", Style: Exact, Path: names{"start"}, Options: options569},
-	{Name: "update-context", Style: Exact, Path: names{"start"}, Options: options569},
-	{Name: "version", Style: Exact, Path: names{"start"}, Options: options569},
+var subs682 = []Program{
+	{Name: "addons", Style: Exact, Path: names{"start"}, Options: options681},
+	{Name: "build", Style: Exact, Path: names{"start"}, Options: options681},
+	{Name: "cache", Style: Exact, Path: names{"start"}, Options: options681},
+	{Name: "completion", Style: Exact, Path: names{"start"}, Options: options681},
+	{Name: "config", Style: Exact, Path: names{"start"}, Options: options681},
+	{Name: "cp", Style: Exact, Path: names{"start"}, Options: options681},
+	{Name: "create", Style: Exact, Path: names{"start"}, Options: options681},
+	{Name: "dashboard", Style: Exact, Path: names{"start"}, Options: options681},
+	{Name: "delete", Style: Exact, Path: names{"start"}, Options: options681},
+	{Name: "docker-env", Style: Exact, Path: names{"start"}, Options: options681},
+	{Name: "export", Style: Exact, Path: names{"start"}, Options: options681},
+	{Name: "get", Style: Exact, Path: names{"start"}, Options: options681},
+	{Name: "help", Style: Exact, Path: names{"start"}, Options: options681},
+	{Name: "image", Style: Exact, Path: names{"start"}, Options: options681},
+	{Name: "ip", Style: Exact, Path: names{"start"}, Options: options681},
+	{Name: "kubectl", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options680, Ends: true},
+	{Name: "license", Style: Exact, Path: names{"start"}, Options: options681},
+	{Name: "load", Style: Exact, Path: names{"start"}, Options: options681},
+	{Name: "logs", Style: Exact, Path: names{"start"}, Options: options681},
+	{Name: "mount", Style: Exact, Path: names{"start"}, Options: options681},
+	{Name: "node", Style: Exact, Path: names{"start"}, Options: options681},
+	{Name: "options", Style: Exact, Path: names{"start"}, Options: options681},
+	{Name: "pause", Style: Exact, Path: names{"start"}, Options: options681},
+	{Name: "podman-env", Style: Exact, Path: names{"start"}, Options: options681},
+	{Name: "profile", Style: Exact, Path: names{"start"}, Options: options681},
+	{Name: "service", Style: Exact, Path: names{"start"}, Options: options681},
+	{Name: "shell", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options680, Ends: true},
+	{Name: "ssh", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options680, Ends: true},
+	{Name: "ssh-host", Style: Exact, Path: names{"start"}, Options: options681},
+	{Name: "ssh-key", Style: Exact, Path: names{"start"}, Options: options681},
+	{Name: "start", Style: Exact, Path: names{"start"}, Options: options681},
+	{Name: "status", Style: Exact, Path: names{"start"}, Options: options681},
+	{Name: "stop", Style: Exact, Path: names{"start"}, Options: options681},
+	{Name: "tunnel", Style: Exact, Path: names{"start"}, Options: options681},
+	{Name: "unpause", Style: Exact, Path: names{"start"}, Options: options681},
+	{Name: "update-check", Style: Exact, Path: names{"start"}, Options: options681},
+	{Name: "update-context", Style: Exact, Path: names{"start"}, Options: options681},
+	{Name: "version", Style: Exact, Path: names{"start"}, Options: options681},
 }
 
-var options571 = []Option{
+var options683 = []Option{
 	{Names: names{"-C", "--cd"}, Value: Required, Effect: EffDir},
 	{Names: names{"-E", "--env"}, Value: Required},
 	{Names: names{"-j", "--jobs"}, Value: Required},
@@ -15290,11 +16397,11 @@ var options571 = []Option{
 	{Names: names{"-f", "--force"}},
 }
 
-var options572 = []Option{
+var options684 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 }
 
-var options573 = []Option{
+var options685 = []Option{
 	{Names: names{"-c", "--current"}},
 	{Names: names{"-g", "--global"}},
 	{Names: names{"-i", "--installed"}},
@@ -15311,7 +16418,7 @@ var options573 = []Option{
 	{Names: names{"-b", "--bump"}},
 }
 
-var options574 = []Option{
+var options686 = []Option{
 	{Names: names{"-S", "--silent"}},
 	{Names: names{"-c", "--continue-on-error"}},
 	{Names: names{"-s", "--shell"}, Value: Required, Effect: EffProgram},
@@ -15326,7 +16433,7 @@ var options574 = []Option{
 	{Names: names{"--fresh-env"}},
 }
 
-var options575 = []Option{
+var options687 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"--hidden"}},
@@ -15336,73 +16443,73 @@ var options575 = []Option{
 	{Names: names{"--no-header"}},
 }
 
-var subs576 = []Program{
-	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options575, Workdir: true},
-	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options575, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options575, Workdir: true},
+var subs688 = []Program{
+	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options687, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options687, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options687, Workdir: true},
 	{Name: "r", Style: Exact, Path: names{"tasks", "run"}, Ends: true, Workdir: true},
 	{Name: "run", Style: Exact, Path: names{"tasks", "run"}, Ends: true, Workdir: true},
-	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options575, Workdir: true},
+	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options687, Workdir: true},
 }
 
-var subs577 = []Program{
+var subs689 = []Program{
 	{Name: "a", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options573, Workdir: true},
+	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options685, Workdir: true},
 	{Name: "add", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "backends", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options573, Workdir: true},
+	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options685, Workdir: true},
 	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "cfg", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options573, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options685, Workdir: true},
 	{Name: "config", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options573, Workdir: true},
-	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options573, Workdir: true},
-	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options573, Workdir: true},
-	{Name: "dr", Style: Exact, Path: names{"ls"}, Options: options573, Workdir: true},
-	{Name: "e", Style: Exact, Path: names{"ls"}, Options: options573, Workdir: true},
+	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options685, Workdir: true},
+	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options685, Workdir: true},
+	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options685, Workdir: true},
+	{Name: "dr", Style: Exact, Path: names{"ls"}, Options: options685, Workdir: true},
+	{Name: "e", Style: Exact, Path: names{"ls"}, Options: options685, Workdir: true},
 	{Name: "edit", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "en", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options573, Workdir: true},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options572, Workdir: true},
+	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options685, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options684, Workdir: true},
 	{Name: "fmt", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "g", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "generate", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "global", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options573, Workdir: true},
+	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options685, Workdir: true},
 	{Name: "i", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "implode", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "install", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options573, Workdir: true},
+	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options685, Workdir: true},
 	{Name: "link", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"ls"}, Options: options573, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"ls"}, Options: options685, Workdir: true},
 	{Name: "local", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "lock", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options573, Workdir: true},
-	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options573, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options685, Workdir: true},
+	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options685, Workdir: true},
 	{Name: "mcp", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "oci", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options573, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options685, Workdir: true},
 	{Name: "p", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "plugins", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "prepare", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "prune", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "r", Style: Exact, Path: names{"run"}, Options: options574, Ends: true, Workdir: true},
+	{Name: "r", Style: Exact, Path: names{"run"}, Options: options686, Ends: true, Workdir: true},
 	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "reshim", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "rm", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options574, Ends: true, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options573, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options686, Ends: true, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options685, Workdir: true},
 	{Name: "self-update", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "set", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "settings", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "sh", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "shell", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "sync", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "t", Style: Exact, Path: names{"tasks"}, Subs: subs576, Workdir: true},
-	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs576, Workdir: true},
-	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options573, Workdir: true},
-	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options573, Workdir: true},
+	{Name: "t", Style: Exact, Path: names{"tasks"}, Subs: subs688, Workdir: true},
+	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs688, Workdir: true},
+	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options685, Workdir: true},
+	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options685, Workdir: true},
 	{Name: "tool-stub", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "trust", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "u", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
@@ -15413,16 +16520,16 @@ var subs577 = []Program{
 	{Name: "update", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "use", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "v", Style: Exact, Path: names{"ls"}, Options: options573, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options573, Workdir: true},
+	{Name: "v", Style: Exact, Path: names{"ls"}, Options: options685, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options685, Workdir: true},
 	{Name: "w", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "watch", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options573, Workdir: true},
-	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options573, Workdir: true},
-	{Name: "x", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options572, Workdir: true},
+	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options685, Workdir: true},
+	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options685, Workdir: true},
+	{Name: "x", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options684, Workdir: true},
 }
 
-var options578 = []Option{
+var options690 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
@@ -15430,13 +16537,13 @@ var options578 = []Option{
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options579 = []Option{
+var options691 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-Z"}},
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options580 = []Option{
+var options692 = []Option{
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"--tmpdir"}, Value: Optional},
 	{Names: names{"-V"}},
@@ -15447,7 +16554,7 @@ var options580 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options581 = []Option{
+var options693 = []Option{
 	{Names: names{"--allow-uncaught"}},
 	{Names: names{"-A", "--async-only"}},
 	{Names: names{"-b", "--bail"}},
@@ -15497,7 +16604,7 @@ var options581 = []Option{
 	{Names: names{"--pass-on-failing-test-suite"}},
 }
 
-var options582 = []Option{
+var options694 = []Option{
 	{Names: names{"-d", "--silent"}},
 	{Names: names{"-l", "--logical"}},
 	{Names: names{"-e", "--exit-on-eof"}},
@@ -15513,7 +16620,7 @@ var options582 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options583 = []Option{
+var options695 = []Option{
 	{Names: names{"--client"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--server"}, Value: Required, Effect: EffRun},
 	{Names: names{"--ssh"}, Value: Required, Effect: EffRun},
@@ -15535,7 +16642,7 @@ var options583 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options584 = []Option{
+var options696 = []Option{
 	{Names: names{"-u"}},
 	{Names: names{"--update"}, Value: Optional},
 	{Names: names{"--debug"}},
@@ -15554,7 +16661,7 @@ var options584 = []Option{
 	{Names: names{"-Z", "--context"}},
 }
 
-var options585 = []Option{
+var options697 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffDir},
 	{Names: names{"-s", "--settings"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-gs", "--global-settings"}, Value: Required, Effect: EffProgram},
@@ -15597,7 +16704,7 @@ var options585 = []Option{
 	{Names: names{"-sl"}},
 }
 
-var options586 = []Option{
+var options698 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-V", "--version"}},
@@ -15711,7 +16818,7 @@ var options586 = []Option{
 	{Names: names{"--check-hidden"}},
 }
 
-var options587 = []Option{
+var options699 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-b"}},
@@ -15767,14 +16874,14 @@ var options587 = []Option{
 	{Names: names{"--append-output"}},
 }
 
-var options588 = []Option{
+var options700 = []Option{
 	{Names: names{"-n", "--adjustment"}, Value: Required},
 	{Names: names{"-#"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options589 = []Option{
+var options701 = []Option{
 	{Names: names{"--version"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--quiet"}},
@@ -15790,7 +16897,7 @@ var options589 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options590 = []Option{
+var options702 = []Option{
 	{Names: names{"-b", "--body-numbering"}, Value: Required},
 	{Names: names{"-d", "--section-delimiter"}, Value: Required},
 	{Names: names{"-f", "--footer-numbering"}, Value: Required},
@@ -15804,7 +16911,7 @@ var options590 = []Option{
 	{Names: names{"-w", "--number-width"}, Value: Required},
 }
 
-var options591 = []Option{
+var options703 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-C", "--demangle"}, Value: Optional},
@@ -15847,7 +16954,7 @@ var options591 = []Option{
 	{Names: names{"--radix"}, Value: Required},
 }
 
-var options592 = []Option{
+var options704 = []Option{
 	{Names: names{"-iL"}, Value: Required, Effect: EffRead},
 	{Names: names{"-iR"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -15974,7 +17081,7 @@ var options592 = []Option{
 	{Names: names{"--noninteractive"}},
 }
 
-var options593 = []Option{
+var options705 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Optional, Effect: EffCode, Pattern: true},
 	{Names: names{"-pe"}, Value: Required, Effect: EffCode, Pattern: true},
@@ -16187,7 +17294,7 @@ var options593 = []Option{
 	{Names: names{"--harmony"}},
 }
 
-var options594 = []Option{
+var options706 = []Option{
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-h", "-?", "--help", "--usage"}},
 	{Names: names{"-g", "--global"}},
@@ -16326,12 +17433,12 @@ var options594 = []Option{
 	{Names: names{"--allow-scripts"}, Value: Required},
 }
 
-var options595 = []Option{
+var options707 = []Option{
 	{Names: names{"-c", "--call"}, Value: Required, Effect: EffRun},
 	{Names: names{"--package"}, Value: Required},
 }
 
-var subs596 = []Program{
+var subs708 = []Program{
 	{Name: "access", Path: names{"publish"}, Workdir: true},
 	{Name: "add", Path: names{"install"}, Workdir: true},
 	{Name: "add-user", Path: names{"publish"}, Workdir: true},
@@ -16358,7 +17465,7 @@ var subs596 = []Program{
 	{Name: "docs", Path: names{"ls"}, Workdir: true},
 	{Name: "doctor", Path: names{"ls"}, Workdir: true},
 	{Name: "edit", Operands: Unread, Path: names{"edit"}, Workdir: true},
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options595, Ends: true, Workdir: true},
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options707, Ends: true, Workdir: true},
 	{Name: "explain", Path: names{"ls"}, Workdir: true},
 	{Name: "explore", Operands: RunsArgs, Skip: 1, Path: names{"explore"}, Ends: true, Workdir: true},
 	{Name: "find", Path: names{"ls"}, Workdir: true},
@@ -16456,10 +17563,10 @@ var subs596 = []Program{
 	{Name: "view", Path: names{"ls"}, Workdir: true},
 	{Name: "whoami", Path: names{"ls"}, Workdir: true},
 	{Name: "why", Path: names{"ls"}, Workdir: true},
-	{Name: "x", Operands: RunsArgs, Path: names{"exec"}, Options: options595, Ends: true, Workdir: true},
+	{Name: "x", Operands: RunsArgs, Path: names{"exec"}, Options: options707, Ends: true, Workdir: true},
 }
 
-var options597 = []Option{
+var options709 = []Option{
 	{Names: names{"-s", "--sequential", "--serial"}},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-c", "--continue-on-error"}},
@@ -16475,12 +17582,12 @@ var options597 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options598 = []Option{
+var options710 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--ignore"}, Value: Required},
 }
 
-var options599 = []Option{
+var options711 = []Option{
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--no"}},
 	{Names: names{"-n", "--node-arg"}, Value: Required, Effect: EffUnproven},
@@ -16508,7 +17615,7 @@ var options599 = []Option{
 	{Names: names{"--force"}},
 }
 
-var options600 = []Option{
+var options712 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-m", "--mount"}, Value: Optional},
 	{Names: names{"-t", "--target"}, Value: Required},
@@ -16531,7 +17638,7 @@ var options600 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options601 = []Option{
+var options713 = []Option{
 	{Names: names{"-c", "--commands", "--command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-Command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-EncodedCommand"}, Value: Required, Effect: EffOpaque},
@@ -16539,7 +17646,7 @@ var options601 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffOpaque},
 }
 
-var options602 = []Option{
+var options714 = []Option{
 	{Names: names{"-i", "--interleave"}, Value: Required},
 	{Names: names{"-p", "--preferred"}, Value: Required},
 	{Names: names{"-P", "--preferred-many"}, Value: Required},
@@ -16555,7 +17662,7 @@ var options602 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffUnproven},
 }
 
-var options603 = []Option{
+var options715 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 	{Names: names{"--debug"}},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -16573,7 +17680,7 @@ var options603 = []Option{
 	{Names: names{"--to-unit"}, Value: Required},
 }
 
-var options604 = []Option{
+var options716 = []Option{
 	{Names: names{"-A", "--address-radix"}, Value: Required},
 	{Names: names{"--endian"}, Value: Required},
 	{Names: names{"-j", "--skip-bytes"}, Value: Required},
@@ -16595,7 +17702,7 @@ var options604 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options605 = []Option{
+var options717 = []Option{
 	{Names: names{"-e"}},
 	{Names: names{"-d"}},
 	{Names: names{"-a", "-base64"}},
@@ -16639,7 +17746,7 @@ var options605 = []Option{
 	{Names: names{"-list"}},
 }
 
-var options606 = []Option{
+var options718 = []Option{
 	{Names: names{"-in"}, Value: Required, Effect: EffInput},
 	{Names: names{"-out"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-inform"}, Value: Required},
@@ -16660,7 +17767,7 @@ var options606 = []Option{
 	{Names: names{"-help"}},
 }
 
-var options607 = []Option{
+var options719 = []Option{
 	{Names: names{"-base64"}},
 	{Names: names{"-hex"}},
 	{Names: names{"-a"}},
@@ -16681,7 +17788,7 @@ var options607 = []Option{
 	{Names: names{"-cipher-commands"}},
 }
 
-var options608 = []Option{
+var options720 = []Option{
 	{Names: names{"-connect"}, Value: Required},
 	{Names: names{"-host"}, Value: Required},
 	{Names: names{"-port"}, Value: Required},
@@ -16732,7 +17839,7 @@ var options608 = []Option{
 	{Names: names{"-accept"}, Value: Required, Effect: EffUnproven},
 }
 
-var options609 = []Option{
+var options721 = []Option{
 	{Names: names{"-new"}},
 	{Names: names{"-newkey"}, Value: Required},
 	{Names: names{"-x509"}},
@@ -16836,73 +17943,73 @@ var options609 = []Option{
 	{Names: names{"-multivalue-rdn"}},
 }
 
-var subs610 = []Program{
-	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options605, Shared: [][]Option{options606}},
-	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options605, Shared: [][]Option{options606}},
-	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
-	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options605, Shared: [][]Option{options606}},
-	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
-	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options608, Shared: [][]Option{options606}},
-	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
-	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
-	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
-	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options605, Shared: [][]Option{options606}},
-	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
-	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
-	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
-	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
-	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
-	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options605, Shared: [][]Option{options606}},
-	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options607, Shared: [][]Option{options606}},
-	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
-	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
-	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
-	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
-	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options607, Shared: [][]Option{options606}},
-	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options607, Shared: [][]Option{options606}},
-	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options605, Shared: [][]Option{options606}},
-	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options607, Shared: [][]Option{options606}},
-	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options605, Shared: [][]Option{options606}},
-	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options605, Shared: [][]Option{options606}},
-	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
-	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
-	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options607, Shared: [][]Option{options606}},
-	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
-	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
-	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
-	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
-	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
-	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
-	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options607, Shared: [][]Option{options606}},
-	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options607, Shared: [][]Option{options606}},
-	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
-	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
-	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
-	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options608, Shared: [][]Option{options606}},
-	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options608, Shared: [][]Option{options606}},
-	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options608, Shared: [][]Option{options606}},
-	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
-	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options605, Shared: [][]Option{options606}},
-	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options605, Shared: [][]Option{options606}},
-	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options605, Shared: [][]Option{options606}},
-	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
-	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options607, Shared: [][]Option{options606}},
-	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
-	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
-	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
-	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
-	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options607, Shared: [][]Option{options606}},
-	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options609, Shared: [][]Option{options606}},
+var subs722 = []Program{
+	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options717, Shared: [][]Option{options718}},
+	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options717, Shared: [][]Option{options718}},
+	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
+	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options717, Shared: [][]Option{options718}},
+	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
+	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options720, Shared: [][]Option{options718}},
+	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
+	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
+	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
+	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options717, Shared: [][]Option{options718}},
+	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
+	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
+	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
+	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
+	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
+	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options717, Shared: [][]Option{options718}},
+	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options719, Shared: [][]Option{options718}},
+	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
+	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
+	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
+	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
+	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options719, Shared: [][]Option{options718}},
+	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options719, Shared: [][]Option{options718}},
+	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options717, Shared: [][]Option{options718}},
+	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options719, Shared: [][]Option{options718}},
+	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options717, Shared: [][]Option{options718}},
+	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options717, Shared: [][]Option{options718}},
+	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
+	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
+	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options719, Shared: [][]Option{options718}},
+	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
+	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
+	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
+	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
+	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
+	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
+	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options719, Shared: [][]Option{options718}},
+	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options719, Shared: [][]Option{options718}},
+	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
+	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
+	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
+	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options720, Shared: [][]Option{options718}},
+	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options720, Shared: [][]Option{options718}},
+	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options720, Shared: [][]Option{options718}},
+	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
+	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options717, Shared: [][]Option{options718}},
+	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options717, Shared: [][]Option{options718}},
+	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options717, Shared: [][]Option{options718}},
+	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
+	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options719, Shared: [][]Option{options718}},
+	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
+	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
+	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
+	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
+	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options719, Shared: [][]Option{options718}},
+	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
 }
 
-var options611 = []Option{
+var options723 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}, Effect: EffOpaque},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-s"}, Value: Required},
 }
 
-var options612 = []Option{
+var options724 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--arg-file-sep"}, Value: Required},
@@ -17059,13 +18166,13 @@ var options612 = []Option{
 	{Names: names{"--unsafe"}},
 }
 
-var options613 = []Option{
+var options725 = []Option{
 	{Names: names{"-d", "--delimiters"}, Value: Required},
 	{Names: names{"-s", "--serial"}},
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options614 = []Option{
+var options726 = []Option{
 	{Names: names{"-b", "--backup"}},
 	{Names: names{"--backup-if-mismatch"}},
 	{Names: names{"--no-backup-if-mismatch"}},
@@ -17107,13 +18214,13 @@ var options614 = []Option{
 	{Names: names{"-Z", "--set-utc"}},
 }
 
-var options615 = []Option{
+var options727 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 	{Names: names{"--portability"}},
 }
 
-var options616 = []Option{
+var options728 = []Option{
 	{Names: names{"-d", "--desc"}},
 	{Names: names{"-v", "--long-desc"}},
 	{Names: names{"--no-desc"}},
@@ -17122,7 +18229,7 @@ var options616 = []Option{
 	{Names: names{"-j", "--json"}},
 }
 
-var options617 = []Option{
+var options729 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -17156,7 +18263,7 @@ var options617 = []Option{
 	{Names: names{"--vmlinux"}, Value: Required, Effect: EffInput},
 }
 
-var options618 = []Option{
+var options730 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required, Effect: EffInput},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-n", "--show-nr-samples"}},
@@ -17185,7 +18292,7 @@ var options618 = []Option{
 	{Names: names{"--header"}},
 }
 
-var options619 = []Option{
+var options731 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -17212,7 +18319,7 @@ var options619 = []Option{
 	{Names: names{"-j", "--json-output"}},
 }
 
-var options620 = []Option{
+var options732 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -17230,7 +18337,7 @@ var options620 = []Option{
 	{Names: names{"-D", "--delay"}, Value: Required},
 }
 
-var subs621 = []Program{
+var subs733 = []Program{
 	{Name: "annotate", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "archive", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "bench", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
@@ -17249,23 +18356,23 @@ var subs621 = []Program{
 	{Name: "kmem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kvm", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kwork", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options616},
+	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options728},
 	{Name: "lock", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "mem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "probe", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options617, Ends: true, Here: true},
-	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options618},
+	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options729, Ends: true, Here: true},
+	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options730},
 	{Name: "sched", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "script", Style: POSIX, Operands: Unread, Path: names{"script"}},
-	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options619, Ends: true},
+	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options731, Ends: true},
 	{Name: "test", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "timechart", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "top", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options620, Ends: true},
+	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options732, Ends: true},
 	{Name: "version", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 }
 
-var options622 = []Option{
+var options734 = []Option{
 	{Names: names{"-0"}, Value: Optional},
 	{Names: names{"-a"}},
 	{Names: names{"-C"}, Value: Optional},
@@ -17301,7 +18408,7 @@ var options622 = []Option{
 	{Names: names{"--version"}, Effect: EffPattern},
 }
 
-var options623 = []Option{
+var options735 = []Option{
 	{Names: names{"-a", "--interactive"}, Effect: EffOpaque},
 	{Names: names{"-b", "--bindpath"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-C", "--no-chdir"}},
@@ -17337,7 +18444,7 @@ var options623 = []Option{
 	{Names: names{"--ri", "--rextinfo"}, Value: Required, Effect: EffPattern},
 }
 
-var options624 = []Option{
+var options736 = []Option{
 	{Names: names{"--bootstrap", "--autoload-file", "-a"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--configuration", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-configuration"}},
@@ -17389,7 +18496,7 @@ var options624 = []Option{
 	{Names: names{"--allow-root"}},
 }
 
-var options625 = []Option{
+var options737 = []Option{
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-i"}, Value: Required},
 	{Names: names{"-w"}, Value: Required},
@@ -17426,7 +18533,7 @@ var options625 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options626 = []Option{
+var options738 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-b"}},
 	{Names: names{"-h"}},
@@ -17438,7 +18545,7 @@ var options626 = []Option{
 	{Names: names{"-q"}},
 }
 
-var options627 = []Option{
+var options739 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--debug"}},
 	{Names: names{"--isolated"}},
@@ -17467,14 +18574,14 @@ var options627 = []Option{
 	{Names: names{"--resume-retries"}, Value: Required},
 }
 
-var options628 = []Option{
+var options740 = []Option{
 	{Names: names{"--editor"}, Value: Required, Effect: EffRun},
 	{Names: names{"--global"}},
 	{Names: names{"--user"}},
 	{Names: names{"--site"}},
 }
 
-var options629 = []Option{
+var options741 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--constraint"}, Value: Required, Effect: EffInput},
 	{Names: names{"--build-constraint"}, Value: Required, Effect: EffInput},
@@ -17526,7 +18633,7 @@ var options629 = []Option{
 	{Names: names{"--no-verify"}},
 }
 
-var options630 = []Option{
+var options742 = []Option{
 	{Names: names{"-o", "--outdated"}},
 	{Names: names{"-u", "--uptodate"}},
 	{Names: names{"-e", "--editable"}},
@@ -17548,34 +18655,34 @@ var options630 = []Option{
 	{Names: names{"--no-index"}},
 }
 
-var options631 = []Option{
+var options743 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffInput},
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--root-user-action"}, Value: Required},
 	{Names: names{"--break-system-packages"}},
 }
 
-var subs632 = []Program{
-	{Name: "cache", Path: names{"list"}, Options: options630},
-	{Name: "check", Path: names{"list"}, Options: options630},
-	{Name: "completion", Path: names{"list"}, Options: options630},
-	{Name: "config", Path: names{"config"}, Options: options628},
-	{Name: "debug", Path: names{"list"}, Options: options630},
-	{Name: "download", Path: names{"install"}, Options: options629},
-	{Name: "freeze", Path: names{"list"}, Options: options630},
-	{Name: "hash", Path: names{"list"}, Options: options630},
-	{Name: "help", Path: names{"list"}, Options: options630},
-	{Name: "index", Path: names{"list"}, Options: options630},
-	{Name: "inspect", Path: names{"list"}, Options: options630},
-	{Name: "install", Path: names{"install"}, Options: options629},
-	{Name: "list", Path: names{"list"}, Options: options630},
-	{Name: "search", Path: names{"list"}, Options: options630},
-	{Name: "show", Path: names{"list"}, Options: options630},
-	{Name: "uninstall", Path: names{"uninstall"}, Options: options631},
-	{Name: "wheel", Path: names{"install"}, Options: options629},
+var subs744 = []Program{
+	{Name: "cache", Path: names{"list"}, Options: options742},
+	{Name: "check", Path: names{"list"}, Options: options742},
+	{Name: "completion", Path: names{"list"}, Options: options742},
+	{Name: "config", Path: names{"config"}, Options: options740},
+	{Name: "debug", Path: names{"list"}, Options: options742},
+	{Name: "download", Path: names{"install"}, Options: options741},
+	{Name: "freeze", Path: names{"list"}, Options: options742},
+	{Name: "hash", Path: names{"list"}, Options: options742},
+	{Name: "help", Path: names{"list"}, Options: options742},
+	{Name: "index", Path: names{"list"}, Options: options742},
+	{Name: "inspect", Path: names{"list"}, Options: options742},
+	{Name: "install", Path: names{"install"}, Options: options741},
+	{Name: "list", Path: names{"list"}, Options: options742},
+	{Name: "search", Path: names{"list"}, Options: options742},
+	{Name: "show", Path: names{"list"}, Options: options742},
+	{Name: "uninstall", Path: names{"uninstall"}, Options: options743},
+	{Name: "wheel", Path: names{"install"}, Options: options741},
 }
 
-var options633 = []Option{
+var options745 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--version"}},
@@ -17583,7 +18690,7 @@ var options633 = []Option{
 	{Names: names{"--global"}},
 }
 
-var options634 = []Option{
+var options746 = []Option{
 	{Names: names{"--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--pip-args"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-i", "--index-url"}, Value: Required, Effect: EffUnproven},
@@ -17594,13 +18701,13 @@ var options634 = []Option{
 	{Names: names{"--preinstall"}, Value: Required},
 }
 
-var options635 = []Option{
+var options747 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"--short"}},
 	{Names: names{"--include-injected"}},
 }
 
-var options636 = []Option{
+var options748 = []Option{
 	{Names: names{"--spec"}, Value: Required},
 	{Names: names{"--path"}},
 	{Names: names{"--no-cache"}},
@@ -17615,31 +18722,31 @@ var options636 = []Option{
 	{Names: names{"--fetch-missing-python"}},
 }
 
-var subs637 = []Program{
-	{Name: "completions", Path: names{"list"}, Options: options635},
-	{Name: "ensurepath", Path: names{"install"}, Options: options634},
-	{Name: "environment", Path: names{"list"}, Options: options635},
-	{Name: "help", Path: names{"list"}, Options: options635},
-	{Name: "inject", Path: names{"install"}, Options: options634},
-	{Name: "install", Path: names{"install"}, Options: options634},
-	{Name: "install-all", Path: names{"install"}, Options: options634},
-	{Name: "interpreter", Path: names{"install"}, Options: options634},
-	{Name: "list", Path: names{"list"}, Options: options635},
-	{Name: "pin", Path: names{"install"}, Options: options634},
-	{Name: "reinstall", Path: names{"install"}, Options: options634},
-	{Name: "reinstall-all", Path: names{"install"}, Options: options634},
-	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options636, Ends: true},
+var subs749 = []Program{
+	{Name: "completions", Path: names{"list"}, Options: options747},
+	{Name: "ensurepath", Path: names{"install"}, Options: options746},
+	{Name: "environment", Path: names{"list"}, Options: options747},
+	{Name: "help", Path: names{"list"}, Options: options747},
+	{Name: "inject", Path: names{"install"}, Options: options746},
+	{Name: "install", Path: names{"install"}, Options: options746},
+	{Name: "install-all", Path: names{"install"}, Options: options746},
+	{Name: "interpreter", Path: names{"install"}, Options: options746},
+	{Name: "list", Path: names{"list"}, Options: options747},
+	{Name: "pin", Path: names{"install"}, Options: options746},
+	{Name: "reinstall", Path: names{"install"}, Options: options746},
+	{Name: "reinstall-all", Path: names{"install"}, Options: options746},
+	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options748, Ends: true},
 	{Name: "runpip", Operands: Unread, Path: names{"runpip"}},
-	{Name: "uninject", Path: names{"install"}, Options: options634},
-	{Name: "uninstall", Path: names{"install"}, Options: options634},
-	{Name: "uninstall-all", Path: names{"install"}, Options: options634},
-	{Name: "unpin", Path: names{"install"}, Options: options634},
-	{Name: "upgrade", Path: names{"install"}, Options: options634},
-	{Name: "upgrade-all", Path: names{"install"}, Options: options634},
-	{Name: "upgrade-shared", Path: names{"install"}, Options: options634},
+	{Name: "uninject", Path: names{"install"}, Options: options746},
+	{Name: "uninstall", Path: names{"install"}, Options: options746},
+	{Name: "uninstall-all", Path: names{"install"}, Options: options746},
+	{Name: "unpin", Path: names{"install"}, Options: options746},
+	{Name: "upgrade", Path: names{"install"}, Options: options746},
+	{Name: "upgrade-all", Path: names{"install"}, Options: options746},
+	{Name: "upgrade-shared", Path: names{"install"}, Options: options746},
 }
 
-var options638 = []Option{
+var options750 = []Option{
 	{Names: names{"--user"}, Value: Required},
 	{Names: names{"--disable-internal-agent"}},
 	{Names: names{"--keep-cwd"}},
@@ -17647,7 +18754,7 @@ var options638 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options639 = []Option{
+var options751 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--host"}, Value: Required},
 	{Names: names{"--port"}, Value: Required},
@@ -17659,7 +18766,7 @@ var options639 = []Option{
 	{Names: names{"--reporter"}, Value: Required, Effect: EffPlugin},
 }
 
-var options640 = []Option{
+var options752 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--debug"}},
 	{Names: names{"-g", "--grep"}, Value: Required},
@@ -17699,28 +18806,28 @@ var options640 = []Option{
 	{Names: names{"--test-list-invert"}, Value: Required, Effect: EffInput},
 }
 
-var subs641 = []Program{
-	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options639, Workdir: true},
-	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options639, Workdir: true},
-	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options639, Workdir: true},
-	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options639, Workdir: true},
-	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options639, Workdir: true},
-	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options639, Workdir: true},
-	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options639, Workdir: true},
-	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options639, Workdir: true},
-	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options639, Workdir: true},
-	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options639, Workdir: true},
-	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options639, Workdir: true},
-	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options639, Workdir: true},
-	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options639, Workdir: true},
-	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options639, Workdir: true},
-	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options639, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options640, Workdir: true},
-	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options639, Workdir: true},
-	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options639, Workdir: true},
+var subs753 = []Program{
+	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options751, Workdir: true},
+	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options751, Workdir: true},
+	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options751, Workdir: true},
+	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options751, Workdir: true},
+	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options751, Workdir: true},
+	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options751, Workdir: true},
+	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options751, Workdir: true},
+	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options751, Workdir: true},
+	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options751, Workdir: true},
+	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options751, Workdir: true},
+	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options751, Workdir: true},
+	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options751, Workdir: true},
+	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options751, Workdir: true},
+	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options751, Workdir: true},
+	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options751, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options752, Workdir: true},
+	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options751, Workdir: true},
+	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options751, Workdir: true},
 }
 
-var options642 = []Option{
+var options754 = []Option{
 	{Names: names{"-C", "--dir"}, Value: Required, Effect: EffDir},
 	{Names: names{"-r", "--recursive"}},
 	{Names: names{"-w", "--workspace-root"}},
@@ -17815,22 +18922,22 @@ var options642 = []Option{
 	{Names: names{"--config"}, Value: Required},
 }
 
-var options643 = []Option{
+var options755 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"--package"}, Value: Required},
 }
 
-var options644 = []Option{
+var options756 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 }
 
-var options645 = []Option{
+var options757 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
 }
 
-var subs646 = []Program{
+var subs758 = []Program{
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "approve-builds", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
 	{Name: "audit", Style: Exact, Path: names{"list"}, Workdir: true},
@@ -17846,11 +18953,11 @@ var subs646 = []Program{
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "deploy", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
 	{Name: "dislink", Style: Exact, Path: names{"install"}, Workdir: true},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options643, Ends: true, Workdir: true},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options755, Ends: true, Workdir: true},
 	{Name: "docs", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "doctor", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "env", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options644, Ends: true, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options756, Ends: true, Workdir: true},
 	{Name: "fetch", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "find-hash", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "get", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
@@ -17870,7 +18977,7 @@ var subs646 = []Program{
 	{Name: "ll", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "ln", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "ls", Style: Exact, Path: names{"list"}, Workdir: true},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options645, Ends: true, Workdir: true},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options757, Ends: true, Workdir: true},
 	{Name: "outdated", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "pack", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "patch", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
@@ -17910,13 +19017,13 @@ var subs646 = []Program{
 	{Name: "why", Style: Exact, Path: names{"list"}, Workdir: true},
 }
 
-var options647 = []Option{
+var options759 = []Option{
 	{Names: names{"--package"}, Value: Required},
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"-s", "--silent"}},
 }
 
-var options648 = []Option{
+var options760 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-V", "--version"}},
@@ -17936,7 +19043,7 @@ var options648 = []Option{
 	{Names: names{"--manifest-path"}, Value: Required, Effect: EffDir},
 }
 
-var options649 = []Option{
+var options761 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-o", "--output", "--dest"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--clean"}},
@@ -17946,7 +19053,7 @@ var options649 = []Option{
 	{Names: names{"--no-clean"}},
 }
 
-var options650 = []Option{
+var options762 = []Option{
 	{Names: names{"--only"}, Value: Required},
 	{Names: names{"--with"}, Value: Required},
 	{Names: names{"--without"}, Value: Required},
@@ -17985,7 +19092,7 @@ var options650 = []Option{
 	{Names: names{"--prod"}},
 }
 
-var options651 = []Option{
+var options763 = []Option{
 	{Names: names{"-t", "--tree"}},
 	{Names: names{"-l", "--latest"}},
 	{Names: names{"-o", "--outdated"}},
@@ -18005,66 +19112,66 @@ var options651 = []Option{
 	{Names: names{"--dev"}},
 }
 
-var subs652 = []Program{
-	{Name: "about", Style: Exact, Path: names{"show"}, Options: options651, Workdir: true},
-	{Name: "add", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options649, Workdir: true},
-	{Name: "cache", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
-	{Name: "check", Style: Exact, Path: names{"show"}, Options: options651, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"show"}, Options: options651, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
-	{Name: "debug", Style: Exact, Path: names{"show"}, Options: options651, Workdir: true},
-	{Name: "dep", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
-	{Name: "env", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
+var subs764 = []Program{
+	{Name: "about", Style: Exact, Path: names{"show"}, Options: options763, Workdir: true},
+	{Name: "add", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options761, Workdir: true},
+	{Name: "cache", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options763, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"show"}, Options: options763, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
+	{Name: "debug", Style: Exact, Path: names{"show"}, Options: options763, Workdir: true},
+	{Name: "dep", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
+	{Name: "env", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"show"}, Options: options651, Workdir: true},
-	{Name: "fix", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
-	{Name: "fmt", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
-	{Name: "format", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
-	{Name: "global", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
-	{Name: "graph", Style: Exact, Path: names{"show"}, Options: options651, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"show"}, Options: options651, Workdir: true},
-	{Name: "import", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
-	{Name: "info", Style: Exact, Path: names{"show"}, Options: options651, Workdir: true},
-	{Name: "init", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
-	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"show"}, Options: options651, Workdir: true},
-	{Name: "lock", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
-	{Name: "new", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"show"}, Options: options651, Workdir: true},
-	{Name: "publish", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
-	{Name: "requirements", Style: Exact, Path: names{"show"}, Options: options651, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"show"}, Options: options763, Workdir: true},
+	{Name: "fix", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
+	{Name: "fmt", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
+	{Name: "format", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
+	{Name: "global", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
+	{Name: "graph", Style: Exact, Path: names{"show"}, Options: options763, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options763, Workdir: true},
+	{Name: "import", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"show"}, Options: options763, Workdir: true},
+	{Name: "init", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
+	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"show"}, Options: options763, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
+	{Name: "new", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"show"}, Options: options763, Workdir: true},
+	{Name: "publish", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
+	{Name: "requirements", Style: Exact, Path: names{"show"}, Options: options763, Workdir: true},
 	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Ends: true, Workdir: true},
-	{Name: "scripts", Style: Exact, Path: names{"show"}, Options: options651, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"show"}, Options: options651, Workdir: true},
-	{Name: "self", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
-	{Name: "shell", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
-	{Name: "show", Style: Exact, Path: names{"show"}, Options: options651, Workdir: true},
-	{Name: "source", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
-	{Name: "status", Style: Exact, Path: names{"show"}, Options: options651, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
-	{Name: "task", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
-	{Name: "tree", Style: Exact, Path: names{"show"}, Options: options651, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
-	{Name: "update", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
-	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
-	{Name: "upload", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
-	{Name: "use", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
-	{Name: "verify", Style: Exact, Path: names{"show"}, Options: options651, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"install"}, Options: options650, Workdir: true},
+	{Name: "scripts", Style: Exact, Path: names{"show"}, Options: options763, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"show"}, Options: options763, Workdir: true},
+	{Name: "self", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
+	{Name: "shell", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options763, Workdir: true},
+	{Name: "source", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
+	{Name: "status", Style: Exact, Path: names{"show"}, Options: options763, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
+	{Name: "task", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
+	{Name: "tree", Style: Exact, Path: names{"show"}, Options: options763, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
+	{Name: "update", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
+	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
+	{Name: "upload", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
+	{Name: "use", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
+	{Name: "verify", Style: Exact, Path: names{"show"}, Options: options763, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
 }
 
-var options653 = []Option{
+var options765 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 }
 
-var options654 = []Option{
+var options766 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 	{Names: names{"--columns"}, Value: Required},
@@ -18092,14 +19199,14 @@ var options654 = []Option{
 	{Names: names{"-W", "--page-width"}, Value: Required},
 }
 
-var options655 = []Option{
+var options767 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--color"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-V", "--version"}},
 }
 
-var options656 = []Option{
+var options768 = []Option{
 	{Names: names{"-a", "--all-files"}},
 	{Names: names{"--files"}, Value: Required},
 	{Names: names{"-s", "--from-ref", "--source"}, Value: Required},
@@ -18113,7 +19220,7 @@ var options656 = []Option{
 	{Names: names{"--fail-fast"}},
 }
 
-var subs657 = []Program{
+var subs769 = []Program{
 	{Name: "auto-update", Path: names{"install"}, Workdir: true},
 	{Name: "autoupdate", Path: names{"install"}, Workdir: true},
 	{Name: "clean", Path: names{"install"}, Workdir: true},
@@ -18125,7 +19232,7 @@ var subs657 = []Program{
 	{Name: "install", Path: names{"install"}, Workdir: true},
 	{Name: "install-hooks", Path: names{"install"}, Workdir: true},
 	{Name: "migrate-config", Path: names{"install"}, Workdir: true},
-	{Name: "run", Path: names{"run"}, Options: options656, Workdir: true},
+	{Name: "run", Path: names{"run"}, Options: options768, Workdir: true},
 	{Name: "sample-config", Path: names{"install"}, Workdir: true},
 	{Name: "try-repo", Path: names{"install"}, Workdir: true},
 	{Name: "uninstall", Path: names{"install"}, Workdir: true},
@@ -18133,7 +19240,7 @@ var subs657 = []Program{
 	{Name: "validate-manifest", Path: names{"install"}, Workdir: true},
 }
 
-var options658 = []Option{
+var options770 = []Option{
 	{Names: names{"-c", "--check"}},
 	{Names: names{"-l", "--list-different"}},
 	{Names: names{"-w", "--write"}, Effect: EffInPlace},
@@ -18187,7 +19294,7 @@ var options658 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options659 = []Option{
+var options771 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -18214,15 +19321,15 @@ var options659 = []Option{
 	{Names: names{"-z"}, Effect: EffOpaque},
 }
 
-var options660 = []Option{
+var options772 = []Option{
 	{Names: names{"-0", "--null"}},
 }
 
-var options661 = []Option{
+var options773 = []Option{
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options662 = []Option{
+var options774 = []Option{
 	{Names: names{"--noheadings"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -18248,7 +19355,7 @@ var options662 = []Option{
 	{Names: names{"-y", "--rttime"}, Value: Optional},
 }
 
-var options663 = []Option{
+var options775 = []Option{
 	{Names: names{"-I", "--proto_path"}, Value: Required},
 	{Names: names{"--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--descriptor_set_out"}, Value: Required, Effect: EffWrite},
@@ -18283,12 +19390,12 @@ var options663 = []Option{
 	{Names: names{"--experimental_allow_proto3_optional"}},
 }
 
-var options664 = []Option{
+var options776 = []Option{
 	{Names: names{"-q"}},
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 }
 
-var options665 = []Option{
+var options777 = []Option{
 	{Names: names{"-A", "--auto-reference"}},
 	{Names: names{"-G", "--traditional"}},
 	{Names: names{"-F", "--flag-truncation"}, Value: Required},
@@ -18307,13 +19414,13 @@ var options665 = []Option{
 	{Names: names{"-w", "--width"}, Value: Required},
 }
 
-var options666 = []Option{
+var options778 = []Option{
 	{Names: names{"-L", "--logical"}},
 	{Names: names{"-P", "--physical"}},
 	{Names: names{"-W"}},
 }
 
-var options667 = []Option{
+var options779 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-r"}, Value: Required},
 	{Names: names{"-f"}},
@@ -18331,7 +19438,7 @@ var options667 = []Option{
 	{Names: names{"-e"}, Value: Required},
 }
 
-var options668 = []Option{
+var options780 = []Option{
 	{Names: names{"-k"}, Value: Required},
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"--markers"}},
@@ -18518,7 +19625,7 @@ var options668 = []Option{
 	{Names: names{"--cache"}, Value: Required},
 }
 
-var options669 = []Option{
+var options781 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-bb"}},
 	{Names: names{"-B"}},
@@ -18550,7 +19657,7 @@ var options669 = []Option{
 	{Names: names{"-2"}},
 }
 
-var options670 = []Option{
+var options782 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-p", "--port"}, Value: Required},
 	{Names: names{"-b", "--binding"}, Value: Required},
@@ -18567,26 +19674,26 @@ var options670 = []Option{
 	{Names: names{"-t", "--trace"}},
 }
 
-var options671 = []Option{
+var options783 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-s", "--sandbox"}},
 }
 
-var options672 = []Option{
+var options784 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-w", "--skip-executor"}},
 }
 
-var subs673 = []Program{
-	{Name: "c", Path: names{"console"}, Options: options671, Workdir: true, Stdin: true},
-	{Name: "console", Path: names{"console"}, Options: options671, Workdir: true, Stdin: true},
-	{Name: "db", Path: names{"console"}, Options: options671, Workdir: true, Stdin: true},
-	{Name: "dbconsole", Path: names{"console"}, Options: options671, Workdir: true, Stdin: true},
-	{Name: "r", Operands: Code, Path: names{"runner"}, Options: options672, Workdir: true},
-	{Name: "runner", Operands: Code, Path: names{"runner"}, Options: options672, Workdir: true},
+var subs785 = []Program{
+	{Name: "c", Path: names{"console"}, Options: options783, Workdir: true, Stdin: true},
+	{Name: "console", Path: names{"console"}, Options: options783, Workdir: true, Stdin: true},
+	{Name: "db", Path: names{"console"}, Options: options783, Workdir: true, Stdin: true},
+	{Name: "dbconsole", Path: names{"console"}, Options: options783, Workdir: true, Stdin: true},
+	{Name: "r", Operands: Code, Path: names{"runner"}, Options: options784, Workdir: true},
+	{Name: "runner", Operands: Code, Path: names{"runner"}, Options: options784, Workdir: true},
 }
 
-var options674 = []Option{
+var options786 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
@@ -18596,7 +19703,7 @@ var options674 = []Option{
 	{Names: names{"--password-command"}, Value: Required, Effect: EffRun},
 }
 
-var options675 = []Option{
+var options787 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-e"}},
@@ -18611,7 +19718,7 @@ var options675 = []Option{
 	{Names: names{"-u"}, Value: Required},
 }
 
-var options676 = []Option{
+var options788 = []Option{
 	{Names: names{"-f", "--canonicalize"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -18622,7 +19729,7 @@ var options676 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options677 = []Option{
+var options789 = []Option{
 	{Names: names{"-E"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -18635,12 +19742,12 @@ var options677 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options678 = []Option{
+var options790 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"-V"}},
 }
 
-var options679 = []Option{
+var options791 = []Option{
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -18788,7 +19895,7 @@ var options679 = []Option{
 	{Names: names{"-w", "--word-regexp"}},
 }
 
-var options680 = []Option{
+var options792 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
 	{Names: names{"-g", "--glob"}, Value: Optional},
@@ -18808,7 +19915,7 @@ var options680 = []Option{
 	{Names: names{"-t", "--tmp"}, Value: Required, Effect: EffWrite},
 }
 
-var options681 = []Option{
+var options793 = []Option{
 	{Names: names{"-a", "--always-readline"}, Value: Optional},
 	{Names: names{"-A", "--ansi-colour-aware"}, Value: Optional},
 	{Names: names{"-b", "--break-chars"}, Value: Required},
@@ -18846,7 +19953,7 @@ var options681 = []Option{
 	{Names: names{"-z", "--filter"}, Value: Required, Effect: EffRun},
 }
 
-var options682 = []Option{
+var options794 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-i"}},
 	{Names: names{"-I"}},
@@ -18859,13 +19966,13 @@ var options682 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options683 = []Option{
+var options795 = []Option{
 	{Names: names{"--ignore-fail-on-non-empty"}},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options684 = []Option{
+var options796 = []Option{
 	{Names: names{"-I"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-O", "--options"}, Value: Required, Effect: EffProgram},
@@ -18904,7 +20011,7 @@ var options684 = []Option{
 	{Names: names{"--documentation"}},
 }
 
-var options685 = []Option{
+var options797 = []Option{
 	{Names: names{"-o", "--owner"}},
 	{Names: names{"-h", "--human-readable"}},
 	{Names: names{"-M", "--remote-option"}, Value: Required, Effect: EffUnproven},
@@ -19072,7 +20179,7 @@ var options685 = []Option{
 	{Names: names{"--no-compress"}},
 }
 
-var options686 = []Option{
+var options798 = []Option{
 	{Names: names{"-l", "--lint"}},
 	{Names: names{"-x", "--fix-layout"}, Effect: EffInPlace},
 	{Names: names{"-a", "--autocorrect", "--auto-correct"}, Effect: EffInPlace},
@@ -19121,7 +20228,7 @@ var options686 = []Option{
 	{Names: names{"-w"}, Value: Required},
 }
 
-var options687 = []Option{
+var options799 = []Option{
 	{Names: names{"-0"}, Value: Optional},
 	{Names: names{"-a"}},
 	{Names: names{"-c"}},
@@ -19168,7 +20275,7 @@ var options687 = []Option{
 	{Names: names{"--yydebug"}},
 }
 
-var options688 = []Option{
+var options800 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-s", "--silent"}},
@@ -19192,7 +20299,7 @@ var options688 = []Option{
 	{Names: names{"--per-file-ignores"}, Value: Required},
 }
 
-var options689 = []Option{
+var options801 = []Option{
 	{Names: names{"--fix"}, Effect: EffInPlace},
 	{Names: names{"--no-fix"}},
 	{Names: names{"--unsafe-fixes"}},
@@ -19224,7 +20331,7 @@ var options689 = []Option{
 	{Names: names{"--exit-non-zero-on-format"}},
 }
 
-var options690 = []Option{
+var options802 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--diff"}, Effect: EffReadOnly},
 	{Names: names{"--range"}, Value: Required},
@@ -19232,28 +20339,28 @@ var options690 = []Option{
 	{Names: names{"--output-format"}, Value: Required},
 }
 
-var options691 = []Option{
+var options803 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--output-format"}, Value: Required},
 	{Names: names{"--direction"}, Value: Required},
 	{Names: names{"--detect-string-imports"}},
 }
 
-var subs692 = []Program{
-	{Name: "analyze", Style: Exact, Path: names{"rule"}, Options: options691, Workdir: true},
-	{Name: "check", Style: Exact, Operands: Reads, Path: names{"check"}, Options: options689, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"rule"}, Options: options691, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"rule"}, Options: options691, Workdir: true},
-	{Name: "format", Style: Exact, Operands: Outputs, Path: names{"format"}, Options: options690, Workdir: true},
-	{Name: "generate-shell-completion", Style: Exact, Path: names{"rule"}, Options: options691, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"rule"}, Options: options691, Workdir: true},
-	{Name: "linter", Style: Exact, Path: names{"rule"}, Options: options691, Workdir: true},
-	{Name: "rule", Style: Exact, Path: names{"rule"}, Options: options691, Workdir: true},
-	{Name: "server", Style: Exact, Path: names{"rule"}, Options: options691, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"rule"}, Options: options691, Workdir: true},
+var subs804 = []Program{
+	{Name: "analyze", Style: Exact, Path: names{"rule"}, Options: options803, Workdir: true},
+	{Name: "check", Style: Exact, Operands: Reads, Path: names{"check"}, Options: options801, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"rule"}, Options: options803, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"rule"}, Options: options803, Workdir: true},
+	{Name: "format", Style: Exact, Operands: Outputs, Path: names{"format"}, Options: options802, Workdir: true},
+	{Name: "generate-shell-completion", Style: Exact, Path: names{"rule"}, Options: options803, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"rule"}, Options: options803, Workdir: true},
+	{Name: "linter", Style: Exact, Path: names{"rule"}, Options: options803, Workdir: true},
+	{Name: "rule", Style: Exact, Path: names{"rule"}, Options: options803, Workdir: true},
+	{Name: "server", Style: Exact, Path: names{"rule"}, Options: options803, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"rule"}, Options: options803, Workdir: true},
 }
 
-var options693 = []Option{
+var options805 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--machine"}, Value: Required},
 	{Names: names{"--unit"}, Value: Required},
@@ -19274,7 +20381,7 @@ var options693 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options694 = []Option{
+var options806 = []Option{
 	{Names: names{"-c", "--compute"}},
 	{Names: names{"-t", "--type"}, Value: Required},
 	{Names: names{"-u", "--user"}, Value: Required},
@@ -19282,7 +20389,7 @@ var options694 = []Option{
 	{Names: names{"-l", "--range"}, Value: Required},
 }
 
-var options695 = []Option{
+var options807 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -19298,7 +20405,7 @@ var options695 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options696 = []Option{
+var options808 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--cfg"}, Value: Required},
 	{Names: names{"--check-cfg"}, Value: Required},
@@ -19335,7 +20442,7 @@ var options696 = []Option{
 	{Names: names{"-Z"}, Value: Required, Effect: EffUnproven},
 }
 
-var options697 = []Option{
+var options809 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--emit"}, Value: Required},
 	{Names: names{"--backup"}},
@@ -19356,7 +20463,7 @@ var options697 = []Option{
 	{Names: names{"--file-lines"}, Value: Required},
 }
 
-var options698 = []Option{
+var options810 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-h", "--help"}},
@@ -19364,17 +20471,17 @@ var options698 = []Option{
 	{Names: names{"+"}},
 }
 
-var options699 = []Option{
+var options811 = []Option{
 	{Names: names{"--install"}},
 }
 
-var options700 = []Option{
+var options812 = []Option{
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--path"}},
 }
 
-var options701 = []Option{
+var options813 = []Option{
 	{Names: names{"--force"}},
 	{Names: names{"--no-self-update"}},
 	{Names: names{"--profile"}, Value: Required},
@@ -19384,28 +20491,28 @@ var options701 = []Option{
 	{Names: names{"--path"}, Value: Required},
 }
 
-var subs702 = []Program{
-	{Name: "check", Style: Exact, Path: names{"show"}, Options: options700},
-	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options700},
-	{Name: "component", Style: Exact, Path: names{"update"}, Options: options701},
-	{Name: "default", Style: Exact, Path: names{"update"}, Options: options701},
-	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options700},
-	{Name: "help", Style: Exact, Path: names{"show"}, Options: options700},
-	{Name: "install", Style: Exact, Path: names{"update"}, Options: options701},
-	{Name: "man", Style: Exact, Path: names{"show"}, Options: options700},
-	{Name: "override", Style: Exact, Path: names{"update"}, Options: options701},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options699, Ends: true},
-	{Name: "self", Style: Exact, Path: names{"update"}, Options: options701},
-	{Name: "set", Style: Exact, Path: names{"update"}, Options: options701},
-	{Name: "show", Style: Exact, Path: names{"show"}, Options: options700},
-	{Name: "target", Style: Exact, Path: names{"update"}, Options: options701},
-	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options701},
-	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options701},
-	{Name: "update", Style: Exact, Path: names{"update"}, Options: options701},
-	{Name: "which", Style: Exact, Path: names{"show"}, Options: options700},
+var subs814 = []Program{
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options812},
+	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options812},
+	{Name: "component", Style: Exact, Path: names{"update"}, Options: options813},
+	{Name: "default", Style: Exact, Path: names{"update"}, Options: options813},
+	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options812},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options812},
+	{Name: "install", Style: Exact, Path: names{"update"}, Options: options813},
+	{Name: "man", Style: Exact, Path: names{"show"}, Options: options812},
+	{Name: "override", Style: Exact, Path: names{"update"}, Options: options813},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options811, Ends: true},
+	{Name: "self", Style: Exact, Path: names{"update"}, Options: options813},
+	{Name: "set", Style: Exact, Path: names{"update"}, Options: options813},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options812},
+	{Name: "target", Style: Exact, Path: names{"update"}, Options: options813},
+	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options813},
+	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options813},
+	{Name: "update", Style: Exact, Path: names{"update"}, Options: options813},
+	{Name: "which", Style: Exact, Path: names{"show"}, Options: options812},
 }
 
-var options703 = []Option{
+var options815 = []Option{
 	{Names: names{"-f", "--file", "--makefile", "--rakefile", "--sconstruct", "--gulpfile", "--gruntfile", "--noxfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-C", "--directory", "--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"-D"}, Value: Required},
@@ -19430,7 +20537,7 @@ var options703 = []Option{
 	{Names: names{"-l", "--list"}},
 }
 
-var options704 = []Option{
+var options816 = []Option{
 	{Names: names{"-3"}},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -19456,7 +20563,7 @@ var options704 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options705 = []Option{
+var options817 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-E", "--echo"}, Value: Required},
@@ -19475,7 +20582,7 @@ var options705 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options706 = []Option{
+var options818 = []Option{
 	{Names: names{"-t", "--timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-T", "--log-timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-I", "--log-in"}, Value: Required, Effect: EffInput},
@@ -19491,7 +20598,7 @@ var options706 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options707 = []Option{
+var options819 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-i", "--ignore-case"}},
 	{Names: names{"-E", "--ignore-tab-expansion"}},
@@ -19513,7 +20620,7 @@ var options707 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options708 = []Option{
+var options820 = []Option{
 	{Names: names{"-e", "--expression"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
 	{Names: names{"-i", "--in-place"}, Value: Optional, Effect: EffInPlace},
@@ -19530,14 +20637,14 @@ var options708 = []Option{
 	{Names: names{"-z", "--null-data"}},
 }
 
-var options709 = []Option{
+var options821 = []Option{
 	{Names: names{"-t", "--terminator"}, Value: Required},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-s", "--separator"}, Value: Required},
 	{Names: names{"-w", "--equal-width"}},
 }
 
-var options710 = []Option{
+var options822 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-e"}},
@@ -19563,42 +20670,42 @@ var options710 = []Option{
 	{Names: names{"+"}},
 }
 
-var subs711 = []Program{
-	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
-	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
-	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
-	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
-	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
-	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
-	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
-	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
-	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
-	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
-	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
-	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
-	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
-	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
-	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
-	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
-	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
-	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
-	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
-	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
-	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options551}, Ends: true},
+var subs823 = []Program{
+	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
+	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
+	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
+	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
+	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
+	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
+	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
+	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
+	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
+	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
+	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
+	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
+	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
+	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
+	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
+	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
+	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
+	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
+	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
+	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
+	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
 }
 
-var options712 = []Option{
+var options824 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-o"}, Value: Required},
 	{Names: names{"+o"}, Value: Required},
 }
 
-var options713 = []Option{
+var options825 = []Option{
 	{Names: names{"--clear-groups"}},
 	{Names: names{"-d", "--dump"}},
 	{Names: names{"--groups"}, Value: Required},
@@ -19628,7 +20735,7 @@ var options713 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options714 = []Option{
+var options826 = []Option{
 	{Names: names{"-c", "--ctty"}},
 	{Names: names{"-f", "--fork"}},
 	{Names: names{"-w", "--wait"}},
@@ -19636,7 +20743,7 @@ var options714 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options715 = []Option{
+var options827 = []Option{
 	{Names: names{"-s"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -19664,11 +20771,11 @@ var options715 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options716 = []Option{
+var options828 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
 }
 
-var options717 = []Option{
+var options829 = []Option{
 	{Names: names{"-s"}},
 	{Names: names{"-u"}},
 	{Names: names{"-p"}},
@@ -19676,7 +20783,7 @@ var options717 = []Option{
 	{Names: names{"-o"}},
 }
 
-var options718 = []Option{
+var options830 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-n", "--iterations"}, Value: Required},
 	{Names: names{"--random-source"}, Value: Required, Effect: EffRead},
@@ -19688,7 +20795,7 @@ var options718 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options719 = []Option{
+var options831 = []Option{
 	{Names: names{"-e", "--echo"}},
 	{Names: names{"-i", "--input-range"}, Value: Required},
 	{Names: names{"-n", "--head-count"}, Value: Required},
@@ -19698,7 +20805,7 @@ var options719 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options720 = []Option{
+var options832 = []Option{
 	{Names: names{"-V"}},
 	{Names: names{"-h"}},
 	{Names: names{"-d"}},
@@ -19730,7 +20837,7 @@ var options720 = []Option{
 	{Names: names{"-S"}, Value: Required},
 }
 
-var options721 = []Option{
+var options833 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
@@ -19744,7 +20851,7 @@ var options721 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options722 = []Option{
+var options834 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-C"}},
 	{Names: names{"--check"}, Value: Optional},
@@ -19783,7 +20890,7 @@ var options722 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options723 = []Option{
+var options835 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-a", "--suffix-length"}, Value: Required},
 	{Names: names{"--additional-suffix"}, Value: Required},
@@ -19802,7 +20909,7 @@ var options723 = []Option{
 	{Names: names{"--verbose"}},
 }
 
-var options724 = []Option{
+var options836 = []Option{
 	{Names: names{"-D", "--diag"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-F", "--filter"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--continuous"}},
@@ -19854,7 +20961,7 @@ var options724 = []Option{
 	{Names: names{"-A", "--query", "--socket"}, Value: Required},
 }
 
-var options725 = []Option{
+var options837 = []Option{
 	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-P"}, Value: Required},
 	{Names: names{"-4"}},
@@ -19902,7 +21009,7 @@ var options725 = []Option{
 	{Names: names{"-y"}},
 }
 
-var options726 = []Option{
+var options838 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
 	{Names: names{"-d"}},
@@ -19925,7 +21032,7 @@ var options726 = []Option{
 	{Names: names{"-C"}},
 }
 
-var options727 = []Option{
+var options839 = []Option{
 	{Names: names{"-a"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
@@ -19938,7 +21045,7 @@ var options727 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options728 = []Option{
+var options840 = []Option{
 	{Names: names{"-i"}, Value: Optional, Effect: EffSend},
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
@@ -19951,7 +21058,7 @@ var options728 = []Option{
 	{Names: names{"-h", "-?"}},
 }
 
-var options729 = []Option{
+var options841 = []Option{
 	{Names: names{"-A"}, Effect: EffUnproven},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-a"}, Value: Required},
@@ -19997,7 +21104,7 @@ var options729 = []Option{
 	{Names: names{"-Z"}, Value: Required},
 }
 
-var options730 = []Option{
+var options842 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-c"}},
@@ -20012,7 +21119,7 @@ var options730 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options731 = []Option{
+var options843 = []Option{
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"-f"}, Value: Required, Effect: EffInput},
 	{Names: names{"-d"}, Value: Required},
@@ -20023,7 +21130,7 @@ var options731 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options732 = []Option{
+var options844 = []Option{
 	{Names: names{"-S", "--start"}},
 	{Names: names{"-K", "--stop"}},
 	{Names: names{"-T", "--status"}},
@@ -20059,7 +21166,7 @@ var options732 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options733 = []Option{
+var options845 = []Option{
 	{Names: names{"-c", "--format"}, Value: Required},
 	{Names: names{"-f", "--file-system"}},
 	{Names: names{"-t", "--terse"}},
@@ -20074,7 +21181,7 @@ var options733 = []Option{
 	{Names: names{"--printf"}, Value: Required},
 }
 
-var options734 = []Option{
+var options846 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-e", "--error"}, Value: Required},
@@ -20082,7 +21189,7 @@ var options734 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options735 = []Option{
+var options847 = []Option{
 	{Names: names{"-e", "--trace"}, Value: Required},
 	{Names: names{"-E", "--env"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-p", "--attach"}, Value: Required},
@@ -20151,7 +21258,7 @@ var options735 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options736 = []Option{
+var options848 = []Option{
 	{Names: names{"-n", "--bytes"}, Value: Required},
 	{Names: names{"-U", "--unicode"}, Value: Required},
 	{Names: names{"-a", "--all"}},
@@ -20168,13 +21275,13 @@ var options736 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options737 = []Option{
+var options849 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-g", "--save"}},
 	{Names: names{"-F", "--file"}, Value: Required},
 }
 
-var options738 = []Option{
+var options850 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -20189,7 +21296,7 @@ var options738 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options739 = []Option{
+var options851 = []Option{
 	{Names: names{"-A", "--askpass"}},
 	{Names: names{"-B", "--bell"}},
 	{Names: names{"-b", "--background"}},
@@ -20221,7 +21328,7 @@ var options739 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options740 = []Option{
+var options852 = []Option{
 	{Names: names{"-u", "--user"}, Value: Required},
 	{Names: names{"-g", "--group"}, Value: Required},
 	{Names: names{"-A"}},
@@ -20231,7 +21338,7 @@ var options740 = []Option{
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options741 = []Option{
+var options853 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-version", "--version"}, Effect: EffPattern},
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
@@ -20246,7 +21353,7 @@ var options741 = []Option{
 	{Names: names{"-Onone"}},
 }
 
-var options742 = []Option{
+var options854 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"--package-path"}, Value: Required, Effect: EffDir},
 	{Names: names{"--scratch-path", "--build-path"}, Value: Required, Effect: EffWrite},
@@ -20277,22 +21384,22 @@ var options742 = []Option{
 	{Names: names{"--sanitize"}, Value: Required},
 }
 
-var subs743 = []Program{
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options742, Workdir: true},
-	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Options: options742, Workdir: true},
-	{Name: "package", Style: Exact, Path: names{"build"}, Options: options742, Workdir: true},
-	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options742, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"build"}, Options: options742, Workdir: true},
-	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options742, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"build"}, Options: options742, Workdir: true},
+var subs855 = []Program{
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options854, Workdir: true},
+	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Options: options854, Workdir: true},
+	{Name: "package", Style: Exact, Path: names{"build"}, Options: options854, Workdir: true},
+	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options854, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"build"}, Options: options854, Workdir: true},
+	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options854, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"build"}, Options: options854, Workdir: true},
 }
 
-var options744 = []Option{
+var options856 = []Option{
 	{Names: names{"-d", "--data"}},
 	{Names: names{"-f", "--file-system"}},
 }
 
-var options745 = []Option{
+var options857 = []Option{
 	{Names: names{"--no-pager"}},
 	{Names: names{"--no-legend"}},
 	{Names: names{"--what"}, Value: Required},
@@ -20304,7 +21411,7 @@ var options745 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options746 = []Option{
+var options858 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--scope"}},
 	{Names: names{"-u", "--unit"}, Value: Required},
@@ -20347,13 +21454,13 @@ var options746 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options747 = []Option{
+var options859 = []Option{
 	{Names: names{"-b", "--before"}},
 	{Names: names{"-r", "--regex"}},
 	{Names: names{"-s", "--separator"}, Value: Required},
 }
 
-var options748 = []Option{
+var options860 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"--follow"}, Value: Optional},
 	{Names: names{"-n", "--lines"}, Value: Required},
@@ -20373,7 +21480,7 @@ var options748 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options749 = []Option{
+var options861 = []Option{
 	{Names: names{"-A", "--catenate", "--concatenate"}},
 	{Names: names{"-c", "--create"}},
 	{Names: names{"-d", "--diff", "--compare"}},
@@ -20541,7 +21648,7 @@ var options749 = []Option{
 	{Names: names{"--set-mtime-format"}, Value: Required},
 }
 
-var options750 = []Option{
+var options862 = []Option{
 	{Names: names{"-c", "--color"}},
 	{Names: names{"-C", "--concurrency"}, Value: Required},
 	{Names: names{"-d", "--dir"}, Value: Required, Effect: EffDir},
@@ -20576,7 +21683,7 @@ var options750 = []Option{
 	{Names: names{"--download"}},
 }
 
-var options751 = []Option{
+var options863 = []Option{
 	{Names: names{"-a", "--all-tasks"}},
 	{Names: names{"-c", "--cpu-list"}},
 	{Names: names{"-p", "--pid"}},
@@ -20584,7 +21691,7 @@ var options751 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options752 = []Option{
+var options864 = []Option{
 	{Names: names{"-A"}},
 	{Names: names{"-b"}},
 	{Names: names{"-B", "--buffer-size"}, Value: Required},
@@ -20648,14 +21755,14 @@ var options752 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options753 = []Option{
+var options865 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-i", "--ignore-interrupts"}},
 	{Names: names{"-p"}},
 	{Names: names{"--output-error"}, Value: Optional},
 }
 
-var options754 = []Option{
+var options866 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-8"}},
@@ -20672,7 +21779,7 @@ var options754 = []Option{
 	{Names: names{"-r"}},
 }
 
-var options755 = []Option{
+var options867 = []Option{
 	{Names: names{"-n", "--number"}, Value: Required},
 	{Names: names{"-r", "--repeat"}, Value: Required},
 	{Names: names{"-s", "--setup"}, Value: Required, Effect: EffCode},
@@ -20682,7 +21789,7 @@ var options755 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options756 = []Option{
+var options868 = []Option{
 	{Names: names{"--preserve-status"}},
 	{Names: names{"--foreground"}},
 	{Names: names{"-k", "--kill-after"}, Value: Required},
@@ -20692,7 +21799,7 @@ var options756 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options757 = []Option{
+var options869 = []Option{
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-a"}},
 	{Names: names{"-c", "--no-create"}},
@@ -20705,7 +21812,7 @@ var options757 = []Option{
 	{Names: names{"--time"}, Value: Required},
 }
 
-var options758 = []Option{
+var options870 = []Option{
 	{Names: names{"-c", "--conf"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-r", "--recreate"}},
@@ -20741,14 +21848,14 @@ var options758 = []Option{
 	{Names: names{"-k", "--labels"}},
 }
 
-var options759 = []Option{
+var options871 = []Option{
 	{Names: names{"-c", "-C", "--complement"}},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-s", "--squeeze-repeats"}},
 	{Names: names{"-t", "--truncate-set1"}},
 }
 
-var options760 = []Option{
+var options872 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-n"}},
@@ -20777,13 +21884,13 @@ var options760 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options761 = []Option{
+var options873 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 }
 
-var options762 = []Option{
+var options874 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-d"}},
 	{Names: names{"-l"}},
@@ -20850,14 +21957,14 @@ var options762 = []Option{
 	{Names: names{"--compress"}, Value: Required},
 }
 
-var options763 = []Option{
+var options875 = []Option{
 	{Names: names{"-c", "--no-create"}},
 	{Names: names{"-o", "--io-blocks"}},
 	{Names: names{"-r", "--reference"}, Value: Required, Effect: EffRead},
 	{Names: names{"-s", "--size"}, Value: Required},
 }
 
-var options764 = []Option{
+var options876 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-b", "--build"}},
 	{Names: names{"-h", "--help"}},
@@ -20929,11 +22036,11 @@ var options764 = []Option{
 	{Names: names{"--plugins"}, Value: Required, Effect: EffProgram},
 }
 
-var options765 = []Option{
+var options877 = []Option{
 	{Names: names{"-s", "--silent", "--quiet"}},
 }
 
-var options766 = []Option{
+var options878 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-f"}},
 	{Names: names{"-p"}},
@@ -20947,7 +22054,7 @@ var options766 = []Option{
 	{Names: names{"-w"}},
 }
 
-var options767 = []Option{
+var options879 = []Option{
 	{Names: names{"-S"}},
 	{Names: names{"-H"}},
 	{Names: names{"-a"}},
@@ -20974,16 +22081,16 @@ var options767 = []Option{
 	{Names: names{"-x"}, Value: Required},
 }
 
-var options768 = []Option{
+var options880 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-S"}},
 }
 
-var options769 = []Option{
+var options881 = []Option{
 	{Names: names{"-a"}},
 }
 
-var options770 = []Option{
+var options882 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s", "--kernel-name"}},
 	{Names: names{"-n", "--nodename"}},
@@ -20995,7 +22102,7 @@ var options770 = []Option{
 	{Names: names{"-o", "--operating-system"}},
 }
 
-var options771 = []Option{
+var options883 = []Option{
 	{Names: names{"-D"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
@@ -21011,7 +22118,7 @@ var options771 = []Option{
 	{Names: names{"-w", "--check-chars"}, Value: Required},
 }
 
-var options772 = []Option{
+var options884 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--locals"}},
@@ -21026,13 +22133,13 @@ var options772 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options773 = []Option{
+var options885 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-v"}},
 	{Names: names{"-n"}},
 }
 
-var options774 = []Option{
+var options886 = []Option{
 	{Names: names{"-i", "--ipc"}, Value: Optional},
 	{Names: names{"-m", "--mount"}, Value: Optional},
 	{Names: names{"-n", "--net"}, Value: Optional},
@@ -21066,7 +22173,7 @@ var options774 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options775 = []Option{
+var options887 = []Option{
 	{Names: names{"-Z"}, Effect: EffReadOnly},
 	{Names: names{"-A"}},
 	{Names: names{"-c"}, Effect: EffReadOnly},
@@ -21114,14 +22221,14 @@ var options775 = []Option{
 	{Names: names{"-hh"}},
 }
 
-var options776 = []Option{
+var options888 = []Option{
 	{Names: names{"-p", "--pretty"}},
 	{Names: names{"-h"}},
 	{Names: names{"-s", "--since"}},
 	{Names: names{"-V"}},
 }
 
-var options777 = []Option{
+var options889 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--color"}, Value: Required},
@@ -21196,7 +22303,7 @@ var options777 = []Option{
 	{Names: names{"--fork-strategy"}, Value: Required},
 }
 
-var options778 = []Option{
+var options890 = []Option{
 	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
 	{Names: names{"--optional"}, Value: Required},
@@ -21213,7 +22320,7 @@ var options778 = []Option{
 	{Names: names{"--no-workspace"}},
 }
 
-var options779 = []Option{
+var options891 = []Option{
 	{Names: names{"-o", "--out-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--sdist"}},
 	{Names: names{"--wheel"}},
@@ -21226,7 +22333,7 @@ var options779 = []Option{
 	{Names: names{"--clear"}},
 }
 
-var options780 = []Option{
+var options892 = []Option{
 	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-header"}},
@@ -21236,7 +22343,7 @@ var options780 = []Option{
 	{Names: names{"--prune"}, Value: Required},
 }
 
-var options781 = []Option{
+var options893 = []Option{
 	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
 	{Names: names{"--overrides"}, Value: Required, Effect: EffInput},
@@ -21250,7 +22357,7 @@ var options781 = []Option{
 	{Names: names{"--emit-index-url"}},
 }
 
-var options782 = []Option{
+var options894 = []Option{
 	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffInput},
 	{Names: names{"-e", "--editable"}, Value: Required},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
@@ -21271,7 +22378,7 @@ var options782 = []Option{
 	{Names: names{"--strict"}},
 }
 
-var options783 = []Option{
+var options895 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--outdated"}},
 	{Names: names{"--exclude"}, Value: Required},
@@ -21284,19 +22391,19 @@ var options783 = []Option{
 	{Names: names{"--depth"}, Value: Required},
 }
 
-var subs784 = []Program{
-	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options783, Workdir: true},
-	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options781, Workdir: true},
-	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options783, Workdir: true},
-	{Name: "install", Style: Exact, Path: names{"pip", "install"}, Options: options782, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options783, Workdir: true},
-	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options783, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"pip", "install"}, Options: options782, Workdir: true},
-	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options783, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options783, Workdir: true},
+var subs896 = []Program{
+	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options895, Workdir: true},
+	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options893, Workdir: true},
+	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options895, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"pip", "install"}, Options: options894, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options895, Workdir: true},
+	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options895, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"pip", "install"}, Options: options894, Workdir: true},
+	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options895, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options895, Workdir: true},
 }
 
-var options785 = []Option{
+var options897 = []Option{
 	{Names: names{"-t", "--token"}, Value: Required},
 	{Names: names{"-u", "--username"}, Value: Required},
 	{Names: names{"--publish-url"}, Value: Required, Effect: EffUnproven},
@@ -21310,7 +22417,7 @@ var options785 = []Option{
 	{Names: names{"--diff"}},
 }
 
-var options786 = []Option{
+var options898 = []Option{
 	{Names: names{"-m", "--module"}, Value: Required, Effect: EffModule, Pattern: true, Ends: true},
 	{Names: names{"-s", "--script"}},
 	{Names: names{"--gui-script"}},
@@ -21320,7 +22427,7 @@ var options786 = []Option{
 	{Names: names{"--isolated"}},
 }
 
-var options787 = []Option{
+var options899 = []Option{
 	{Names: names{"--check"}},
 	{Names: names{"--dry-run"}},
 	{Names: names{"--output-format"}, Value: Required},
@@ -21334,7 +22441,7 @@ var options787 = []Option{
 	{Names: names{"--short"}},
 }
 
-var options788 = []Option{
+var options900 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -21345,7 +22452,7 @@ var options788 = []Option{
 	{Names: names{"--show-version-specifiers"}},
 }
 
-var options789 = []Option{
+var options901 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -21355,17 +22462,17 @@ var options789 = []Option{
 	{Names: names{"--isolated"}},
 }
 
-var subs790 = []Program{
-	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options788, Workdir: true},
-	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options788, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options788, Workdir: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options789, Ends: true, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options788, Workdir: true},
-	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options788, Workdir: true},
-	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options788, Workdir: true},
+var subs902 = []Program{
+	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options900, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options900, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options900, Workdir: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options901, Ends: true, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options900, Workdir: true},
+	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options900, Workdir: true},
+	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options900, Workdir: true},
 }
 
-var options791 = []Option{
+var options903 = []Option{
 	{Names: names{"--system"}},
 	{Names: names{"--no-project"}},
 	{Names: names{"--seed"}},
@@ -21376,34 +22483,34 @@ var options791 = []Option{
 	{Names: names{"--relocatable"}},
 }
 
-var subs792 = []Program{
-	{Name: "add", Style: Exact, Path: names{"add"}, Options: options778, Workdir: true},
-	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options787, Workdir: true},
+var subs904 = []Program{
+	{Name: "add", Style: Exact, Path: names{"add"}, Options: options890, Workdir: true},
+	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options899, Workdir: true},
 	{Name: "auth", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options779, Workdir: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options891, Workdir: true},
 	{Name: "cache", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"export"}, Options: options780, Workdir: true},
-	{Name: "format", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options785, Workdir: true},
-	{Name: "generate-shell-completion", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options785, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options787, Workdir: true},
-	{Name: "init", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options785, Workdir: true},
-	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options787, Workdir: true},
-	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options787, Workdir: true},
-	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs784, Workdir: true},
-	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options785, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"export"}, Options: options892, Workdir: true},
+	{Name: "format", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options897, Workdir: true},
+	{Name: "generate-shell-completion", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options897, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options899, Workdir: true},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options897, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options899, Workdir: true},
+	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options899, Workdir: true},
+	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs896, Workdir: true},
+	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options897, Workdir: true},
 	{Name: "python", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options778, Workdir: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options786, Ends: true, Workdir: true},
-	{Name: "self", Style: Exact, Path: names{"sync"}, Options: options787, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options787, Workdir: true},
-	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs790, Workdir: true},
-	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options787, Workdir: true},
-	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options791, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options787, Workdir: true},
-	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options787, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options890, Workdir: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options898, Ends: true, Workdir: true},
+	{Name: "self", Style: Exact, Path: names{"sync"}, Options: options899, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options899, Workdir: true},
+	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs902, Workdir: true},
+	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options899, Workdir: true},
+	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options903, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options899, Workdir: true},
+	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options899, Workdir: true},
 }
 
-var options793 = []Option{
+var options905 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -21429,7 +22536,7 @@ var options793 = []Option{
 	{Names: names{"--no-env-file"}},
 }
 
-var options794 = []Option{
+var options906 = []Option{
 	{Names: names{"--tool"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
@@ -21470,7 +22577,7 @@ var options794 = []Option{
 	{Names: names{"--keep-debuginfo"}, Value: Required},
 }
 
-var options795 = []Option{
+var options907 = []Option{
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--symlinks"}},
 	{Names: names{"--copies"}},
@@ -21483,7 +22590,7 @@ var options795 = []Option{
 	{Names: names{"--without-scm-ignore-files"}},
 }
 
-var options796 = []Option{
+var options908 = []Option{
 	{Names: names{"-p", "--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--clear"}},
@@ -21513,7 +22620,7 @@ var options796 = []Option{
 	{Names: names{"--without-pip"}},
 }
 
-var options797 = []Option{
+var options909 = []Option{
 	{Names: names{"-r", "--root"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-u", "--update"}},
@@ -21594,7 +22701,7 @@ var options797 = []Option{
 	{Names: names{"--no-watch"}},
 }
 
-var subs798 = []Program{
+var subs910 = []Program{
 	{Name: "bench", Style: Exact, Path: names{"run"}, Workdir: true},
 	{Name: "dev", Style: Exact, Path: names{"run"}, Workdir: true},
 	{Name: "init", Style: Exact, Path: names{"run"}, Workdir: true},
@@ -21604,7 +22711,7 @@ var subs798 = []Program{
 	{Name: "watch", Style: Exact, Path: names{"run"}, Workdir: true},
 }
 
-var options799 = []Option{
+var options911 = []Option{
 	{Names: names{"-h", "--no-header"}},
 	{Names: names{"-u", "--no-current"}},
 	{Names: names{"-s", "--short"}},
@@ -21614,13 +22721,13 @@ var options799 = []Option{
 	{Names: names{"-o", "--old-style"}},
 }
 
-var options800 = []Option{
+var options912 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options801 = []Option{
+var options913 = []Option{
 	{Names: names{"-d", "--differences"}, Value: Optional},
 	{Names: names{"-n", "--interval"}, Value: Required},
 	{Names: names{"-p", "--precise"}},
@@ -21639,7 +22746,7 @@ var options801 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options802 = []Option{
+var options914 = []Option{
 	{Names: names{"-w", "--watch"}, Value: Required},
 	{Names: names{"-W", "--watch-non-recursive"}, Value: Required},
 	{Names: names{"-F", "--watch-file"}, Value: Required, Effect: EffInput},
@@ -21688,7 +22795,7 @@ var options802 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options803 = []Option{
+var options915 = []Option{
 	{Names: names{"--total"}, Value: Required},
 	{Names: names{"-c", "--bytes"}},
 	{Names: names{"-m", "--chars"}},
@@ -21698,7 +22805,7 @@ var options803 = []Option{
 	{Names: names{"-w", "--words"}},
 }
 
-var options804 = []Option{
+var options916 = []Option{
 	{Names: names{"-1", "--no-deleted"}},
 	{Names: names{"-2", "--no-inserted"}},
 	{Names: names{"-3", "--no-common"}},
@@ -21711,7 +22818,7 @@ var options804 = []Option{
 	{Names: names{"-z", "--end-insert"}, Value: Required},
 }
 
-var options805 = []Option{
+var options917 = []Option{
 	{Names: names{"-c", "--config", "--config-file", "--tsconfig", "--schema"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--output", "--out", "--outfile", "--out-file", "--output-path", "--out-dir", "--outdir", "--outDir", "--output-dir", "--dist-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-p", "--plugin", "--plugins"}, Value: Required, Effect: EffPlugin},
@@ -21757,7 +22864,7 @@ var options805 = []Option{
 	{Names: names{"--loader:"}, Value: Required},
 }
 
-var options806 = []Option{
+var options918 = []Option{
 	{Names: names{"-O", "--output-document"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-nd", "--no-directories"}},
 	{Names: names{"-np", "--no-parent"}},
@@ -21918,7 +23025,7 @@ var options806 = []Option{
 	{Names: names{"-X", "--exclude-directories"}, Value: Required},
 }
 
-var options807 = []Option{
+var options919 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s"}},
 	{Names: names{"-b"}},
@@ -21941,7 +23048,7 @@ var options807 = []Option{
 	{Names: names{"-v", "-V"}},
 }
 
-var options808 = []Option{
+var options920 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--boot"}},
 	{Names: names{"-d", "--dead"}},
@@ -21961,7 +23068,7 @@ var options808 = []Option{
 	{Names: names{"--writable"}},
 }
 
-var options809 = []Option{
+var options921 = []Option{
 	{Names: names{"-h", "--host"}, Value: Required},
 	{Names: names{"-H"}},
 	{Names: names{"-p", "--port"}, Value: Required},
@@ -21991,7 +23098,7 @@ var options809 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options810 = []Option{
+var options922 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -22018,7 +23125,7 @@ var options810 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options811 = []Option{
+var options923 = []Option{
 	{Names: names{"-project"}, Value: Required, Effect: EffDir},
 	{Names: names{"-workspace"}, Value: Required, Effect: EffDir},
 	{Names: names{"-scheme"}, Value: Required},
@@ -22065,7 +23172,7 @@ var options811 = []Option{
 	{Names: names{"-clonedSourcePackagesDirPath"}, Value: Required, Effect: EffWrite},
 }
 
-var options812 = []Option{
+var options924 = []Option{
 	{Names: names{"--sdk", "-sdk"}, Value: Required},
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-f", "--find"}},
@@ -22081,7 +23188,7 @@ var options812 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options813 = []Option{
+var options925 = []Option{
 	{Names: names{"--noout"}},
 	{Names: names{"--format"}},
 	{Names: names{"--xpath"}, Value: Required},
@@ -22134,7 +23241,7 @@ var options813 = []Option{
 	{Names: names{"--dtdvalidfpi"}, Value: Required},
 }
 
-var options814 = []Option{
+var options926 = []Option{
 	{Names: names{"-a", "--auto-servernum", "--auto-display"}},
 	{Names: names{"-e", "--error-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-f", "--auth-file"}, Value: Required, Effect: EffWrite},
@@ -22146,7 +23253,7 @@ var options814 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options815 = []Option{
+var options927 = []Option{
 	{Names: names{"-a", "-autoskip"}},
 	{Names: names{"-b", "-bits"}},
 	{Names: names{"-c", "-cols"}, Value: Required},
@@ -22169,7 +23276,7 @@ var options815 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options816 = []Option{
+var options928 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"--use-yarnrc"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--script-shell"}, Value: Required, Effect: EffProgram},
@@ -22244,18 +23351,18 @@ var options816 = []Option{
 	{Names: names{"--skip-integrity-check"}},
 }
 
-var options817 = []Option{
+var options929 = []Option{
 	{Names: names{"-p", "--package"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options818 = []Option{
+var options930 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r"}, Value: Required, Effect: EffProgram},
 }
 
-var options819 = []Option{
+var options931 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-t", "--topological"}},
@@ -22272,15 +23379,15 @@ var options819 = []Option{
 	{Names: names{"-R", "--recursive"}},
 }
 
-var subs820 = []Program{
+var subs932 = []Program{
 	{Name: "focus", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
-	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options819, Ends: true, Workdir: true},
+	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options931, Ends: true, Workdir: true},
 	{Name: "info", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
 	{Name: "list", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
 	{Name: "run", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
 }
 
-var subs821 = []Program{
+var subs933 = []Program{
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "audit", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "autoclean", Style: Exact, Path: names{"install"}, Workdir: true},
@@ -22291,7 +23398,7 @@ var subs821 = []Program{
 	{Name: "constraints", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options817, Ends: true, Workdir: true},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options929, Ends: true, Workdir: true},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true},
 	{Name: "explain", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "global", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
@@ -22305,7 +23412,7 @@ var subs821 = []Program{
 	{Name: "list", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "login", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
 	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options818, Ends: true, Workdir: true},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options930, Ends: true, Workdir: true},
 	{Name: "npm", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
 	{Name: "outdated", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "owner", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
@@ -22335,10 +23442,10 @@ var subs821 = []Program{
 	{Name: "versions", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
 	{Name: "why", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "workspace", Style: Exact, Path: names{"workspace"}, Workdir: true},
-	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs820, Workdir: true},
+	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs932, Workdir: true},
 }
 
-var options822 = []Option{
+var options934 = []Option{
 	{Names: names{"-C", "--colors"}},
 	{Names: names{"--csv-auto-parse"}},
 	{Names: names{"-e", "--exit-status"}},
@@ -22380,7 +23487,7 @@ var options822 = []Option{
 	{Names: names{"--slurpfile"}, Value: Pair, Effect: EffRead},
 }
 
-var options823 = []Option{
+var options935 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
@@ -22397,7 +23504,7 @@ var options823 = []Option{
 	{Names: names{"-T", "--threads"}, Value: Required},
 }
 
-var options824 = []Option{
+var options936 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"--config", "--config-file", "--config-dir"}, Value: Required, Effect: EffProgram},
@@ -22426,7 +23533,7 @@ var options824 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 }
 
-var options825 = []Option{
+var options937 = []Option{
 	{Names: names{"-a", "--ascii"}},
 	{Names: names{"-A", "--adjust-sfx"}},
 	{Names: names{"-AC", "--archive-clear"}},
@@ -22509,7 +23616,7 @@ var options825 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options826 = []Option{
+var options938 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-u"}},
 	{Names: names{"-a"}, Effect: EffUnproven},

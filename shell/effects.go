@@ -455,6 +455,10 @@ func (e *effector) runsArgs(skip int) {
 		e.envAssign(&e.words[e.operands[skip]])
 		skip++
 	}
+	for len(e.operands) > skip && e.prog.Name == "sudo" && assignment(&e.words[e.operands[skip]]) {
+		e.envAssign(&e.words[e.operands[skip]])
+		skip++
+	}
 	if len(e.operands) > skip {
 		e.runWords(e.operands[skip])
 	} else if e.sub().Stdin {
@@ -555,6 +559,13 @@ func assigns(w *Word) bool {
 	return found && syntax.ValidName(name)
 }
 
+// assignment reports whether a word is NAME=value, which sudo takes before the
+// command.
+func assignment(w *Word) bool {
+	name, _, found := strings.Cut(w.Text, "=")
+	return found && syntax.ValidName(name)
+}
+
 // runWords runs the words from index at on as a command.
 func (e *effector) runWords(at int) { e.runList(e.words[at:], at) }
 
@@ -646,25 +657,26 @@ func (w *walker) writtenThenRun() {
 			}
 		}
 	}
+	if len(runs) == 0 {
+		return
+	}
+	written := w.written()
 	for _, r := range runs {
-		if w.writes(&r.path) {
+		if r.path.Known() && written[path.Clean(r.path.Text)] {
 			w.opaque(r.by, MayRun, "the line runs a file that it writes", "write the file first, and run it in a step of its own")
 		}
 	}
 }
 
-func (w *walker) writes(p *Word) bool {
-	if !p.Known() {
-		return false
-	}
-	want := path.Clean(p.Text)
+// written are the known paths that the line writes, cleaned.
+func (w *walker) written() map[string]bool {
+	out := map[string]bool{}
 	for i := range w.facts.Actions {
-		a := &w.facts.Actions[i]
-		if a.Kind == Write && a.Path.Known() && path.Clean(a.Path.Text) == want {
-			return true
+		if a := &w.facts.Actions[i]; a.Kind == Write && a.Path.Known() {
+			out[path.Clean(a.Path.Text)] = true
 		}
 	}
-	return false
+	return out
 }
 
 // show is a word for a message, with its holes marked.

@@ -101,7 +101,8 @@ func TestShapesLoseNothing(t *testing.T) {
 		`zsh -c 'touch p'`, `bash -ec "touch p"`, `bash -O extglob -c "touch p"`,
 		`find . -exec touch p \;`, `find . -execdir touch p \;`, `find . -ok touch p \;`,
 		`start-stop-daemon --start --exec /x -- y; touch p`, `timeout 5 nice nohup sudo touch p`,
-		`sed '1e touch p' f`, `jobs -x touch p`,
+		`sed '1e touch p' f`, `jobs -x touch p`, `sudo A=1 touch p`, `sudo -n -u x LC_ALL=C touch p`,
+		`x=touch; $x p`, `for x in ls touch; do $x p; done`, `find . -exec sh -c 'touch p' \;`, `xargs sudo touch p; sudo touch p`,
 	} {
 		if seen, _ := runs(analyze(line), "touch p"); !seen {
 			t.Errorf("%q: touch p is no action:\n%s", line, dump(analyze(line)))

@@ -91,8 +91,9 @@ func (v *surveyor) node(n syntax.Node) bool {
 	case *syntax.DeclClause:
 		v.decl(n)
 	case *syntax.ForClause:
-		if n.Select {
+		if iter, ok := n.Loop.(*syntax.WordIter); ok && n.Select {
 			v.add("REPLY", assigned{})
+			v.add(iter.Name.Value, assigned{}) // empty for an answer that is no number
 		}
 	}
 	return true
