@@ -21970,7 +21970,7 @@ var options876 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-?"}},
 	{Names: names{"--init"}},
-	{Names: names{"-p", "--project"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-p", "--project"}, Value: Required, Effect: EffInput},
 	{Names: names{"--noEmit"}},
 	{Names: names{"--watch", "-w"}},
 	{Names: names{"-v", "--version"}},
