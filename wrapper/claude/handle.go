@@ -269,7 +269,7 @@ func (r *run) system(s *system) error {
 	case "task_notification":
 		r.tasks.end(s.Task)
 	case "permission_denied":
-		r.foreign(s.ToolUseID, s.Tool)
+		r.foreign(denied{Tool: s.Tool, ID: s.ToolUseID})
 	}
 	return nil
 }
@@ -298,15 +298,15 @@ func (r *run) begun(s *system) error {
 
 // foreign books a denial that the CLI made by itself, by the deny rules that
 // we gave it or by managed ones: it is recorded like ours.
-func (r *run) foreign(id, tool string) {
-	e := r.book.get(id)
+func (r *run) foreign(d denied) {
+	e := r.book.get(d.ID)
 	if e.stand > hooked {
 		return
 	}
 	if e.tool == "" {
-		e.tool = tool
+		e.tool, e.input = d.Tool, d.Input
 	}
-	r.recordDenial(id, e)
+	r.recordDenial(d.ID, e)
 	e.stand = refused
 }
 
@@ -371,7 +371,7 @@ func (r *run) gave(b *block, t *turn) error {
 	case breached:
 		return &Breach{ToolUseID: o.id, Tool: e.tool, Reason: why}
 	case foreignDeny:
-		r.foreign(o.id, e.tool)
+		r.foreign(denied{ID: o.id})
 	}
 	e.input = nil // not needed again
 	emit(r.o.Events, Event{
@@ -397,6 +397,9 @@ func (r *run) result(t *result) error {
 	}
 	if r.phase < working {
 		return fmt.Errorf("the agent CLI gave up before the prompt was sent: %s", failed)
+	}
+	for _, d := range t.Denials {
+		r.foreign(d)
 	}
 	r.results++
 	r.finished = true

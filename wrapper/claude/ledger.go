@@ -5,7 +5,8 @@ import "encoding/json"
 // ledger knows every tool use that the agent spoke of and what was said to
 // it. It belongs to the run's goroutine.
 type ledger struct {
-	uses map[string]*entry
+	uses  map[string]*entry
+	order []string // their ids as they came
 }
 
 // entry is one tool use.
@@ -39,8 +40,21 @@ func (l *ledger) get(id string) *entry {
 	if e == nil {
 		e = &entry{}
 		l.uses[id] = e
+		l.order = append(l.order, id)
 	}
 	return e
+}
+
+// unanswered returns the tool uses that the hook saw and that were never asked
+// about.
+func (l *ledger) unanswered() []string {
+	var ids []string
+	for _, id := range l.order {
+		if l.uses[id].stand == hooked {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // outcome is what a tool result says of a tool use.
@@ -81,6 +95,8 @@ func (l *ledger) settle(o outcome) (verdict int, why string) {
 		}
 	}
 	switch {
+	case !ran && before == hooked:
+		return foreignDeny, "" // an old CLI does not tell, but it would have asked
 	case !ran, before == approved:
 		return inOrder, ""
 	case before == refused:

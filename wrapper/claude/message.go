@@ -108,12 +108,19 @@ type resultMeta struct {
 }
 
 type result struct {
-	Kind     string   `json:"subtype"`
-	Error    bool     `json:"is_error"`
-	Text     string   `json:"result"`
-	Errors   []string `json:"errors"`
-	Session  string   `json:"session_id"`
-	Terminal string   `json:"terminal_reason"`
+	Kind    string   `json:"subtype"`
+	Error   bool     `json:"is_error"`
+	Text    string   `json:"result"`
+	Errors  []string `json:"errors"`
+	Session string   `json:"session_id"`
+	Denials []denied `json:"permission_denials"`
+}
+
+// denied is a tool use that did not run, by the CLI's own account.
+type denied struct {
+	Tool  string          `json:"tool_name"`
+	ID    string          `json:"tool_use_id"`
+	Input json.RawMessage `json:"tool_input"`
 }
 
 // errNoMessage is for a line that is no JSON object: not the protocol's.

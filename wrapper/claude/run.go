@@ -297,6 +297,9 @@ func (r *run) end(err error) {
 	for a := range r.answers {
 		r.answered(a)
 	}
+	for _, id := range r.book.unanswered() {
+		r.foreign(denied{ID: id})
+	}
 }
 
 // explain adds the agent's last words to the error of a run that broke off.

@@ -696,6 +696,21 @@ func TestForeignDenial(t *testing.T) {
 			f.hear()
 			f.results("u1", false, "reject")
 		},
+		"no result": func(f *fake) { // as of a subagent's subagent
+			f.hooks("u1", "Bash", bash("rm x"), "/w")
+			f.hear()
+		},
+		"only in the account at the end": func(f *fake) {
+			f.say(`{"type":"result","subtype":"success","result":"","permission_denials":[{"tool_name":"Bash","tool_use_id":"u1","tool_input":{"command":"rm x"}}]}`)
+		},
+		"in every way": func(f *fake) {
+			f.wants("u1", "Bash", bash("rm x"))
+			f.hooks("u1", "Bash", bash("rm x"), "/w")
+			f.hear()
+			f.say(`{"type":"system","subtype":"permission_denied","tool_name":"Bash","tool_use_id":"u1"}`)
+			f.results("u1", false, "reject")
+			f.say(`{"type":"result","subtype":"success","result":"","permission_denials":[{"tool_name":"Bash","tool_use_id":"u1","tool_input":{"command":"rm x"}}]}`)
+		},
 		"line": func(f *fake) {
 			f.say(`{"type":"system","subtype":"permission_denied","tool_name":"Bash","tool_use_id":"u1","decision_reason_type":"rule","message":"no"}`)
 			f.results("u1", false, "reject")
@@ -721,6 +736,14 @@ func TestForeignDenial(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestHookTimeout: the hook's timeout in milliseconds fits into 32 bits; in
+// 2.1.197 a longer one is over at once, and tool uses are lost at random.
+func TestHookTimeout(t *testing.T) {
+	if hookTimeout*1000 > 1<<31-1 || hookTimeout < 14*24*3600 {
+		t.Errorf("%d s", hookTimeout)
 	}
 }
 

@@ -111,8 +111,9 @@ type hook struct {
 const (
 	hookID    = "decide"
 	hookEvent = "PreToolUse"
-	// hookTimeout is 30 days: a person may take long.
-	hookTimeout = 2592000
+	// hookTimeout, in seconds, is 23 days. 2.1.197 counts in milliseconds in 32
+	// bits: more than 24 days would be no time at all.
+	hookTimeout = 2_000_000
 )
 
 func initialization() initialize {
