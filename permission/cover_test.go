@@ -150,12 +150,15 @@ func TestRecursiveReads(t *testing.T) {
 	// An ask rule likewise; a bare one matches by itself.
 	s.deny, s.ask = "", "Read(./.env)"
 	check(t, s, row{"Bash: grep -r x .", "ask ask-list Read(./.env)"})
+	// A bare ask for edits does not take a tree away from acceptEdits.
+	check(t, spec{mode: "acceptEdits", ask: "Edit"}, row{"Bash: chmod -R u+w src", "allow mode"})
+	check(t, spec{mode: "acceptEdits", ask: "Edit(src/gen/**)", env: fakeFS{files: []string{workspace + "/src/gen/**"}}},
+		row{"Bash: chmod -R u+w src", "ask default"}, row{"Bash: chmod -R u+w doc", "allow mode"})
 }
 
 // The leading directories of a Glob pattern are followed.
 func TestGlobPattern(t *testing.T) {
-	s := spec{allow: "Glob"}
-	s = spec{risk: true}
+	s := spec{risk: true}
 	tests := []struct{ input, want string }{
 		{`{"pattern":"**/*.go"}`, "allow default"},
 		{`{"pattern":"src/*.go","path":"lib"}`, "allow default"},

@@ -375,11 +375,11 @@ func (f ceilingFunc) Forbid(line string, facts *shell.Facts) string { return f(l
 
 // "a caught panic" never allows.
 func TestPanics(t *testing.T) {
-	v, b := evaluator(t, spec{}, approverFunc(func() (Answer, error) { panic("x") }))
+	v, _ := evaluator(t, spec{}, approverFunc(func() (Answer, error) { panic("x") }))
 	if res := can(t, v, using("Bash", "npm i")); res.Behavior != Deny || !strings.Contains(res.Message, "the approver failed: x") {
 		t.Errorf("%+v", res)
 	}
-	v, b = evaluator(t, spec{allow: "Read"}, nil)
+	v, b := evaluator(t, spec{allow: "Read"}, nil)
 	v.Env = badFS{}
 	if res := can(t, v, using("Read", "a")); res.Behavior != Deny || res.Layer != LayerGuard || len(b.records) != 1 {
 		t.Errorf("%+v", res)
