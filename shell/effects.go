@@ -149,19 +149,14 @@ func (e *effector) workdir() {
 	}
 }
 
-// inside reports whether a path is known and lies in the workspace by its
-// spelling. An unknown start directory without any cd counts as inside: the
-// agent was there before.
+// inside reports whether a directory is known and lies in the workspace by its
+// spelling.
 func (w *walker) inside(dir *Word) bool {
-	if w.opt.Workspace == "" || w.opt.Dir == "" {
-		return sameWord(dir, &Word{Holes: []Hole{{Kind: AnyText}}})
-	}
-	if !dir.Known() {
+	if w.opt.Workspace == "" || !dir.Known() {
 		return false
 	}
 	clean, root := path.Clean(dir.Text), path.Clean(w.opt.Workspace)
-	start := path.Clean(w.opt.Dir)
-	return clean == start || clean == root || strings.HasPrefix(clean, strings.TrimSuffix(root, "/")+"/")
+	return clean == root || strings.HasPrefix(clean, strings.TrimSuffix(root, "/")+"/")
 }
 
 func (w *walker) allInside(dirs []Word) bool {
@@ -269,14 +264,36 @@ func (e *effector) path(kind Kind, p Word, need Need, purpose bool, reason strin
 	for _, at := range places {
 		e.w.add(Action{
 			Kind: kind, Need: need, Path: at, Purpose: purpose, Recursive: recursive,
-			SkipHidden: recursive && skipsHidden[e.prog.Name], Reason: reason,
+			SkipHidden: recursive && e.skipsHidden(), Reason: reason,
 			Parent: e.index, From: -1, Pos: p.Pos, End: p.End,
 		})
 	}
 }
 
-// skipsHidden are the recursive readers that leave hidden files out.
-var skipsHidden = set("rg", "fd", "fdfind", "ag")
+// skipsHidden reports whether the program is one that leaves hidden files out
+// when it goes through a directory, and no option tells it not to.
+func (e *effector) skipsHidden() bool {
+	switch e.prog.Name {
+	case "rg", "fd", "fdfind", "ag":
+	default:
+		return false
+	}
+	for _, a := range e.scan.Args {
+		switch {
+		case a.Kind == ArgUnsure || a.Kind == ArgUnlisted:
+			return false
+		case a.Kind != ArgOption:
+			continue
+		}
+		for _, name := range a.Option.Names {
+			switch name {
+			case "--hidden", "-.", "-u", "--unrestricted", "-H", "--no-ignore":
+				return false
+			}
+		}
+	}
+	return true
+}
 
 func (e *effector) fetch(url Word, reason string) {
 	e.w.add(Action{Kind: Fetch, Need: NeedNone, Path: url, Reason: reason, Parent: e.index, From: -1, Pos: url.Pos, End: url.End})
@@ -455,10 +472,6 @@ func (e *effector) runsArgs(skip int) {
 		e.envAssign(&e.words[e.operands[skip]])
 		skip++
 	}
-	for len(e.operands) > skip && e.prog.Name == "sudo" && assignment(&e.words[e.operands[skip]]) {
-		e.envAssign(&e.words[e.operands[skip]])
-		skip++
-	}
 	if len(e.operands) > skip {
 		e.runWords(e.operands[skip])
 	} else if e.sub().Stdin {
@@ -555,13 +568,6 @@ func remote(w *Word) bool {
 
 // assigns reports whether a word is NAME=value.
 func assigns(w *Word) bool {
-	name, _, found := strings.Cut(w.Text, "=")
-	return found && syntax.ValidName(name)
-}
-
-// assignment reports whether a word is NAME=value, which sudo takes before the
-// command.
-func assignment(w *Word) bool {
 	name, _, found := strings.Cut(w.Text, "=")
 	return found && syntax.ValidName(name)
 }
