@@ -632,7 +632,6 @@ type frame struct {
 	from    int
 	subst   bool
 	pos     [2]int
-	plain   bool // a command that runs this one needs the same cover
 }
 
 // simple is one argument list of a command.

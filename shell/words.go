@@ -20,9 +20,8 @@ type piece struct {
 
 // place is where a word stands; it decides which expansions bash makes.
 type place struct {
-	quoted  bool // inside double quotes or a here-document
-	assign  bool // the value of an assignment: no splitting, no globs, no braces
-	pattern bool // a pattern of case or [[: globs stay
+	quoted bool // inside double quotes or a here-document
+	assign bool // the value of an assignment: no splitting, no globs, no braces
 }
 
 // fields expands a word as bash does into the argument lists that it may
