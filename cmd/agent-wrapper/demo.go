@@ -12,7 +12,6 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/policy"
-	"github.com/agent-wrapper/agent-wrapper/workspace"
 	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
 	"github.com/agent-wrapper/agent-wrapper/wrapper/demo"
 )
@@ -50,16 +49,9 @@ func (a *app) demo(ctx context.Context, rules *policyFlags, output string, noInp
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if err := os.Mkdir(filepath.Join(dir, "work"), 0o700); err != nil {
-		return err
-	}
-	rules.cwd = filepath.Join(dir, "work")
-	c, err := rules.compileOver(demoSpec)
-	if err != nil {
-		return err
-	}
 	script := demo.Default()
-	if err := script.Lay(c.place.Workspace); err != nil {
+	c, err := demoPolicy(rules, script, filepath.Join(dir, "work"))
+	if err != nil {
 		return err
 	}
 	record, err := openAudit(filepath.Join(dir, "audit.jsonl"))
@@ -72,22 +64,26 @@ func (a *app) demo(ctx context.Context, rules *policyFlags, output string, noInp
 	if err != nil {
 		return err
 	}
-	events.base = c.place.Workspace
-	if !events.json {
-		fmt.Fprint(a.out, policyText(c.spec))
-	}
-	outcome, err := claude.Run(ctx, claude.Options{
-		Prompt: "show what you can do", Dir: c.place.Workspace, Start: script.Start(c.place.Workspace),
-		Disallowed: texts(c.spec.Deny), Events: events.event,
-		Decider: &permission.Evaluator{
-			Policy: c.policy, Session: c.session, Env: workspace.Env{Place: c.place}, Recorder: record,
-			Approver: claude.Announce(events.event, a.demoPerson(noInput, events, screen)),
-		},
-	})
-	if err == nil && !events.json {
-		_, err = fmt.Fprintf(a.out, "%d tool uses: %d allowed, %d denied; each was recorded before it was answered.\n", outcome.Allowed+outcome.Denied, outcome.Allowed, outcome.Denied)
+	events.note(policyText(c.spec))
+	options := &claude.Options{Prompt: "show what you can do", Start: script.Start(c.place.Workspace)}
+	outcome, err := c.run(ctx, options, record, events, a.demoPerson(noInput, events, screen))
+	if err == nil {
+		events.note(fmt.Sprintf("%d tool uses: %d allowed, %d denied; each was recorded before it was answered.\n", outcome.Allowed+outcome.Denied, outcome.Allowed, outcome.Denied))
+		err = events.failed()
 	}
 	return runEnd(outcome, err)
+}
+
+// demoPolicy lays out the workspace and makes the policy for it.
+func demoPolicy(rules *policyFlags, script demo.Script, dir string) (*compiled, error) {
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, err
+	}
+	if err := script.Lay(dir); err != nil {
+		return nil, err
+	}
+	rules.cwd = dir
+	return rules.compileOver(demoSpec)
 }
 
 // demoSpec is the policy that the demo's flags add to.

@@ -85,32 +85,50 @@ func (a *app) runAgent(ctx context.Context, f *runFlags) (err error) {
 		return err
 	}
 	defer closing(record, &err)
-	c.policy.Guarded = append(c.policy.Guarded, record.path)
-	if f.log != "" {
-		log, err := os.OpenFile(f.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-		if err != nil {
-			return usage("--log: %w", err)
-		}
+	log, err := openLog(f.log)
+	if err != nil {
+		return err
+	}
+	if log != nil {
 		defer closing(log, &err)
 		options.Log = log
 		c.policy.Guarded = append(c.policy.Guarded, absolute(f.log))
 	}
-	events.base = c.place.Workspace
-	for _, w := range c.warnings {
-		events.warn(w)
-	}
-	options.Dir = c.place.Workspace
-	options.Disallowed = texts(c.spec.Deny)
-	options.Events = events.event
-	options.Decider = &permission.Evaluator{
-		Policy: c.policy, Session: c.session, Env: workspace.Env{Place: c.place}, Recorder: record,
-		Approver: claude.Announce(events.event, a.approver(f.noInput, events, screen)),
-	}
-	outcome, err := claude.Run(ctx, *options)
+	outcome, err := c.run(ctx, options, record, events, a.approver(f.noInput, events, screen))
 	if err == nil {
 		err = events.failed()
 	}
 	return runEnd(outcome, err)
+}
+
+// run runs an agent under the policy; every decision is recorded. person may
+// be nil.
+func (c *compiled) run(ctx context.Context, o *claude.Options, r *record, events *stream, person permission.Approver) (claude.Outcome, error) {
+	c.policy.Guarded = append(c.policy.Guarded, r.path)
+	events.base = c.place.Workspace
+	for _, w := range c.warnings {
+		events.warn(w)
+	}
+	o.Dir = c.place.Workspace
+	o.Disallowed = texts(c.spec.Deny)
+	o.Events = events.event
+	o.Decider = &permission.Evaluator{
+		Policy: c.policy, Session: c.session, Env: workspace.Env{Place: c.place}, Recorder: r,
+		Approver: claude.Announce(events.event, person),
+	}
+	return claude.Run(ctx, *o)
+}
+
+// openLog opens the file of --log; "" is none.
+func openLog(path string) (*os.File, error) {
+	if path == "" {
+		return nil, nil
+	}
+	log, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, usage("--log: %w", err)
+	}
+	return log, nil
 }
 
 // options are the options of the wrapper that come straight from flags.

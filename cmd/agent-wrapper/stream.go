@@ -100,6 +100,18 @@ func (s *stream) warn(text string) {
 	s.event(claude.Event{Type: claude.WarningEvent, Message: text})
 }
 
+// note writes text that is no event, for a person only.
+func (s *stream) note(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.json {
+		return
+	}
+	if _, err := io.WriteString(s.out, text); err != nil {
+		s.fail(err)
+	}
+}
+
 // maxResult is how many lines of a tool's result are shown as text.
 const maxResult = 4
 

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/policy"
+	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
+)
+
+func page(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile("../../" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+var fence = regexp.MustCompile("(?s)```toml\n(.*?)```")
+
+// The policies and cases in the docs load.
+func TestDocsPolicies(t *testing.T) {
+	found := 0
+	for _, name := range []string{"README.md", "docs/policy.md"} {
+		for _, block := range fence.FindAllStringSubmatch(page(t, name), -1) {
+			found++
+			var err error
+			if strings.Contains(block[1], "[[case]]") {
+				_, err = policy.ParseCases([]byte(block[1]), name)
+			} else {
+				var spec *policy.Spec
+				if spec, err = policy.Parse([]byte(block[1]), name); err == nil {
+					_, _, _, err = spec.Compile(patterns.Place{Workspace: "/w", Home: "/home/x"})
+				}
+			}
+			if err != nil {
+				t.Errorf("%s: %v\n%s", name, err, block[1])
+			}
+		}
+	}
+	if found < 3 {
+		t.Errorf("%d blocks of TOML found", found)
+	}
+}
+
+var ruleText = regexp.MustCompile("`((?:Bash|Read|Edit|Write|WebFetch|Skill|Task)(?:\\([^`…]*\\))|mcp__[a-z_*]+)`")
+
+// The rules in the docs are rules.
+func TestDocsRules(t *testing.T) {
+	found := 0
+	for _, name := range []string{"README.md", "docs/rules.md", "docs/policy.md", "docs/run.md", "docs/security.md"} {
+		for _, m := range ruleText.FindAllStringSubmatch(page(t, name), -1) {
+			found++
+			_, _, errAllow := patterns.Parse(m[1], patterns.Allow, patterns.Source{Name: name})
+			_, _, errDeny := patterns.Parse(m[1], patterns.Deny, patterns.Source{Name: name})
+			if errAllow != nil && errDeny != nil {
+				t.Errorf("%s: %v", name, errAllow)
+			}
+		}
+	}
+	if found < 25 {
+		t.Errorf("%d rules found", found)
+	}
+}
+
+// docs/run.md has every flag of run.
+func TestDocsFlags(t *testing.T) {
+	text := page(t, "docs/run.md")
+	a := &app{}
+	a.runCommand().Flags().VisitAll(func(f *pflag.Flag) {
+		if !strings.Contains(text, "`--"+f.Name) {
+			t.Errorf("docs/run.md does not say what --%s does", f.Name)
+		}
+	})
+}
+
+// docs/events.md has every type of event and every field.
+func TestDocsEvents(t *testing.T) {
+	text := page(t, "docs/events.md")
+	file, err := parser.ParseFile(token.NewFileSet(), "../../wrapper/claude/events.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	types := 0
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok || len(spec.Names) != 1 || !strings.HasSuffix(spec.Names[0].Name, "Event") || len(spec.Values) != 1 {
+			return true
+		}
+		types++
+		value, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+		if err != nil || !strings.Contains(text, "\n| `"+value+"` |") {
+			t.Errorf("docs/events.md has no event %s (%v)", spec.Names[0].Name, err)
+		}
+		return true
+	})
+	if types < 10 {
+		t.Errorf("%d types of events found", types)
+	}
+	for f := range reflect.TypeFor[claude.Event]().Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name != "type" && !strings.Contains(text, "`"+name+"`") {
+			t.Errorf("docs/events.md has no field %s", name)
+		}
+	}
+}
+
+var readmeRow = regexp.MustCompile(`(?m)^    (\{"id".*\})$`)
+
+// The row in docs/policy.md is one that check --jsonl takes.
+func TestDocsRow(t *testing.T) {
+	row := readmeRow.FindStringSubmatch(page(t, "docs/policy.md"))
+	if row == nil {
+		t.Fatal("no row found")
+	}
+	var out strings.Builder
+	a := &app{in: strings.NewReader(row[1]), out: &out, err: &out}
+	var answer policy.Answer
+	if code := a.run(context.Background(), []string{"check", "--jsonl"}); code != 0 || json.Unmarshal([]byte(out.String()), &answer) != nil || answer.Behavior != "allow" {
+		t.Error(code, out.String())
+	}
+}
