@@ -5,16 +5,21 @@ import "github.com/agent-wrapper/agent-wrapper/shell"
 // bound returns a copy of the rule that is ready to match at a place.
 func (r *Rule) bound(place Place, order int) *Rule {
 	b := *r
-	b.place, b.order, b.globs = place, order, nil
+	b.bind(place, order)
+	return &b
+}
+
+// bind makes the rule ready to match at a place.
+func (r *Rule) bind(place Place, order int) {
+	r.place, r.order, r.globs = place, order, nil
 	if r.command != nil {
-		b.command = r.command.bind(place, r.list)
+		r.command = r.command.bind(place, r.list)
 	}
 	for i := range r.paths {
 		if g, ok := r.paths[i].bind(place, r.list); ok {
-			b.globs = append(b.globs, g)
+			r.globs = append(r.globs, g)
 		}
 	}
-	return &b
 }
 
 // match says whether the rule, bound to a place, is about a subject. For an

@@ -38,14 +38,17 @@ type dirRules struct {
 func NewSet(place Place, rules ...*Rule) *Set {
 	s := &Set{
 		place: place, rules: make([]*Rule, 0, len(rules)),
-		lines: map[string][]*Rule{}, programs: map[string][]*Rule{}, dirs: map[string]*dirRules{},
+		lines: map[string][]*Rule{}, programs: make(map[string][]*Rule, len(rules)), dirs: map[string]*dirRules{},
 		hosts: map[string][]*Rule{}, tools: map[string][]*Rule{},
 	}
-	for _, r := range rules {
+	copies := make([]Rule, len(rules))
+	for i, r := range rules {
 		if r == nil {
 			continue
 		}
-		b := r.bound(place, len(s.rules))
+		copies[i] = *r
+		b := &copies[i]
+		b.bind(place, len(s.rules))
 		s.rules = append(s.rules, b)
 		s.index(b)
 	}
@@ -140,20 +143,23 @@ func (s *Set) indexCommand(r *Rule) {
 	for _, line := range c.lines {
 		s.lines[line] = append(s.lines[line], r)
 	}
-	heads := map[string]bool{}
-	for _, words := range c.exact {
-		heads[s.key(words[0], r.list)] = true
-	}
 	if c.words != nil {
 		if strings.IndexByte(c.words[0], wild) >= 0 {
 			s.loose = append(s.loose, r)
 			return
 		}
-		heads[s.key(c.words[0], r.list)] = true
+		s.program(c.words[0], r)
 	}
-	for key := range heads {
-		s.programs[key] = append(s.programs[key], r)
+	for i, words := range c.exact {
+		if i == 0 || words[0] != c.exact[0][0] {
+			s.program(words[0], r)
+		}
 	}
+}
+
+func (s *Set) program(name string, r *Rule) {
+	key := s.key(name, r.list)
+	s.programs[key] = append(s.programs[key], r)
 }
 
 // key is what a program is looked up by.

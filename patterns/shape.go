@@ -405,11 +405,15 @@ func (r *reading) unlisted(want *shell.Arg, have *shell.Scan, words []shell.Word
 // word that is no option.
 func (r *reading) unlistedWord(text string, have *shell.Scan, words []shell.Word) Match {
 	best, certain := No, Yes
+	subs := len(r.scan.Path)
 	for i := range have.Args {
 		a := &have.Args[i]
 		w := &words[a.Word]
 		switch {
 		case a.Kind == shell.ArgOption:
+			continue
+		case a.Kind == shell.ArgSubcommand && subs > 0:
+			subs--
 			continue
 		case a.Kind == shell.ArgDashes:
 			return best
