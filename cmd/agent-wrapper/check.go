@@ -37,7 +37,7 @@ what a row does not say. Rows never touch the file system.
 			if rows {
 				return cobra.NoArgs(cmd, args)
 			}
-			return cobra.ExactArgs(2)(cmd, args)
+			return exactly(2, "a tool and its input as JSON, or --jsonl")(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if rows {

@@ -47,6 +47,16 @@ func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
+// exactly wants n arguments, which form names.
+func exactly(n int, form string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == n {
+			return nil
+		}
+		return fmt.Errorf("%s takes %s; %d arguments were given", cmd.CommandPath(), form, len(args))
+	}
+}
+
 // unknownCommand refuses words where a command is expected.
 func unknownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {

@@ -21,7 +21,7 @@ func (a *app) explainCommand() *cobra.Command {
 		Short: "Show what every layer says to a tool use, and why",
 		Example: `  agent-wrapper explain Bash '{"command":"git status; rm -rf build"}' --allow "Bash(git status)"
   agent-wrapper explain Edit '{"file_path":"/etc/hosts"}' --policy agent-wrapper.toml`,
-		Args: cobra.ExactArgs(2),
+		Args: exactly(2, "a tool and its input as JSON"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			c, use, err := oneUse(&rules, args)
 			if err != nil {

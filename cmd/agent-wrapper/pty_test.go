@@ -199,3 +199,15 @@ func TestDemoOnTerminal(t *testing.T) {
 		t.Errorf("exit code %d:\n%s", code, shown)
 	}
 }
+
+// With JSON lines on standard output, the question goes to standard error.
+func TestPromptBesideJSONL(t *testing.T) {
+	x := onTerminal(t, []string{bash("git push")}, "--allow", "Bash", "--ask", "Bash(git push:*)", "--output", "jsonl")
+	x.wait(`{"type":"approval_required"`)
+	x.wait("? Bash")
+	x.say("o")
+	x.wait(`"behavior":"allow"`)
+	if code, shown := x.end(); code != 0 || !strings.Contains(shown, `"by":"person"`) {
+		t.Errorf("exit code %d:\n%s", code, shown)
+	}
+}

@@ -26,7 +26,7 @@ beside it, or in the nearest directory above, and compares:
   expect = "ask ask-list Bash(git push:*)"
 
 The exit code is 1 if a case gets another decision, 2 if a file cannot be read.`,
-		Args: cobra.ExactArgs(1),
+		Args: exactly(1, "one directory"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return a.testPolicies(args[0], options, junit, coverage)
 		},
