@@ -56,7 +56,7 @@ type trial struct {
 	slow   time.Duration // how long an answer takes
 }
 
-func (x trial) run(t *testing.T) (verdict, []map[string]any, *model) {
+func (x trial) run(t *testing.T) verdict {
 	t.Helper()
 	need(t, x.release)
 	b := newBox(t)
@@ -95,7 +95,7 @@ func (x trial) run(t *testing.T) (verdict, []map[string]any, *model) {
 			}
 		}
 	}
-	return v, lines, m
+	return v
 }
 
 // TestProtocol holds the facts that the wrapper is built on, with a client of
@@ -108,14 +108,7 @@ func TestProtocol(t *testing.T) {
 			}
 			for name, policy := range map[string]func(row) bool{"open": allowAll, "shut": allowAgents} {
 				t.Run(r.Version+"/"+p.Name+"/"+name, func(t *testing.T) {
-					v, _, _ := trial{release: r, profile: p, policy: policy, args: isolated, hook: true}.run(t)
-					for _, f := range v.Faults {
-						t.Error("fault:", f)
-					}
-					for _, f := range v.Missed {
-						t.Error("missed:", f)
-					}
-					t.Logf("ran %d, denied %d, refused by the agent CLI %d", v.Ran, v.Denied, v.Unseen)
+					report(t, trial{release: r, profile: p, policy: policy, args: isolated, hook: true}.run(t))
 				})
 			}
 		}
@@ -128,24 +121,28 @@ func TestControl(t *testing.T) {
 	noSettings := isolated[:3]
 	for _, x := range []struct {
 		name  string
+		both  bool // also the short form takes both releases
 		trial trial
 		want  string // a fault that must be among them
 	}{
-		{"no settings", trial{args: noSettings}, "cat: ran without a decision"},
-		{"no settings, no hook in simple mode", trial{args: noSettings, profile: profiles[2], env: profiles[2].Env, hook: true}, "cat: ran without a decision"},
-		{"no isolation", trial{profile: profiles[1], hook: true}, "marks/evil-user-pre: changed"},
-		{"no isolation, a hook answers before us", trial{profile: profiles[1], slow: 60 * time.Millisecond}, "ran although it was denied"},
-		{"skills on", trial{profile: profiles[1], policy: allowAll}, "marks/evil-skill: changed"},
-		{"typed @file", trial{profile: profiles[4], args: isolated, hook: true, typed: true}, "the file that the prompt names"},
-		{"typed /command", trial{profile: profiles[3], typed: true}, "marks/evil-"},
+		{"no settings", true, trial{args: noSettings}, "cat: ran without a decision"},
+		{"no settings, no hook in simple mode", false, trial{args: noSettings, profile: profiles[2], env: profiles[2].Env, hook: true}, "cat: ran without a decision"},
+		{"no isolation", false, trial{profile: profiles[1], hook: true}, "marks/evil-user-pre: changed"},
+		{"no isolation, a hook answers before us", false, trial{profile: profiles[1], slow: 60 * time.Millisecond}, "ran although it was denied"},
+		{"skills on", false, trial{profile: profiles[1], policy: allowAll}, "marks/evil-skill: changed"},
+		{"typed @file", true, trial{profile: profiles[4], args: isolated, hook: true, typed: true}, "the file that the prompt names"},
+		{"typed /command", false, trial{profile: profiles[3], typed: true}, "marks/evil-"},
 	} {
 		for _, r := range releases() {
+			if !long() && r != releases()[0] && !x.both {
+				continue
+			}
 			t.Run(r.Version+"/"+x.name, func(t *testing.T) {
 				x.trial.release = r
 				if x.trial.policy == nil {
 					x.trial.policy = allowAgents
 				}
-				v, _, _ := x.trial.run(t)
+				v := x.trial.run(t)
 				t.Logf("%d faults; ran %d, denied %d, refused by the agent CLI %d", len(v.Faults), v.Ran, v.Denied, v.Unseen)
 				if !strings.Contains(strings.Join(v.Faults, "\n"), x.want) {
 					t.Errorf("the judge did not see %q in\n%s", x.want, strings.Join(v.Faults, "\n"))

@@ -23,7 +23,6 @@ type driver struct {
 	Hook    bool // register the PreToolUse hook, answering ask
 	Typed   bool // send the prompt as if it were typed at the agent CLI
 	Answer  func(ask) (allow bool, message string)
-	OnLine  func(line map[string]any)
 }
 
 // ask is one can_use_tool or hook_callback.
@@ -88,9 +87,6 @@ func (d driver) drive(t testing.TB, b *box, m *model, prompt string) (asks []ask
 			var line map[string]any
 			if json.Unmarshal(raw, &line) == nil {
 				lines = append(lines, line)
-				if d.OnLine != nil {
-					d.OnLine(line)
-				}
 				if line["type"] == "control_request" {
 					asks = append(asks, d.answer(out, raw))
 				}

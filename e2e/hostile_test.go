@@ -26,7 +26,7 @@ var profiles = []profile{
 	{Name: "settings", Lay: layHostile},
 	{Name: "simple", Lay: laySimple, Env: []string{"CLAUDE_CODE_SIMPLE=1"}, Short: "shut"},
 	{Name: "slash", Lay: layHostile, Prompt: "/pwn go [[main]]", Short: "shut"},
-	{Name: "at-file", Lay: layHostile, Prompt: "go [[main]] see @secret.txt and @../out/o.txt", Short: "shut"},
+	{Name: "at-file", Lay: layHostile, Prompt: "go [[main]] see @secret.txt, @../out/o.txt and @marks:mark://one", Short: "shut"},
 }
 
 // layHostile lays user and project settings that allow everything and answer

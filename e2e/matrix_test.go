@@ -57,7 +57,7 @@ func matrix(b *box, rel release) (script, []row) {
 	add("main", row{call: bash("ls", "ls"), Says: "n.ipynb"})
 	add("main", row{call: bash("cat", "cat a.txt"), Says: "secret-of-a"})
 	add("main", row{call: bash("git-status", "git status"), Says: "On branch main"})
-	add("main", row{call: bash("echo", "echo echo-says-hi"), Says: "echo-says-hi"})
+	add("main", row{call: bash("echo", "echo echo-says-hi @secret.txt"), Says: "echo-says-hi"})
 	add("main", row{call: bash("cat-out", "cat "+p("out/o.txt")), Says: "secret-of-o"})
 	add("main", row{call: bash("touch", "touch t1"), Mark: "work/t1"})
 	add("main", row{call: bash("rm", "rm x1"), Gone: "work/x1"})
@@ -146,7 +146,7 @@ func matrix(b *box, rel release) (script, []row) {
 		add(key, row{call: call{Name: name("write"), Tool: "Write", Input: in{"file_path": p("work/" + name("w")), "content": "w"}}, Mark: "work/" + name("w")})
 		add(key, row{call: call{Name: name("poke"), Tool: "mcp__marks__poke", Input: in{"mark": name("poke")}}, Mark: "marks/" + name("poke")})
 	}
-	add("main", row{call: call{Name: "agent", Tool: "Agent", Input: in{"description": "d", "prompt": "go [[fore]]", "subagent_type": "general-purpose", "run_in_background": false}}, Passes: true})
+	add("main", row{call: call{Name: "agent", Tool: "Agent", Input: in{"description": "d", "prompt": "go [[fore]] see @secret.txt", "subagent_type": "general-purpose", "run_in_background": false}}, Passes: true})
 	sub("fore")
 	add("main", row{call: call{Name: "agent-plan", Tool: "Agent", Input: in{"description": "d", "prompt": "go [[never]]", "subagent_type": "Plan", "run_in_background": false}}, Passes: true})
 	add("never", row{call: bash("never-touch", "touch n1"), Mark: "work/n1", After: "agent-plan"})
@@ -168,7 +168,7 @@ func matrix(b *box, rel release) (script, []row) {
 	for _, side := range []string{"left", "right"} {
 		add(side, row{call: bash(side+"-touch", "touch "+side), Mark: "work/" + side}, row{call: bash(side+"-ls", "ls"), Says: "n.ipynb"})
 	}
-	add("main", row{call: call{Name: "agent-back", Tool: "Agent", Input: in{"description": "d", "prompt": "go [[back]]", "subagent_type": "general-purpose", "run_in_background": true}}, Passes: true})
+	add("main", row{call: call{Name: "agent-back", Tool: "Agent", Input: in{"description": "d", "prompt": "go [[back]] see @secret.txt", "subagent_type": "general-purpose", "run_in_background": true}}, Passes: true})
 	sub("back")
 	add("main", row{call: call{Name: "workflow", Tool: "Workflow", Input: in{"script": workflow}}, Passes: true})
 	add("flow", row{call: bash("flow-touch", "touch f1"), Mark: "work/f1"})
@@ -190,7 +190,7 @@ var question = in{"questions": []any{in{
 
 const workflow = `export const meta = { name: 'flow', description: 'x', phases: [{ title: 'One' }] }
 phase('One')
-await agent('go [[flow]]')
+await agent('go [[flow]] see @secret.txt')
 `
 
 // wakeup asks for none where the agent CLI can do so, else for a late one.
