@@ -63,2642 +63,3934 @@ func builtin(name string) *Program {
 		return &programs[26]
 	case "whatis":
 		return &programs[27]
-	case "ar":
+	case "apt":
 		return &programs[28]
-	case "arch":
+	case "apt-get":
 		return &programs[29]
-	case "whoami":
+	case "aptitude":
 		return &programs[30]
-	case "logname":
+	case "apt-cache":
 		return &programs[31]
-	case "users":
+	case "apt-mark":
 		return &programs[32]
-	case "groups":
+	case "apt-key":
 		return &programs[33]
-	case "yes":
+	case "apt-file":
 		return &programs[34]
-	case "sleep":
+	case "nala":
 		return &programs[35]
-	case "factor":
+	case "ar":
 		return &programs[36]
-	case "aria2c":
+	case "arch":
 		return &programs[37]
-	case "asdf":
+	case "whoami":
 		return &programs[38]
-	case "autoload":
+	case "logname":
 		return &programs[39]
-	case "autossh":
+	case "users":
 		return &programs[40]
-	case "ava":
+	case "groups":
 		return &programs[41]
-	case "tap":
+	case "yes":
 		return &programs[42]
-	case "jasmine":
+	case "sleep":
 		return &programs[43]
-	case "karma":
+	case "factor":
 		return &programs[44]
-	case "uvu":
+	case "aria2c":
 		return &programs[45]
-	case "zora":
+	case "asdf":
 		return &programs[46]
-	case "qunit":
+	case "ast-grep":
 		return &programs[47]
-	case "wtr":
+	case "autoload":
 		return &programs[48]
-	case "nyc":
+	case "autossh":
 		return &programs[49]
-	case "c8":
+	case "ava":
 		return &programs[50]
-	case "istanbul":
+	case "tap":
 		return &programs[51]
-	case "codecov":
+	case "jasmine":
 		return &programs[52]
-	case "coveralls":
+	case "karma":
 		return &programs[53]
-	case "testcafe":
+	case "uvu":
 		return &programs[54]
-	case "nightwatch":
+	case "zora":
 		return &programs[55]
-	case "webdriverio":
+	case "qunit":
 		return &programs[56]
-	case "wdio":
+	case "wtr":
 		return &programs[57]
-	case "cucumber-js":
+	case "nyc":
 		return &programs[58]
-	case "storybook":
+	case "c8":
 		return &programs[59]
-	case "start-storybook":
+	case "istanbul":
 		return &programs[60]
-	case "chromatic":
+	case "codecov":
 		return &programs[61]
-	case "percy":
+	case "coveralls":
 		return &programs[62]
-	case "lhci":
+	case "testcafe":
 		return &programs[63]
-	case "lighthouse":
+	case "nightwatch":
 		return &programs[64]
-	case "pa11y":
+	case "webdriverio":
 		return &programs[65]
-	case "web-test-runner":
+	case "wdio":
 		return &programs[66]
-	case "detox":
+	case "cucumber-js":
 		return &programs[67]
-	case "appium":
+	case "storybook":
 		return &programs[68]
-	case "newman":
+	case "start-storybook":
 		return &programs[69]
-	case "k6":
+	case "chromatic":
 		return &programs[70]
-	case "artillery":
+	case "percy":
 		return &programs[71]
-	case "checkly":
+	case "lhci":
 		return &programs[72]
-	case "awk":
+	case "lighthouse":
 		return &programs[73]
-	case "gawk":
+	case "pa11y":
 		return &programs[74]
-	case "mawk":
+	case "web-test-runner":
 		return &programs[75]
-	case "nawk":
+	case "detox":
 		return &programs[76]
-	case "original-awk":
+	case "appium":
 		return &programs[77]
-	case "goawk":
+	case "newman":
 		return &programs[78]
-	case "b2sum":
+	case "k6":
 		return &programs[79]
-	case "md5sum":
+	case "artillery":
 		return &programs[80]
-	case "sha1sum":
+	case "checkly":
 		return &programs[81]
-	case "sha224sum":
+	case "awk":
 		return &programs[82]
-	case "sha256sum":
+	case "gawk":
 		return &programs[83]
-	case "sha384sum":
+	case "mawk":
 		return &programs[84]
-	case "sha512sum":
+	case "nawk":
 		return &programs[85]
-	case "shasum":
+	case "original-awk":
 		return &programs[86]
-	case "md5":
+	case "goawk":
 		return &programs[87]
-	case "base64":
+	case "b2sum":
 		return &programs[88]
-	case "base32":
+	case "md5sum":
 		return &programs[89]
-	case "basenc":
+	case "sha1sum":
 		return &programs[90]
-	case "basename":
+	case "sha224sum":
 		return &programs[91]
-	case "bash":
+	case "sha256sum":
 		return &programs[92]
-	case "sh":
+	case "sha384sum":
 		return &programs[93]
-	case "dash":
+	case "sha512sum":
 		return &programs[94]
-	case "ash":
+	case "shasum":
 		return &programs[95]
-	case "zsh":
+	case "md5":
 		return &programs[96]
-	case "ksh":
+	case "base64":
 		return &programs[97]
-	case "mksh":
+	case "base32":
 		return &programs[98]
-	case "ksh93":
+	case "basenc":
 		return &programs[99]
-	case "rbash":
+	case "basename":
 		return &programs[100]
-	case "rzsh":
+	case "bash":
 		return &programs[101]
-	case "yash":
+	case "sh":
 		return &programs[102]
-	case "posh":
+	case "dash":
 		return &programs[103]
-	case "bat":
+	case "ash":
 		return &programs[104]
-	case "batcat":
+	case "zsh":
 		return &programs[105]
-	case "bg":
+	case "ksh":
 		return &programs[106]
-	case "fg":
+	case "mksh":
 		return &programs[107]
-	case "bind":
+	case "ksh93":
 		return &programs[108]
-	case "biome":
+	case "rbash":
 		return &programs[109]
-	case "rome":
+	case "rzsh":
 		return &programs[110]
-	case "oxlint":
+	case "yash":
 		return &programs[111]
-	case "oxfmt":
+	case "posh":
 		return &programs[112]
-	case "dprint":
+	case "bat":
 		return &programs[113]
-	case "stylelint":
+	case "batcat":
 		return &programs[114]
-	case "standardjs":
+	case "bats":
 		return &programs[115]
-	case "tslint":
+	case "bc":
 		return &programs[116]
-	case "jshint":
+	case "dc":
 		return &programs[117]
-	case "jscs":
+	case "bg":
 		return &programs[118]
-	case "csslint":
+	case "fg":
 		return &programs[119]
-	case "htmlhint":
+	case "bind":
 		return &programs[120]
-	case "markdownlint":
+	case "biome":
 		return &programs[121]
-	case "markdownlint-cli2":
+	case "rome":
 		return &programs[122]
-	case "remark":
+	case "oxlint":
 		return &programs[123]
-	case "alex":
+	case "oxfmt":
 		return &programs[124]
-	case "textlint":
+	case "dprint":
 		return &programs[125]
-	case "cspell":
+	case "stylelint":
 		return &programs[126]
-	case "knip":
+	case "standardjs":
 		return &programs[127]
-	case "depcheck":
+	case "tslint":
 		return &programs[128]
-	case "madge":
+	case "jshint":
 		return &programs[129]
-	case "dependency-cruiser":
+	case "jscs":
 		return &programs[130]
-	case "depcruise":
+	case "csslint":
 		return &programs[131]
-	case "npm-check":
+	case "htmlhint":
 		return &programs[132]
-	case "npm-check-updates":
+	case "markdownlint":
 		return &programs[133]
-	case "ncu":
+	case "markdownlint-cli2":
 		return &programs[134]
-	case "size-limit":
+	case "remark":
 		return &programs[135]
-	case "bundlesize":
+	case "alex":
 		return &programs[136]
-	case "publint":
+	case "textlint":
 		return &programs[137]
-	case "attw":
+	case "cspell":
 		return &programs[138]
-	case "syncpack":
+	case "knip":
 		return &programs[139]
-	case "sort-package-json":
+	case "depcheck":
 		return &programs[140]
-	case "commitlint":
+	case "madge":
 		return &programs[141]
-	case "ls-lint":
+	case "dependency-cruiser":
 		return &programs[142]
-	case "secretlint":
+	case "depcruise":
 		return &programs[143]
-	case "sherif":
+	case "npm-check":
 		return &programs[144]
-	case "typedoc":
+	case "npm-check-updates":
 		return &programs[145]
-	case "api-extractor":
+	case "ncu":
 		return &programs[146]
-	case "license-checker":
+	case "size-limit":
 		return &programs[147]
-	case "tsd":
+	case "bundlesize":
 		return &programs[148]
-	case "type-coverage":
+	case "publint":
 		return &programs[149]
-	case "ts-prune":
+	case "attw":
 		return &programs[150]
-	case "unimported":
+	case "syncpack":
 		return &programs[151]
-	case "sql-formatter":
+	case "sort-package-json":
 		return &programs[152]
-	case "svgo":
+	case "commitlint":
 		return &programs[153]
-	case "lint-staged":
+	case "ls-lint":
 		return &programs[154]
-	case "taplo":
+	case "secretlint":
 		return &programs[155]
-	case "buf-lint":
+	case "sherif":
 		return &programs[156]
-	case "black":
+	case "typedoc":
 		return &programs[157]
-	case "isort":
+	case "api-extractor":
 		return &programs[158]
-	case "autopep8":
+	case "license-checker":
 		return &programs[159]
-	case "yapf":
+	case "tsd":
 		return &programs[160]
-	case "autoflake":
+	case "type-coverage":
 		return &programs[161]
-	case "pyupgrade":
+	case "ts-prune":
 		return &programs[162]
-	case "add-trailing-comma":
+	case "unimported":
 		return &programs[163]
-	case "docformatter":
+	case "sql-formatter":
 		return &programs[164]
-	case "ssort":
+	case "svgo":
 		return &programs[165]
-	case "usort":
+	case "lint-staged":
 		return &programs[166]
-	case "blacken-docs":
+	case "taplo":
 		return &programs[167]
-	case "djlint":
+	case "buf-lint":
 		return &programs[168]
-	case "djhtml":
+	case "black":
 		return &programs[169]
-	case "break":
+	case "isort":
 		return &programs[170]
-	case "continue":
+	case "autopep8":
 		return &programs[171]
-	case "shift":
+	case "yapf":
 		return &programs[172]
-	case "logout":
+	case "autoflake":
 		return &programs[173]
-	case "buf":
+	case "pyupgrade":
 		return &programs[174]
-	case "builtin":
+	case "add-trailing-comma":
 		return &programs[175]
-	case "bun":
+	case "docformatter":
 		return &programs[176]
-	case "bundle":
+	case "ssort":
 		return &programs[177]
-	case "bundler":
+	case "usort":
 		return &programs[178]
-	case "bunx":
+	case "blacken-docs":
 		return &programs[179]
-	case "busybox":
+	case "djlint":
 		return &programs[180]
-	case "toybox":
+	case "djhtml":
 		return &programs[181]
-	case "bzip2":
+	case "break":
 		return &programs[182]
-	case "bunzip2":
+	case "continue":
 		return &programs[183]
-	case "pbzip2":
+	case "shift":
 		return &programs[184]
-	case "lbzip2":
+	case "logout":
 		return &programs[185]
-	case "xz":
+	case "brew":
 		return &programs[186]
-	case "unxz":
+	case "buf":
 		return &programs[187]
-	case "lzma":
+	case "builtin":
 		return &programs[188]
-	case "unlzma":
+	case "bun":
 		return &programs[189]
-	case "pxz":
+	case "bundle":
 		return &programs[190]
-	case "lzip":
+	case "bundler":
 		return &programs[191]
-	case "zstd":
+	case "bunx":
 		return &programs[192]
-	case "unzstd":
+	case "busybox":
 		return &programs[193]
-	case "zstdmt":
+	case "toybox":
 		return &programs[194]
-	case "lz4":
+	case "bzip2":
 		return &programs[195]
-	case "unlz4":
+	case "bunzip2":
 		return &programs[196]
-	case "lzop":
+	case "pbzip2":
 		return &programs[197]
-	case "lrzip":
+	case "lbzip2":
 		return &programs[198]
-	case "cProfile":
+	case "xz":
 		return &programs[199]
-	case "profile":
+	case "unxz":
 		return &programs[200]
-	case "trace":
+	case "lzma":
 		return &programs[201]
-	case "pdb":
+	case "unlzma":
 		return &programs[202]
-	case "runpy":
+	case "pxz":
 		return &programs[203]
-	case "doctest":
+	case "lzip":
 		return &programs[204]
-	case "viztracer":
+	case "zstd":
 		return &programs[205]
-	case "kernprof":
+	case "unzstd":
 		return &programs[206]
-	case "memray":
+	case "zstdmt":
 		return &programs[207]
-	case "scalene":
+	case "lz4":
 		return &programs[208]
-	case "pyinstrument":
+	case "unlz4":
 		return &programs[209]
-	case "py-spy":
+	case "lzop":
 		return &programs[210]
-	case "debugpy":
+	case "lrzip":
 		return &programs[211]
-	case "ipdb":
+	case "cProfile":
 		return &programs[212]
-	case "coverage-x":
+	case "profile":
 		return &programs[213]
-	case "caffeinate":
+	case "trace":
 		return &programs[214]
-	case "capsh":
+	case "pdb":
 		return &programs[215]
-	case "cargo":
+	case "runpy":
 		return &programs[216]
-	case "cat":
+	case "doctest":
 		return &programs[217]
-	case "catchsegv":
+	case "viztracer":
 		return &programs[218]
-	case "fakeroot":
+	case "kernprof":
 		return &programs[219]
-	case "eatmydata":
+	case "memray":
 		return &programs[220]
-	case "dbus-run-session":
+	case "scalene":
 		return &programs[221]
-	case "torsocks":
+	case "pyinstrument":
 		return &programs[222]
-	case "torify":
+	case "py-spy":
 		return &programs[223]
-	case "unbuffer":
+	case "debugpy":
 		return &programs[224]
-	case "noglob":
+	case "ipdb":
 		return &programs[225]
-	case "nocorrect":
+	case "caffeinate":
 		return &programs[226]
-	case "chronic":
+	case "capsh":
 		return &programs[227]
-	case "ifne":
+	case "cargo":
 		return &programs[228]
-	case "tini":
+	case "cat":
 		return &programs[229]
-	case "dumb-init":
+	case "catchsegv":
 		return &programs[230]
-	case "with-contenv":
+	case "fakeroot":
 		return &programs[231]
-	case "cd":
+	case "eatmydata":
 		return &programs[232]
-	case "chdir":
+	case "dbus-run-session":
 		return &programs[233]
-	case "chcon":
+	case "torsocks":
 		return &programs[234]
-	case "chgrp":
+	case "torify":
 		return &programs[235]
-	case "chmod":
+	case "unbuffer":
 		return &programs[236]
-	case "chown":
+	case "noglob":
 		return &programs[237]
-	case "chpst":
+	case "nocorrect":
 		return &programs[238]
-	case "chroot":
+	case "chronic":
 		return &programs[239]
-	case "chrt":
+	case "ifne":
 		return &programs[240]
-	case "cksum":
+	case "tini":
 		return &programs[241]
-	case "sum":
+	case "dumb-init":
 		return &programs[242]
-	case "cmake":
+	case "with-contenv":
 		return &programs[243]
-	case "cmp":
+	case "cd":
 		return &programs[244]
-	case "colrm":
+	case "chdir":
 		return &programs[245]
-	case "column":
+	case "chcon":
 		return &programs[246]
-	case "comm":
+	case "chgrp":
 		return &programs[247]
-	case "command":
+	case "chmod":
 		return &programs[248]
-	case "compgen":
+	case "chown":
 		return &programs[249]
-	case "complete":
+	case "chpst":
 		return &programs[250]
-	case "compopt":
+	case "chroot":
 		return &programs[251]
-	case "composer":
+	case "chrt":
 		return &programs[252]
-	case "composer.phar":
+	case "cksum":
 		return &programs[253]
-	case "concurrently":
+	case "sum":
 		return &programs[254]
-	case "conda":
+	case "cmake":
 		return &programs[255]
-	case "mamba":
+	case "cmp":
 		return &programs[256]
-	case "micromamba":
+	case "colrm":
 		return &programs[257]
-	case "corepack":
+	case "column":
 		return &programs[258]
-	case "coverage":
+	case "comm":
 		return &programs[259]
-	case "cp":
+	case "command":
 		return &programs[260]
-	case "cpack":
+	case "compgen":
 		return &programs[261]
-	case "cpio":
+	case "complete":
 		return &programs[262]
-	case "cross-env":
+	case "compopt":
 		return &programs[263]
-	case "cross-env-shell":
+	case "composer":
 		return &programs[264]
-	case "csh":
+	case "composer.phar":
 		return &programs[265]
-	case "tcsh":
+	case "concurrently":
 		return &programs[266]
-	case "csplit":
+	case "conda":
 		return &programs[267]
-	case "ctest":
+	case "mamba":
 		return &programs[268]
-	case "curl":
+	case "micromamba":
 		return &programs[269]
-	case "cut":
+	case "convert":
 		return &programs[270]
-	case "cypress":
+	case "magick":
 		return &programs[271]
-	case "date":
+	case "mogrify":
 		return &programs[272]
-	case "dd":
+	case "identify":
 		return &programs[273]
-	case "declare":
+	case "composite":
 		return &programs[274]
-	case "typeset":
+	case "montage":
 		return &programs[275]
-	case "local":
+	case "compare":
 		return &programs[276]
-	case "readonly":
+	case "gm":
 		return &programs[277]
-	case "integer":
+	case "vips":
 		return &programs[278]
-	case "float":
+	case "cwebp":
 		return &programs[279]
-	case "deno":
+	case "dwebp":
 		return &programs[280]
-	case "df":
+	case "pngquant":
 		return &programs[281]
-	case "diff":
+	case "optipng":
 		return &programs[282]
-	case "colordiff":
+	case "jpegoptim":
 		return &programs[283]
-	case "gdiff":
+	case "rsvg-convert":
 		return &programs[284]
-	case "diff3":
+	case "inkscape":
 		return &programs[285]
-	case "diffstat":
+	case "gs":
 		return &programs[286]
-	case "dig":
+	case "ps2pdf":
 		return &programs[287]
-	case "delv":
+	case "pdftk":
 		return &programs[288]
-	case "dir":
+	case "qpdf":
 		return &programs[289]
-	case "vdir":
+	case "pdfunite":
 		return &programs[290]
-	case "dircolors":
+	case "pdfseparate":
 		return &programs[291]
-	case "direnv":
+	case "pdftoppm":
 		return &programs[292]
-	case "dirname":
+	case "pdfimages":
 		return &programs[293]
-	case "dirs":
+	case "wkhtmltopdf":
 		return &programs[294]
-	case "disown":
+	case "exiftool":
 		return &programs[295]
-	case "dlv":
+	case "sox":
 		return &programs[296]
-	case "doas":
+	case "lame":
 		return &programs[297]
-	case "docker":
+	case "flac":
 		return &programs[298]
-	case "podman":
+	case "opusenc":
 		return &programs[299]
-	case "nerdctl":
+	case "yt-dlp":
 		return &programs[300]
-	case "finch":
+	case "youtube-dl":
 		return &programs[301]
-	case "docker-compose":
+	case "gallery-dl":
 		return &programs[302]
-	case "podman-compose":
+	case "tesseract":
 		return &programs[303]
-	case "dos2unix":
+	case "potrace":
 		return &programs[304]
-	case "unix2dos":
+	case "dot":
 		return &programs[305]
-	case "mac2unix":
+	case "neato":
 		return &programs[306]
-	case "dotenv":
+	case "plantuml":
 		return &programs[307]
-	case "dotnet":
+	case "mmdc":
 		return &programs[308]
-	case "du":
+	case "d2":
 		return &programs[309]
-	case "echo":
+	case "gnuplot":
 		return &programs[310]
-	case "emulate":
+	case "pdflatex":
 		return &programs[311]
-	case "enable":
+	case "xelatex":
 		return &programs[312]
-	case "entr":
+	case "lualatex":
 		return &programs[313]
-	case "env":
+	case "latex":
 		return &programs[314]
-	case "envsubst":
+	case "tex":
 		return &programs[315]
-	case "eslint":
+	case "latexmk":
 		return &programs[316]
-	case "eslint_d":
+	case "bibtex":
 		return &programs[317]
-	case "xo":
+	case "biber":
 		return &programs[318]
-	case "standard":
+	case "makeindex":
 		return &programs[319]
-	case "semistandard":
+	case "tectonic":
 		return &programs[320]
-	case "ts-standard":
+	case "typst":
 		return &programs[321]
-	case "eval":
+	case "asciidoctor":
 		return &programs[322]
-	case "exec":
+	case "asciidoc":
 		return &programs[323]
-	case "exit":
+	case "groff":
 		return &programs[324]
-	case "return":
+	case "troff":
 		return &programs[325]
-	case "bye":
+	case "nroff":
 		return &programs[326]
-	case "expand":
+	case "soffice":
 		return &programs[327]
-	case "unexpand":
+	case "libreoffice":
 		return &programs[328]
-	case "expect":
+	case "unoconv":
 		return &programs[329]
-	case "export":
+	case "calibre":
 		return &programs[330]
-	case "expr":
+	case "ebook-convert":
 		return &programs[331]
-	case "faketime":
+	case "antiword":
 		return &programs[332]
-	case "fc":
+	case "catdoc":
 		return &programs[333]
-	case "r":
+	case "docx2txt":
 		return &programs[334]
-	case "fd":
+	case "xlsx2csv":
 		return &programs[335]
-	case "fdfind":
+	case "csvtool":
 		return &programs[336]
-	case "find":
+	case "openscad":
 		return &programs[337]
-	case "gfind":
+	case "blender":
 		return &programs[338]
-	case "firejail":
+	case "stl2gcode":
 		return &programs[339]
-	case "fish":
+	case "corepack":
 		return &programs[340]
-	case "flock":
+	case "coverage":
 		return &programs[341]
-	case "fmt":
+	case "cp":
 		return &programs[342]
-	case "fnm":
+	case "cpack":
 		return &programs[343]
-	case "n":
+	case "cpio":
 		return &programs[344]
-	case "nodenv":
+	case "cross-env":
 		return &programs[345]
-	case "volta":
+	case "cross-env-shell":
 		return &programs[346]
-	case "nvm":
+	case "csh":
 		return &programs[347]
-	case "nvs":
+	case "tcsh":
 		return &programs[348]
-	case "fold":
+	case "csplit":
 		return &programs[349]
-	case "ftp":
+	case "ctest":
 		return &programs[350]
-	case "lftp":
+	case "curl":
 		return &programs[351]
-	case "tnftp":
+	case "cut":
 		return &programs[352]
-	case "ncftp":
+	case "cypress":
 		return &programs[353]
-	case "fzf":
+	case "date":
 		return &programs[354]
-	case "gcc":
+	case "dd":
 		return &programs[355]
-	case "cc":
+	case "declare":
 		return &programs[356]
-	case "g++":
+	case "typeset":
 		return &programs[357]
-	case "c++":
+	case "local":
 		return &programs[358]
-	case "clang":
+	case "readonly":
 		return &programs[359]
-	case "clang++":
+	case "integer":
 		return &programs[360]
-	case "gcc-10":
+	case "float":
 		return &programs[361]
-	case "gcc-11":
+	case "delta":
 		return &programs[362]
-	case "gcc-12":
+	case "difft":
 		return &programs[363]
-	case "gcc-13":
+	case "difftastic":
 		return &programs[364]
-	case "gcc-14":
+	case "diff-so-fancy":
 		return &programs[365]
-	case "g++-10":
+	case "icdiff":
 		return &programs[366]
-	case "g++-11":
+	case "sd":
 		return &programs[367]
-	case "g++-12":
+	case "choose":
 		return &programs[368]
-	case "g++-13":
+	case "gron":
 		return &programs[369]
-	case "g++-14":
+	case "fx":
 		return &programs[370]
-	case "clang-14":
+	case "jo":
 		return &programs[371]
-	case "clang-15":
+	case "jc":
 		return &programs[372]
-	case "clang-16":
+	case "dasel":
 		return &programs[373]
-	case "clang-17":
+	case "xsv":
 		return &programs[374]
-	case "clang-18":
+	case "qsv":
 		return &programs[375]
-	case "clang-19":
+	case "csvcut":
 		return &programs[376]
-	case "clang++-14":
+	case "csvgrep":
 		return &programs[377]
-	case "clang++-15":
+	case "csvlook":
 		return &programs[378]
-	case "clang++-16":
+	case "in2csv":
 		return &programs[379]
-	case "clang++-17":
+	case "mlr":
 		return &programs[380]
-	case "clang++-18":
+	case "htmlq":
 		return &programs[381]
-	case "cpp":
+	case "pup":
 		return &programs[382]
-	case "gfortran":
+	case "tomlq":
 		return &programs[383]
-	case "tcc":
+	case "gum":
 		return &programs[384]
-	case "icx":
+	case "glow":
 		return &programs[385]
-	case "icpx":
+	case "grex":
 		return &programs[386]
-	case "nvcc":
+	case "tldr":
 		return &programs[387]
-	case "emcc":
+	case "shellspec":
 		return &programs[388]
-	case "em++":
+	case "actionlint":
 		return &programs[389]
-	case "x86_64-linux-gnu-gcc":
+	case "act":
 		return &programs[390]
-	case "aarch64-linux-gnu-gcc":
+	case "gitleaks":
 		return &programs[391]
-	case "musl-gcc":
+	case "trufflehog":
 		return &programs[392]
-	case "gem":
+	case "detect-secrets":
 		return &programs[393]
-	case "getconf":
+	case "ctags":
 		return &programs[394]
-	case "getopts":
+	case "cscope":
 		return &programs[395]
-	case "gh":
+	case "comby":
 		return &programs[396]
-	case "git":
+	case "jscodeshift":
 		return &programs[397]
-	case "go":
+	case "claude":
 		return &programs[398]
-	case "go1.21":
+	case "codex":
 		return &programs[399]
-	case "go1.22":
+	case "gemini":
 		return &programs[400]
-	case "go1.23":
+	case "aider":
 		return &programs[401]
-	case "go1.24":
+	case "llm":
 		return &programs[402]
-	case "go1.25":
+	case "ollama":
 		return &programs[403]
-	case "go1.26":
+	case "goose":
 		return &programs[404]
-	case "gotip":
+	case "opencode":
 		return &programs[405]
-	case "gofmt":
+	case "copilot":
 		return &programs[406]
-	case "goimports":
+	case "lazygit":
 		return &programs[407]
-	case "gofumpt":
+	case "gitui":
 		return &programs[408]
-	case "gci":
+	case "tig":
 		return &programs[409]
-	case "golines":
+	case "watchman":
 		return &programs[410]
-	case "golangci-lint":
+	case "deno":
 		return &programs[411]
-	case "gosu":
+	case "df":
 		return &programs[412]
-	case "su-exec":
+	case "diff":
 		return &programs[413]
-	case "setuidgid":
+	case "colordiff":
 		return &programs[414]
-	case "gradle":
+	case "gdiff":
 		return &programs[415]
-	case "gradlew":
+	case "diff3":
 		return &programs[416]
-	case "grep":
+	case "diffstat":
 		return &programs[417]
-	case "egrep":
+	case "dig":
 		return &programs[418]
-	case "fgrep":
+	case "delv":
 		return &programs[419]
-	case "rgrep":
+	case "dir":
 		return &programs[420]
-	case "ggrep":
+	case "vdir":
 		return &programs[421]
-	case "zgrep":
+	case "dircolors":
 		return &programs[422]
-	case "zegrep":
+	case "direnv":
 		return &programs[423]
-	case "zfgrep":
+	case "dirname":
 		return &programs[424]
-	case "bzgrep":
+	case "dirs":
 		return &programs[425]
-	case "xzgrep":
+	case "disown":
 		return &programs[426]
-	case "pcregrep":
+	case "dlv":
 		return &programs[427]
-	case "pcre2grep":
+	case "dnf":
 		return &programs[428]
-	case "groovy":
+	case "yum":
 		return &programs[429]
-	case "scala":
+	case "microdnf":
 		return &programs[430]
-	case "kotlin":
+	case "zypper":
 		return &programs[431]
-	case "kscript":
+	case "pacman":
 		return &programs[432]
-	case "jshell":
+	case "yay":
 		return &programs[433]
-	case "julia":
+	case "paru":
 		return &programs[434]
-	case "elixir":
+	case "apk":
 		return &programs[435]
-	case "iex":
+	case "emerge":
 		return &programs[436]
-	case "erl":
+	case "xbps-install":
 		return &programs[437]
-	case "escript":
+	case "pkg":
 		return &programs[438]
-	case "ghci":
+	case "pkgin":
 		return &programs[439]
-	case "runghc":
+	case "port":
 		return &programs[440]
-	case "runhaskell":
+	case "snap":
 		return &programs[441]
-	case "clojure":
+	case "flatpak":
 		return &programs[442]
-	case "clj":
+	case "rpm":
 		return &programs[443]
-	case "bb":
+	case "rpm-ostree":
 		return &programs[444]
-	case "racket":
+	case "dnf5":
 		return &programs[445]
-	case "guile":
+	case "eopkg":
 		return &programs[446]
-	case "sbcl":
+	case "swupd":
 		return &programs[447]
-	case "emacs":
+	case "opkg":
 		return &programs[448]
-	case "emacsclient":
+	case "slackpkg":
 		return &programs[449]
-	case "swipl":
+	case "choco":
 		return &programs[450]
-	case "octave":
+	case "scoop":
 		return &programs[451]
-	case "matlab":
+	case "winget":
 		return &programs[452]
-	case "janet":
+	case "nix-env":
 		return &programs[453]
-	case "gjs":
+	case "nix-build":
 		return &programs[454]
-	case "qjs":
+	case "nix-channel":
 		return &programs[455]
-	case "d8":
+	case "nix-store":
 		return &programs[456]
-	case "bun.exe":
+	case "nix-instantiate":
 		return &programs[457]
-	case "ts-node":
+	case "nix-collect-garbage":
 		return &programs[458]
-	case "tsx":
+	case "home-manager":
 		return &programs[459]
-	case "esno":
+	case "nixos-rebuild":
 		return &programs[460]
-	case "babel-node":
+	case "guix":
 		return &programs[461]
-	case "vite-node":
+	case "conan":
 		return &programs[462]
-	case "coffee":
+	case "vcpkg":
 		return &programs[463]
-	case "gtime":
+	case "spack":
 		return &programs[464]
-	case "gunicorn":
+	case "luarocks":
 		return &programs[465]
-	case "uvicorn":
+	case "cpan":
 		return &programs[466]
-	case "hypercorn":
+	case "cpanm":
 		return &programs[467]
-	case "daphne":
+	case "ghcup":
 		return &programs[468]
-	case "waitress-serve":
+	case "sdk":
 		return &programs[469]
-	case "uwsgi":
+	case "jenv":
 		return &programs[470]
-	case "flask":
+	case "pyenv":
 		return &programs[471]
-	case "fastapi":
+	case "rbenv":
 		return &programs[472]
-	case "granian":
+	case "goenv":
 		return &programs[473]
-	case "celery":
+	case "tfenv":
 		return &programs[474]
-	case "django-admin":
+	case "chezmoi":
 		return &programs[475]
-	case "alembic":
+	case "stow":
 		return &programs[476]
-	case "airflow":
+	case "doas":
 		return &programs[477]
-	case "dagster":
+	case "docker":
 		return &programs[478]
-	case "prefect":
+	case "podman":
 		return &programs[479]
-	case "dbt":
+	case "nerdctl":
 		return &programs[480]
-	case "scrapy":
+	case "finch":
 		return &programs[481]
-	case "locust":
+	case "docker-compose":
 		return &programs[482]
-	case "rq":
+	case "podman-compose":
 		return &programs[483]
-	case "dramatiq":
+	case "dos2unix":
 		return &programs[484]
-	case "huey":
+	case "unix2dos":
 		return &programs[485]
-	case "invoke-x":
+	case "mac2unix":
 		return &programs[486]
-	case "supervisord":
+	case "dotenv":
 		return &programs[487]
-	case "supervisorctl":
+	case "dotnet":
 		return &programs[488]
-	case "ansible":
+	case "dpkg":
 		return &programs[489]
-	case "ansible-playbook":
+	case "dpkg-query":
 		return &programs[490]
-	case "ansible-galaxy":
+	case "du":
 		return &programs[491]
-	case "ansible-vault":
+	case "echo":
 		return &programs[492]
-	case "ansible-inventory":
+	case "emulate":
 		return &programs[493]
-	case "ansible-doc":
+	case "enable":
 		return &programs[494]
-	case "salt":
+	case "entr":
 		return &programs[495]
-	case "salt-call":
+	case "env":
 		return &programs[496]
-	case "puppet":
+	case "envsubst":
 		return &programs[497]
-	case "chef-client":
+	case "eslint":
 		return &programs[498]
-	case "knife":
+	case "eslint_d":
 		return &programs[499]
-	case "gzip":
+	case "xo":
 		return &programs[500]
-	case "gunzip":
+	case "standard":
 		return &programs[501]
-	case "pigz":
+	case "semistandard":
 		return &programs[502]
-	case "unpigz":
+	case "ts-standard":
 		return &programs[503]
-	case "compress":
+	case "eval":
 		return &programs[504]
-	case "uncompress":
+	case "exec":
 		return &programs[505]
-	case "zopfli":
+	case "exit":
 		return &programs[506]
-	case "brotli":
+	case "return":
 		return &programs[507]
-	case "hash":
+	case "bye":
 		return &programs[508]
-	case "head":
+	case "expand":
 		return &programs[509]
-	case "helm":
+	case "unexpand":
 		return &programs[510]
-	case "help":
+	case "expect":
 		return &programs[511]
-	case "hexdump":
+	case "export":
 		return &programs[512]
-	case "hd":
+	case "expr":
 		return &programs[513]
-	case "history":
+	case "eza":
 		return &programs[514]
-	case "host":
+	case "exa":
 		return &programs[515]
-	case "nslookup":
+	case "lsd":
 		return &programs[516]
-	case "drill":
+	case "faketime":
 		return &programs[517]
-	case "resolvectl":
+	case "fc":
 		return &programs[518]
-	case "getent":
+	case "r":
 		return &programs[519]
-	case "hostid":
+	case "fd":
 		return &programs[520]
-	case "hostname":
+	case "fdfind":
 		return &programs[521]
-	case "http":
+	case "ffmpeg":
 		return &programs[522]
-	case "https":
+	case "ffprobe":
 		return &programs[523]
-	case "xh":
+	case "ffplay":
 		return &programs[524]
-	case "xhs":
+	case "file":
 		return &programs[525]
-	case "httpie":
+	case "find":
 		return &programs[526]
-	case "http.server":
+	case "gfind":
 		return &programs[527]
-	case "hyperfine":
+	case "firejail":
 		return &programs[528]
-	case "iconv":
+	case "fish":
 		return &programs[529]
-	case "id":
+	case "flock":
 		return &programs[530]
-	case "ifconfig":
+	case "fmt":
 		return &programs[531]
-	case "iwconfig":
+	case "fnm":
 		return &programs[532]
-	case "arp":
+	case "n":
 		return &programs[533]
-	case "route":
+	case "nodenv":
 		return &programs[534]
-	case "install":
+	case "volta":
 		return &programs[535]
-	case "ginstall":
+	case "nvm":
 		return &programs[536]
-	case "ionice":
+	case "nvs":
 		return &programs[537]
-	case "ip":
+	case "fold":
 		return &programs[538]
-	case "ipython":
+	case "free":
 		return &programs[539]
-	case "ipython3":
+	case "vmstat":
 		return &programs[540]
-	case "jupyter":
+	case "iostat":
 		return &programs[541]
-	case "jupyter-lab":
+	case "mpstat":
 		return &programs[542]
-	case "jupyter-notebook":
+	case "slabtop":
 		return &programs[543]
-	case "jupyter-nbconvert":
+	case "lscpu":
 		return &programs[544]
-	case "papermill":
+	case "lsmem":
 		return &programs[545]
-	case "streamlit":
+	case "lspci":
 		return &programs[546]
-	case "gradio":
+	case "lsusb":
 		return &programs[547]
-	case "chainlit":
+	case "lsmod":
 		return &programs[548]
-	case "mlflow":
+	case "lsns":
 		return &programs[549]
-	case "tensorboard":
+	case "lsipc":
 		return &programs[550]
-	case "java":
+	case "lslocks":
 		return &programs[551]
-	case "javac":
+	case "lsb_release":
 		return &programs[552]
-	case "jest":
+	case "lshw":
 		return &programs[553]
-	case "jobs":
+	case "dmidecode":
 		return &programs[554]
-	case "join":
+	case "hwinfo":
 		return &programs[555]
-	case "jq":
+	case "inxi":
 		return &programs[556]
-	case "gojq":
+	case "sensors":
 		return &programs[557]
-	case "jaq":
+	case "acpi":
 		return &programs[558]
-	case "json.tool":
+	case "numastat":
 		return &programs[559]
-	case "just":
+	case "nvidia-smi":
 		return &programs[560]
-	case "k9s":
+	case "rocm-smi":
 		return &programs[561]
-	case "kubectx":
+	case "getfacl":
 		return &programs[562]
-	case "kubens":
+	case "lsattr":
 		return &programs[563]
-	case "stern":
+	case "ipcs":
 		return &programs[564]
-	case "kubetail":
+	case "last":
 		return &programs[565]
-	case "istioctl":
+	case "lastb":
 		return &programs[566]
-	case "linkerd":
+	case "lastlog":
 		return &programs[567]
-	case "argocd":
+	case "locale":
 		return &programs[568]
-	case "flux":
+	case "getcap":
 		return &programs[569]
-	case "velero":
+	case "getenforce":
 		return &programs[570]
-	case "cilium":
+	case "sestatus":
 		return &programs[571]
-	case "eksctl":
+	case "sw_vers":
 		return &programs[572]
-	case "kops":
+	case "system_profiler":
 		return &programs[573]
-	case "kubeadm":
+	case "vm_stat":
 		return &programs[574]
-	case "tkn":
+	case "cal":
 		return &programs[575]
-	case "kn":
+	case "ncal":
 		return &programs[576]
-	case "crossplane":
+	case "uuidgen":
 		return &programs[577]
-	case "werf":
+	case "neofetch":
 		return &programs[578]
-	case "devspace":
+	case "fastfetch":
 		return &programs[579]
-	case "okteto":
+	case "screenfetch":
 		return &programs[580]
-	case "kubeseal":
+	case "cowsay":
 		return &programs[581]
-	case "kubeconform":
+	case "figlet":
 		return &programs[582]
-	case "kubeval":
+	case "fortune":
 		return &programs[583]
-	case "conftest":
+	case "toilet":
 		return &programs[584]
-	case "opa":
+	case "lolcat":
 		return &programs[585]
-	case "trivy":
+	case "tput":
 		return &programs[586]
-	case "grype":
+	case "clear":
 		return &programs[587]
-	case "syft":
+	case "reset":
 		return &programs[588]
-	case "cosign":
+	case "tabs":
 		return &programs[589]
-	case "crane":
+	case "infocmp":
 		return &programs[590]
-	case "dive":
+	case "toe":
 		return &programs[591]
-	case "hadolint":
+	case "units":
 		return &programs[592]
-	case "buildah":
+	case "pstree":
 		return &programs[593]
-	case "skopeo":
+	case "pidof":
 		return &programs[594]
-	case "lxc":
+	case "pwdx":
 		return &programs[595]
-	case "incus":
+	case "pmap":
 		return &programs[596]
-	case "multipass":
+	case "prtstat":
 		return &programs[597]
-	case "vagrant":
+	case "peekfd":
 		return &programs[598]
-	case "packer":
+	case "fuser":
 		return &programs[599]
-	case "ctr":
+	case "lsfd":
 		return &programs[600]
-	case "crictl":
+	case "findmnt":
 		return &programs[601]
-	case "buildctl":
+	case "lsblk":
 		return &programs[602]
-	case "umoci":
+	case "blkid":
 		return &programs[603]
-	case "oras":
+	case "mountpoint":
 		return &programs[604]
-	case "dockle":
+	case "namei":
 		return &programs[605]
-	case "docker-machine":
+	case "runlevel":
 		return &programs[606]
-	case "kill":
+	case "tzselect":
 		return &programs[607]
-	case "kubectl":
+	case "ac":
 		return &programs[608]
-	case "oc":
+	case "vnstat":
 		return &programs[609]
-	case "k":
+	case "ipcalc":
 		return &programs[610]
-	case "kubecolor":
+	case "sipcalc":
 		return &programs[611]
-	case "kustomize":
+	case "mcookie":
 		return &programs[612]
-	case "ld":
+	case "procinfo":
 		return &programs[613]
-	case "ld.lld":
+	case "dmesg":
 		return &programs[614]
-	case "lld":
+	case "ftp":
 		return &programs[615]
-	case "ld.gold":
+	case "lftp":
 		return &programs[616]
-	case "mold":
+	case "tnftp":
 		return &programs[617]
-	case "as":
+	case "ncftp":
 		return &programs[618]
-	case "nasm":
+	case "fzf":
 		return &programs[619]
-	case "yasm":
+	case "gcc":
 		return &programs[620]
-	case "objcopy":
+	case "cc":
 		return &programs[621]
-	case "strip":
+	case "g++":
 		return &programs[622]
-	case "ranlib":
+	case "c++":
 		return &programs[623]
-	case "dlltool":
+	case "clang":
 		return &programs[624]
-	case "windres":
+	case "clang++":
 		return &programs[625]
-	case "llvm-objcopy":
+	case "gcc-10":
 		return &programs[626]
-	case "llvm-strip":
+	case "gcc-11":
 		return &programs[627]
-	case "ld-linux-x86-64.so.2":
+	case "gcc-12":
 		return &programs[628]
-	case "ld-linux.so.2":
+	case "gcc-13":
 		return &programs[629]
-	case "ld-linux-aarch64.so.1":
+	case "gcc-14":
 		return &programs[630]
-	case "ld-linux-armhf.so.3":
+	case "g++-10":
 		return &programs[631]
-	case "ld-musl-x86_64.so.1":
+	case "g++-11":
 		return &programs[632]
-	case "ld.so":
+	case "g++-12":
 		return &programs[633]
-	case "less":
+	case "g++-13":
 		return &programs[634]
-	case "lessecho":
+	case "g++-14":
 		return &programs[635]
-	case "let":
+	case "clang-14":
 		return &programs[636]
-	case "link":
+	case "clang-15":
 		return &programs[637]
-	case "linux32":
+	case "clang-16":
 		return &programs[638]
-	case "linux64":
+	case "clang-17":
 		return &programs[639]
-	case "i386":
+	case "clang-18":
 		return &programs[640]
-	case "x86_64":
+	case "clang-19":
 		return &programs[641]
-	case "uname26":
+	case "clang++-14":
 		return &programs[642]
-	case "ln":
+	case "clang++-15":
 		return &programs[643]
-	case "locate":
+	case "clang++-16":
 		return &programs[644]
-	case "plocate":
+	case "clang++-17":
 		return &programs[645]
-	case "mlocate":
+	case "clang++-18":
 		return &programs[646]
-	case "look":
+	case "cpp":
 		return &programs[647]
-	case "ls":
+	case "gfortran":
 		return &programs[648]
-	case "gls":
+	case "tcc":
 		return &programs[649]
-	case "ltrace":
+	case "icx":
 		return &programs[650]
-	case "lua":
+	case "icpx":
 		return &programs[651]
-	case "lua5.1":
+	case "nvcc":
 		return &programs[652]
-	case "lua5.2":
+	case "emcc":
 		return &programs[653]
-	case "lua5.3":
+	case "em++":
 		return &programs[654]
-	case "lua5.4":
+	case "x86_64-linux-gnu-gcc":
 		return &programs[655]
-	case "luajit":
+	case "aarch64-linux-gnu-gcc":
 		return &programs[656]
-	case "texlua":
+	case "musl-gcc":
 		return &programs[657]
-	case "make":
+	case "gdb":
 		return &programs[658]
-	case "gmake":
+	case "lldb":
 		return &programs[659]
-	case "remake":
+	case "rr":
 		return &programs[660]
-	case "bmake":
+	case "cgdb":
 		return &programs[661]
-	case "pmake":
+	case "pwndbg":
 		return &programs[662]
-	case "man":
+	case "gdb-multiarch":
 		return &programs[663]
-	case "mapfile":
+	case "lldb-15":
 		return &programs[664]
-	case "readarray":
+	case "gem":
 		return &programs[665]
-	case "mdfind":
+	case "getconf":
 		return &programs[666]
-	case "meson":
+	case "getopts":
 		return &programs[667]
-	case "minikube":
+	case "gh":
 		return &programs[668]
-	case "kind":
+	case "git":
 		return &programs[669]
-	case "k3d":
+	case "go":
 		return &programs[670]
-	case "k3s":
+	case "go1.21":
 		return &programs[671]
-	case "microk8s":
+	case "go1.22":
 		return &programs[672]
-	case "colima":
+	case "go1.23":
 		return &programs[673]
-	case "rancher-desktop":
+	case "go1.24":
 		return &programs[674]
-	case "lima":
+	case "go1.25":
 		return &programs[675]
-	case "limactl":
+	case "go1.26":
 		return &programs[676]
-	case "mise":
+	case "gotip":
 		return &programs[677]
-	case "rtx":
+	case "gofmt":
 		return &programs[678]
-	case "mkdir":
+	case "goimports":
 		return &programs[679]
-	case "mkfifo":
+	case "gofumpt":
 		return &programs[680]
-	case "mknod":
+	case "gci":
 		return &programs[681]
-	case "mktemp":
+	case "golines":
 		return &programs[682]
-	case "mocha":
+	case "golangci-lint":
 		return &programs[683]
-	case "more":
+	case "gosu":
 		return &programs[684]
-	case "mosh":
+	case "su-exec":
 		return &programs[685]
-	case "mv":
+	case "setuidgid":
 		return &programs[686]
-	case "mvn":
+	case "gpg":
 		return &programs[687]
-	case "mvnw":
+	case "gpg2":
 		return &programs[688]
-	case "mvnd":
+	case "gpgv":
 		return &programs[689]
-	case "mypy":
+	case "age":
 		return &programs[690]
-	case "pyright":
+	case "age-keygen":
 		return &programs[691]
-	case "basedpyright":
+	case "sops":
 		return &programs[692]
-	case "pyre":
+	case "pass":
 		return &programs[693]
-	case "pytype":
+	case "gopass":
 		return &programs[694]
-	case "flake8":
+	case "minisign":
 		return &programs[695]
-	case "pylint":
+	case "signify":
 		return &programs[696]
-	case "pyflakes":
+	case "keybase":
 		return &programs[697]
-	case "pycodestyle":
+	case "vault":
 		return &programs[698]
-	case "pydocstyle":
+	case "op":
 		return &programs[699]
-	case "bandit":
+	case "bw":
 		return &programs[700]
-	case "vulture":
+	case "lpass":
 		return &programs[701]
-	case "radon":
+	case "doppler":
 		return &programs[702]
-	case "xenon":
+	case "infisical":
 		return &programs[703]
-	case "pyroma":
+	case "chamber":
 		return &programs[704]
-	case "interrogate":
+	case "aws-vault":
 		return &programs[705]
-	case "safety":
+	case "teller":
 		return &programs[706]
-	case "pip-audit":
+	case "gradle":
 		return &programs[707]
-	case "semgrep":
+	case "gradlew":
 		return &programs[708]
-	case "ty":
+	case "grep":
 		return &programs[709]
-	case "zuban":
+	case "egrep":
 		return &programs[710]
-	case "dmypy":
+	case "fgrep":
 		return &programs[711]
-	case "yamllint":
+	case "rgrep":
 		return &programs[712]
-	case "ansible-lint":
+	case "ggrep":
 		return &programs[713]
-	case "cfn-lint":
+	case "zgrep":
 		return &programs[714]
-	case "sqlfluff":
+	case "zegrep":
 		return &programs[715]
-	case "codespell":
+	case "zfgrep":
 		return &programs[716]
-	case "curlylint":
+	case "bzgrep":
 		return &programs[717]
-	case "refurb":
+	case "xzgrep":
 		return &programs[718]
-	case "fixit":
+	case "pcregrep":
 		return &programs[719]
-	case "slotscheck":
+	case "pcre2grep":
 		return &programs[720]
-	case "import-linter":
+	case "groovy":
 		return &programs[721]
-	case "lint-imports":
+	case "scala":
 		return &programs[722]
-	case "deptry":
+	case "kotlin":
 		return &programs[723]
-	case "mutmut":
+	case "kscript":
 		return &programs[724]
-	case "proselint":
+	case "jshell":
 		return &programs[725]
-	case "vale":
+	case "julia":
 		return &programs[726]
-	case "rstcheck":
+	case "elixir":
 		return &programs[727]
-	case "doc8":
+	case "iex":
 		return &programs[728]
-	case "check-manifest":
+	case "erl":
 		return &programs[729]
-	case "twine":
+	case "escript":
 		return &programs[730]
-	case "towncrier":
+	case "ghci":
 		return &programs[731]
-	case "bumpversion":
+	case "runghc":
 		return &programs[732]
-	case "bump2version":
+	case "runhaskell":
 		return &programs[733]
-	case "bump-my-version":
+	case "clojure":
 		return &programs[734]
-	case "cz":
+	case "clj":
 		return &programs[735]
-	case "commitizen":
+	case "bb":
 		return &programs[736]
-	case "jupytext":
+	case "racket":
 		return &programs[737]
-	case "stubtest":
+	case "guile":
 		return &programs[738]
-	case "stubgen":
+	case "sbcl":
 		return &programs[739]
-	case "nc":
+	case "emacs":
 		return &programs[740]
-	case "netcat":
+	case "emacsclient":
 		return &programs[741]
-	case "ncat":
+	case "swipl":
 		return &programs[742]
-	case "nc.openbsd":
+	case "octave":
 		return &programs[743]
-	case "nc.traditional":
+	case "matlab":
 		return &programs[744]
-	case "nice":
+	case "janet":
 		return &programs[745]
-	case "ninja":
+	case "gjs":
 		return &programs[746]
-	case "ninja-build":
+	case "qjs":
 		return &programs[747]
-	case "samu":
+	case "d8":
 		return &programs[748]
-	case "nl":
+	case "bun.exe":
 		return &programs[749]
-	case "nm":
+	case "ts-node":
 		return &programs[750]
-	case "objdump":
+	case "tsx":
 		return &programs[751]
-	case "readelf":
+	case "esno":
 		return &programs[752]
-	case "size":
+	case "babel-node":
 		return &programs[753]
-	case "ldd":
+	case "vite-node":
 		return &programs[754]
-	case "c++filt":
+	case "coffee":
 		return &programs[755]
-	case "addr2line":
+	case "gtime":
 		return &programs[756]
-	case "elfedit":
+	case "gunicorn":
 		return &programs[757]
-	case "llvm-nm":
+	case "uvicorn":
 		return &programs[758]
-	case "llvm-objdump":
+	case "hypercorn":
 		return &programs[759]
-	case "llvm-readelf":
+	case "daphne":
 		return &programs[760]
-	case "otool":
+	case "waitress-serve":
 		return &programs[761]
-	case "dwarfdump":
+	case "uwsgi":
 		return &programs[762]
-	case "file-x":
+	case "flask":
 		return &programs[763]
-	case "nmap":
+	case "fastapi":
 		return &programs[764]
-	case "node":
+	case "granian":
 		return &programs[765]
-	case "nodejs":
+	case "celery":
 		return &programs[766]
-	case "node.exe":
+	case "django-admin":
 		return &programs[767]
-	case "nohup":
+	case "alembic":
 		return &programs[768]
-	case "npm":
+	case "airflow":
 		return &programs[769]
-	case "cnpm":
+	case "dagster":
 		return &programs[770]
-	case "tnpm":
+	case "prefect":
 		return &programs[771]
-	case "npm-run-all":
+	case "dbt":
 		return &programs[772]
-	case "run-s":
+	case "scrapy":
 		return &programs[773]
-	case "run-p":
+	case "locust":
 		return &programs[774]
-	case "npm-run-all2":
+	case "rq":
 		return &programs[775]
-	case "nproc":
+	case "dramatiq":
 		return &programs[776]
-	case "npx":
+	case "huey":
 		return &programs[777]
-	case "nsenter":
+	case "supervisord":
 		return &programs[778]
-	case "nu":
+	case "supervisorctl":
 		return &programs[779]
-	case "elvish":
+	case "ansible":
 		return &programs[780]
-	case "xonsh":
+	case "ansible-playbook":
 		return &programs[781]
-	case "pwsh":
+	case "ansible-galaxy":
 		return &programs[782]
-	case "powershell":
+	case "ansible-vault":
 		return &programs[783]
-	case "cmd":
+	case "ansible-inventory":
 		return &programs[784]
-	case "cmd.exe":
+	case "ansible-doc":
 		return &programs[785]
-	case "powershell.exe":
+	case "salt":
 		return &programs[786]
-	case "wsl":
+	case "salt-call":
 		return &programs[787]
-	case "wsl.exe":
+	case "puppet":
 		return &programs[788]
-	case "oil":
+	case "chef-client":
 		return &programs[789]
-	case "osh":
+	case "knife":
 		return &programs[790]
-	case "ysh":
+	case "gzip":
 		return &programs[791]
-	case "rc":
+	case "gunzip":
 		return &programs[792]
-	case "es":
+	case "pigz":
 		return &programs[793]
-	case "numactl":
+	case "unpigz":
 		return &programs[794]
-	case "numfmt":
+	case "compress":
 		return &programs[795]
-	case "od":
+	case "uncompress":
 		return &programs[796]
-	case "god":
+	case "zopfli":
 		return &programs[797]
-	case "openssl":
+	case "brotli":
 		return &programs[798]
-	case "osascript":
+	case "hash":
 		return &programs[799]
-	case "parallel":
+	case "head":
 		return &programs[800]
-	case "paste":
+	case "helm":
 		return &programs[801]
-	case "patch":
+	case "help":
 		return &programs[802]
-	case "pathchk":
+	case "hexdump":
 		return &programs[803]
-	case "perf":
+	case "hd":
 		return &programs[804]
-	case "perl":
+	case "history":
 		return &programs[805]
-	case "perl5":
+	case "host":
 		return &programs[806]
-	case "perl5.36":
+	case "nslookup":
 		return &programs[807]
-	case "perl5.38":
+	case "drill":
 		return &programs[808]
-	case "perl5.40":
+	case "resolvectl":
 		return &programs[809]
-	case "php":
+	case "getent":
 		return &programs[810]
-	case "php7.4":
+	case "hostid":
 		return &programs[811]
-	case "php8.0":
+	case "hostname":
 		return &programs[812]
-	case "php8.1":
+	case "http":
 		return &programs[813]
-	case "php8.2":
+	case "https":
 		return &programs[814]
-	case "php8.3":
+	case "xh":
 		return &programs[815]
-	case "php8.4":
+	case "xhs":
 		return &programs[816]
-	case "php-cgi":
+	case "httpie":
 		return &programs[817]
-	case "phpunit":
+	case "http.server":
 		return &programs[818]
-	case "pest":
+	case "hyperfine":
 		return &programs[819]
-	case "phpstan":
+	case "iconv":
 		return &programs[820]
-	case "psalm":
+	case "id":
 		return &programs[821]
-	case "phpcs":
+	case "ifconfig":
 		return &programs[822]
-	case "phpcbf":
+	case "iwconfig":
 		return &programs[823]
-	case "php-cs-fixer":
+	case "arp":
 		return &programs[824]
-	case "pint":
+	case "route":
 		return &programs[825]
-	case "rector":
+	case "inotifywait":
 		return &programs[826]
-	case "phpmd":
+	case "inotifywatch":
 		return &programs[827]
-	case "infection":
+	case "fsnotifywait":
 		return &programs[828]
-	case "phan":
+	case "fswatch":
 		return &programs[829]
-	case "deptrac":
+	case "install":
 		return &programs[830]
-	case "larastan":
+	case "ginstall":
 		return &programs[831]
-	case "behat":
+	case "ionice":
 		return &programs[832]
-	case "codecept":
+	case "ip":
 		return &programs[833]
-	case "paratest":
+	case "ipython":
 		return &programs[834]
-	case "artisan":
+	case "ipython3":
 		return &programs[835]
-	case "symfony":
+	case "jupyter":
 		return &programs[836]
-	case "drush":
+	case "jupyter-lab":
 		return &programs[837]
-	case "wp":
+	case "jupyter-notebook":
 		return &programs[838]
-	case "ping":
+	case "jupyter-nbconvert":
 		return &programs[839]
-	case "ping6":
+	case "papermill":
 		return &programs[840]
-	case "arping":
+	case "streamlit":
 		return &programs[841]
-	case "fping":
+	case "gradio":
 		return &programs[842]
-	case "pinky":
+	case "chainlit":
 		return &programs[843]
-	case "finger":
+	case "mlflow":
 		return &programs[844]
-	case "pip":
+	case "tensorboard":
 		return &programs[845]
-	case "pip3":
+	case "java":
 		return &programs[846]
-	case "pip2":
+	case "javac":
 		return &programs[847]
-	case "pip3.8":
+	case "jest":
 		return &programs[848]
-	case "pip3.9":
+	case "jobs":
 		return &programs[849]
-	case "pip3.10":
+	case "join":
 		return &programs[850]
-	case "pip3.11":
+	case "journalctl":
 		return &programs[851]
-	case "pip3.12":
+	case "jq":
 		return &programs[852]
-	case "pip3.13":
+	case "gojq":
 		return &programs[853]
-	case "pip3.14":
+	case "jaq":
 		return &programs[854]
-	case "pip.exe":
+	case "json.tool":
 		return &programs[855]
-	case "pipx":
+	case "just":
 		return &programs[856]
-	case "pkexec":
+	case "k9s":
 		return &programs[857]
-	case "playwright":
+	case "kubectx":
 		return &programs[858]
-	case "pnpm":
+	case "kubens":
 		return &programs[859]
-	case "pnpx-x":
+	case "stern":
 		return &programs[860]
-	case "pnpx":
+	case "kubetail":
 		return &programs[861]
-	case "poetry":
+	case "istioctl":
 		return &programs[862]
-	case "pdm":
+	case "linkerd":
 		return &programs[863]
-	case "hatch":
+	case "argocd":
 		return &programs[864]
-	case "rye":
+	case "flux":
 		return &programs[865]
-	case "pipenv":
+	case "velero":
 		return &programs[866]
-	case "pixi":
+	case "cilium":
 		return &programs[867]
-	case "flit":
+	case "eksctl":
 		return &programs[868]
-	case "popd":
+	case "kops":
 		return &programs[869]
-	case "pr":
+	case "kubeadm":
 		return &programs[870]
-	case "pre-commit":
+	case "tkn":
 		return &programs[871]
-	case "prek":
+	case "kn":
 		return &programs[872]
-	case "lefthook":
+	case "crossplane":
 		return &programs[873]
-	case "overcommit":
+	case "werf":
 		return &programs[874]
-	case "prettier":
+	case "devspace":
 		return &programs[875]
-	case "print":
+	case "okteto":
 		return &programs[876]
-	case "printenv":
+	case "kubeseal":
 		return &programs[877]
-	case "printf":
+	case "kubeconform":
 		return &programs[878]
-	case "prlimit":
+	case "kubeval":
 		return &programs[879]
-	case "proot":
+	case "conftest":
 		return &programs[880]
-	case "bwrap":
+	case "opa":
 		return &programs[881]
-	case "protoc":
+	case "trivy":
 		return &programs[882]
-	case "proxychains4":
+	case "grype":
 		return &programs[883]
-	case "proxychains":
+	case "syft":
 		return &programs[884]
-	case "ptx":
+	case "cosign":
 		return &programs[885]
-	case "pushd":
+	case "crane":
 		return &programs[886]
-	case "pwd":
+	case "dive":
 		return &programs[887]
-	case "py_compile":
+	case "hadolint":
 		return &programs[888]
-	case "compileall":
+	case "buildah":
 		return &programs[889]
-	case "pytest":
+	case "skopeo":
 		return &programs[890]
-	case "py.test":
+	case "lxc":
 		return &programs[891]
-	case "python":
+	case "incus":
 		return &programs[892]
-	case "python2":
+	case "multipass":
 		return &programs[893]
-	case "python2.7":
+	case "vagrant":
 		return &programs[894]
-	case "python3":
+	case "packer":
 		return &programs[895]
-	case "python3.7":
+	case "ctr":
 		return &programs[896]
-	case "python3.8":
+	case "crictl":
 		return &programs[897]
-	case "python3.9":
+	case "buildctl":
 		return &programs[898]
-	case "python3.10":
+	case "umoci":
 		return &programs[899]
-	case "python3.11":
+	case "oras":
 		return &programs[900]
-	case "python3.12":
+	case "dockle":
 		return &programs[901]
-	case "python3.13":
+	case "docker-machine":
 		return &programs[902]
-	case "python3.14":
+	case "kill":
 		return &programs[903]
-	case "pypy":
+	case "killall":
 		return &programs[904]
-	case "pypy3":
+	case "kubectl":
 		return &programs[905]
-	case "python.exe":
+	case "oc":
 		return &programs[906]
-	case "py":
+	case "k":
 		return &programs[907]
-	case "rails":
+	case "kubecolor":
 		return &programs[908]
-	case "rclone":
+	case "kustomize":
 		return &programs[909]
-	case "read":
+	case "ld":
 		return &programs[910]
-	case "readlink":
+	case "ld.lld":
 		return &programs[911]
-	case "realpath":
+	case "lld":
 		return &programs[912]
-	case "grealpath":
+	case "ld.gold":
 		return &programs[913]
-	case "rev":
+	case "mold":
 		return &programs[914]
-	case "rg":
+	case "as":
 		return &programs[915]
-	case "ripgrep":
+	case "nasm":
 		return &programs[916]
-	case "rimraf":
+	case "yasm":
 		return &programs[917]
-	case "del":
+	case "objcopy":
 		return &programs[918]
-	case "trash":
+	case "strip":
 		return &programs[919]
-	case "trash-put":
+	case "ranlib":
 		return &programs[920]
-	case "del-cli":
+	case "dlltool":
 		return &programs[921]
-	case "shx":
+	case "windres":
 		return &programs[922]
-	case "cpx":
+	case "llvm-objcopy":
 		return &programs[923]
-	case "cpy":
+	case "llvm-strip":
 		return &programs[924]
-	case "ncp":
+	case "ld-linux-x86-64.so.2":
 		return &programs[925]
-	case "mkdirp":
+	case "ld-linux.so.2":
 		return &programs[926]
-	case "copyfiles":
+	case "ld-linux-aarch64.so.1":
 		return &programs[927]
-	case "replace-in-file":
+	case "ld-linux-armhf.so.3":
 		return &programs[928]
-	case "rlwrap":
+	case "ld-musl-x86_64.so.1":
 		return &programs[929]
-	case "rm":
+	case "ld.so":
 		return &programs[930]
-	case "grm":
+	case "less":
 		return &programs[931]
-	case "rmdir":
+	case "lessecho":
 		return &programs[932]
-	case "rspec":
+	case "let":
 		return &programs[933]
-	case "rsync":
+	case "link":
 		return &programs[934]
-	case "openrsync":
+	case "linux32":
 		return &programs[935]
-	case "rubocop":
+	case "linux64":
 		return &programs[936]
-	case "standardrb":
+	case "i386":
 		return &programs[937]
-	case "reek":
+	case "x86_64":
 		return &programs[938]
-	case "brakeman":
+	case "uname26":
 		return &programs[939]
-	case "erblint":
+	case "ln":
 		return &programs[940]
-	case "haml-lint":
+	case "locate":
 		return &programs[941]
-	case "slim-lint":
+	case "plocate":
 		return &programs[942]
-	case "srb":
+	case "mlocate":
 		return &programs[943]
-	case "steep":
+	case "look":
 		return &programs[944]
-	case "sorbet":
+	case "ls":
 		return &programs[945]
-	case "solargraph":
+	case "gls":
 		return &programs[946]
-	case "yard":
+	case "lsof":
 		return &programs[947]
-	case "rails_best_practices":
+	case "ltrace":
 		return &programs[948]
-	case "fasterer":
+	case "lua":
 		return &programs[949]
-	case "flog":
+	case "lua5.1":
 		return &programs[950]
-	case "flay":
+	case "lua5.2":
 		return &programs[951]
-	case "ruby":
+	case "lua5.3":
 		return &programs[952]
-	case "ruby2.7":
+	case "lua5.4":
 		return &programs[953]
-	case "ruby3.0":
+	case "luajit":
 		return &programs[954]
-	case "ruby3.1":
+	case "texlua":
 		return &programs[955]
-	case "ruby3.2":
+	case "make":
 		return &programs[956]
-	case "ruby3.3":
+	case "gmake":
 		return &programs[957]
-	case "jruby":
+	case "remake":
 		return &programs[958]
-	case "irb":
+	case "bmake":
 		return &programs[959]
-	case "ruff":
+	case "pmake":
 		return &programs[960]
-	case "run0":
+	case "man":
 		return &programs[961]
-	case "runcon":
+	case "mapfile":
 		return &programs[962]
-	case "runuser":
+	case "readarray":
 		return &programs[963]
-	case "rustc":
+	case "mdfind":
 		return &programs[964]
-	case "rustfmt":
+	case "meson":
 		return &programs[965]
-	case "rustup":
+	case "minikube":
 		return &programs[966]
-	case "scons":
+	case "kind":
 		return &programs[967]
-	case "waf":
+	case "k3d":
 		return &programs[968]
-	case "tup":
+	case "k3s":
 		return &programs[969]
-	case "redo":
+	case "microk8s":
 		return &programs[970]
-	case "buck":
+	case "colima":
 		return &programs[971]
-	case "buck2":
+	case "rancher-desktop":
 		return &programs[972]
-	case "pants":
+	case "lima":
 		return &programs[973]
-	case "please":
+	case "limactl":
 		return &programs[974]
-	case "rake":
+	case "mise":
 		return &programs[975]
-	case "drake":
+	case "rtx":
 		return &programs[976]
-	case "thor":
+	case "mkdir":
 		return &programs[977]
-	case "invoke":
+	case "mkfifo":
 		return &programs[978]
-	case "inv":
+	case "mknod":
 		return &programs[979]
-	case "fab":
+	case "mktemp":
 		return &programs[980]
-	case "doit":
+	case "mocha":
 		return &programs[981]
-	case "nox":
+	case "more":
 		return &programs[982]
-	case "ant":
+	case "mosh":
 		return &programs[983]
-	case "sbt":
+	case "mount":
 		return &programs[984]
-	case "lein":
+	case "umount":
 		return &programs[985]
-	case "boot":
+	case "fusermount":
 		return &programs[986]
-	case "mill":
+	case "fusermount3":
 		return &programs[987]
-	case "bleep":
+	case "sshfs":
 		return &programs[988]
-	case "grunt":
+	case "losetup":
 		return &programs[989]
-	case "gulp":
+	case "swapon":
 		return &programs[990]
-	case "jake":
+	case "swapoff":
 		return &programs[991]
-	case "cake":
+	case "mkswap":
 		return &programs[992]
-	case "mage":
+	case "cryptsetup":
 		return &programs[993]
-	case "xmake":
+	case "zpool":
 		return &programs[994]
-	case "premake5":
+	case "zfs":
 		return &programs[995]
-	case "earthly":
+	case "btrfs":
 		return &programs[996]
-	case "dagger":
+	case "lvcreate":
 		return &programs[997]
-	case "tilt":
+	case "lvremove":
 		return &programs[998]
-	case "skaffold":
+	case "vgcreate":
 		return &programs[999]
-	case "garden":
+	case "vgremove":
 		return &programs[1000]
-	case "bit":
+	case "pvcreate":
 		return &programs[1001]
-	case "scp":
+	case "pvremove":
 		return &programs[1002]
-	case "script":
+	case "lvs":
 		return &programs[1003]
-	case "scriptreplay":
+	case "vgs":
 		return &programs[1004]
-	case "sdiff":
+	case "pvs":
 		return &programs[1005]
-	case "sed":
+	case "mdadm":
 		return &programs[1006]
-	case "gsed":
+	case "parted":
 		return &programs[1007]
-	case "seq":
+	case "fdisk":
 		return &programs[1008]
-	case "set":
+	case "sfdisk":
 		return &programs[1009]
-	case "setarch":
+	case "cfdisk":
 		return &programs[1010]
-	case "setopt":
+	case "gdisk":
 		return &programs[1011]
-	case "unsetopt":
+	case "sgdisk":
 		return &programs[1012]
-	case "setpriv":
+	case "wipefs":
 		return &programs[1013]
-	case "setsid":
+	case "mkfs":
 		return &programs[1014]
-	case "sftp":
+	case "mkfs.ext2":
 		return &programs[1015]
-	case "sg":
+	case "mkfs.ext3":
 		return &programs[1016]
-	case "shopt":
+	case "mkfs.ext4":
 		return &programs[1017]
-	case "shred":
+	case "mkfs.xfs":
 		return &programs[1018]
-	case "shuf":
+	case "mkfs.btrfs":
 		return &programs[1019]
-	case "socat":
+	case "mkfs.vfat":
 		return &programs[1020]
-	case "softlimit":
+	case "mkfs.fat":
 		return &programs[1021]
-	case "sort":
+	case "mkfs.ntfs":
 		return &programs[1022]
-	case "gsort":
+	case "mke2fs":
 		return &programs[1023]
-	case "source":
+	case "fsck":
 		return &programs[1024]
-	case ".":
+	case "fsck.ext4":
 		return &programs[1025]
-	case "split":
+	case "e2fsck":
 		return &programs[1026]
-	case "gsplit":
+	case "tune2fs":
 		return &programs[1027]
-	case "ss":
+	case "resize2fs":
 		return &programs[1028]
-	case "netstat":
+	case "xfs_growfs":
 		return &programs[1029]
-	case "ssh":
+	case "xfs_repair":
 		return &programs[1030]
-	case "ssh-add":
+	case "badblocks":
 		return &programs[1031]
-	case "ssh-agent":
+	case "hdparm":
 		return &programs[1032]
-	case "ssh-copy-id":
+	case "smartctl":
 		return &programs[1033]
-	case "ssh-keygen":
+	case "blkdiscard":
 		return &programs[1034]
-	case "ssh-keyscan":
+	case "fstrim":
 		return &programs[1035]
-	case "sshpass":
+	case "partprobe":
 		return &programs[1036]
-	case "start-stop-daemon":
+	case "partx":
 		return &programs[1037]
-	case "stat":
+	case "kpartx":
 		return &programs[1038]
-	case "staticcheck":
+	case "diskutil":
 		return &programs[1039]
-	case "revive":
+	case "hdiutil":
 		return &programs[1040]
-	case "errcheck":
+	case "dumpe2fs":
 		return &programs[1041]
-	case "ineffassign":
+	case "debugfs":
 		return &programs[1042]
-	case "govulncheck":
+	case "e2label":
 		return &programs[1043]
-	case "gosec":
+	case "quota":
 		return &programs[1044]
-	case "misspell":
+	case "setquota":
 		return &programs[1045]
-	case "shadow":
+	case "chattr":
 		return &programs[1046]
-	case "deadcode":
+	case "setfacl":
 		return &programs[1047]
-	case "nilaway":
+	case "setcap":
 		return &programs[1048]
-	case "gopls":
+	case "setfattr":
 		return &programs[1049]
-	case "benchstat":
+	case "chvt":
 		return &programs[1050]
-	case "stringer":
+	case "sysctl":
 		return &programs[1051]
-	case "mockgen":
+	case "modprobe":
 		return &programs[1052]
-	case "wire":
+	case "insmod":
 		return &programs[1053]
-	case "sqlc":
+	case "rmmod":
 		return &programs[1054]
-	case "templ":
+	case "depmod":
 		return &programs[1055]
-	case "swag":
+	case "udevadm":
 		return &programs[1056]
-	case "air":
+	case "kexec":
 		return &programs[1057]
-	case "gotestsum":
+	case "efibootmgr":
 		return &programs[1058]
-	case "ginkgo":
+	case "grub-install":
 		return &programs[1059]
-	case "ko":
+	case "update-grub":
 		return &programs[1060]
-	case "goreleaser":
+	case "update-initramfs":
 		return &programs[1061]
-	case "protoc-gen-go":
+	case "dracut":
 		return &programs[1062]
-	case "gocyclo":
+	case "hwclock":
 		return &programs[1063]
-	case "stdbuf":
+	case "timedatectl":
 		return &programs[1064]
-	case "strace":
+	case "hostnamectl":
 		return &programs[1065]
-	case "strings":
+	case "localectl":
 		return &programs[1066]
-	case "stty":
+	case "loginctl":
 		return &programs[1067]
-	case "su":
+	case "iptables":
 		return &programs[1068]
-	case "sudo":
+	case "ip6tables":
 		return &programs[1069]
-	case "sudoedit":
+	case "nft":
 		return &programs[1070]
-	case "swift":
+	case "ufw":
 		return &programs[1071]
-	case "sync":
+	case "firewall-cmd":
 		return &programs[1072]
-	case "systemd-inhibit":
+	case "iptables-restore":
 		return &programs[1073]
-	case "systemd-nspawn":
+	case "tc":
 		return &programs[1074]
-	case "systemd-run":
+	case "ethtool":
 		return &programs[1075]
-	case "tac":
+	case "brctl":
 		return &programs[1076]
-	case "tail":
+	case "ifup":
 		return &programs[1077]
-	case "tar":
+	case "ifdown":
 		return &programs[1078]
-	case "gtar":
+	case "nmcli":
 		return &programs[1079]
-	case "bsdtar":
+	case "networkctl":
 		return &programs[1080]
-	case "task":
+	case "wpa_cli":
 		return &programs[1081]
-	case "go-task":
+	case "rfkill":
 		return &programs[1082]
-	case "taskset":
+	case "dhclient":
 		return &programs[1083]
-	case "tclsh":
+	case "bluetoothctl":
 		return &programs[1084]
-	case "wish":
+	case "useradd":
 		return &programs[1085]
-	case "tclsh8.6":
+	case "userdel":
 		return &programs[1086]
-	case "expectk":
+	case "usermod":
 		return &programs[1087]
-	case "tcpdump":
+	case "groupadd":
 		return &programs[1088]
-	case "tshark":
+	case "groupdel":
 		return &programs[1089]
-	case "tee":
+	case "groupmod":
 		return &programs[1090]
-	case "sponge":
+	case "adduser":
 		return &programs[1091]
-	case "telnet":
+	case "deluser":
 		return &programs[1092]
-	case "test":
+	case "addgroup":
 		return &programs[1093]
-	case "[":
+	case "delgroup":
 		return &programs[1094]
-	case "time":
+	case "passwd":
 		return &programs[1095]
-	case "timeit":
+	case "chpasswd":
 		return &programs[1096]
-	case "timeout":
+	case "chage":
 		return &programs[1097]
-	case "gtimeout":
+	case "chsh":
 		return &programs[1098]
-	case "touch":
+	case "chfn":
 		return &programs[1099]
-	case "tox":
+	case "gpasswd":
 		return &programs[1100]
-	case "nox-x":
+	case "newgrp":
 		return &programs[1101]
-	case "tr":
+	case "vipw":
 		return &programs[1102]
-	case "traceroute":
+	case "visudo":
 		return &programs[1103]
-	case "tracepath":
+	case "pwck":
 		return &programs[1104]
-	case "mtr":
+	case "setenforce":
 		return &programs[1105]
-	case "traceroute6":
+	case "semanage":
 		return &programs[1106]
-	case "trap":
+	case "restorecon":
 		return &programs[1107]
-	case "tree":
+	case "aa-enforce":
 		return &programs[1108]
-	case "truncate":
+	case "auditctl":
 		return &programs[1109]
-	case "tsc":
+	case "shutdown":
 		return &programs[1110]
-	case "vue-tsc":
+	case "reboot":
 		return &programs[1111]
-	case "tsgo":
+	case "halt":
 		return &programs[1112]
-	case "tsort":
+	case "poweroff":
 		return &programs[1113]
-	case "tty":
+	case "init":
 		return &programs[1114]
-	case "type":
+	case "telinit":
 		return &programs[1115]
-	case "whence":
+	case "wall":
 		return &programs[1116]
-	case "where":
+	case "write":
 		return &programs[1117]
-	case "ulimit":
+	case "mesg":
 		return &programs[1118]
-	case "umask":
+	case "crontab":
 		return &programs[1119]
-	case "unalias":
+	case "at":
 		return &programs[1120]
-	case "uname":
+	case "batch":
 		return &programs[1121]
-	case "uniq":
+	case "atrm":
 		return &programs[1122]
-	case "guniq":
+	case "atq":
 		return &programs[1123]
-	case "unittest":
+	case "logrotate":
 		return &programs[1124]
-	case "unlink":
+	case "ldconfig":
 		return &programs[1125]
-	case "unset":
+	case "locale-gen":
 		return &programs[1126]
-	case "unshare":
+	case "dpkg-reconfigure":
 		return &programs[1127]
-	case "unzip":
+	case "update-alternatives":
 		return &programs[1128]
-	case "uptime":
+	case "alternatives":
 		return &programs[1129]
-	case "uv":
+	case "launchctl":
 		return &programs[1130]
-	case "uvx":
+	case "defaults":
 		return &programs[1131]
-	case "valgrind":
+	case "scutil":
 		return &programs[1132]
-	case "venv":
+	case "networksetup":
 		return &programs[1133]
-	case "virtualenv":
+	case "systemsetup":
 		return &programs[1134]
-	case "pyvenv":
+	case "pmset":
 		return &programs[1135]
-	case "vitest":
+	case "csrutil":
 		return &programs[1136]
-	case "w":
+	case "spctl":
 		return &programs[1137]
-	case "wait":
+	case "codesign":
 		return &programs[1138]
-	case "watch":
+	case "security":
 		return &programs[1139]
-	case "watchexec":
+	case "tmutil":
 		return &programs[1140]
-	case "wc":
+	case "softwareupdate":
 		return &programs[1141]
-	case "gwc":
+	case "chkconfig":
 		return &programs[1142]
-	case "wdiff":
+	case "rc-service":
 		return &programs[1143]
-	case "webpack":
+	case "rc-update":
 		return &programs[1144]
-	case "webpack-dev-server":
+	case "service":
 		return &programs[1145]
-	case "vite":
+	case "invoke-rc.d":
 		return &programs[1146]
-	case "rollup":
+	case "update-rc.d":
 		return &programs[1147]
-	case "parcel":
+	case "sv":
 		return &programs[1148]
-	case "esbuild":
+	case "runit":
 		return &programs[1149]
-	case "swc":
+	case "s6-svc":
 		return &programs[1150]
-	case "babel":
+	case "monit":
 		return &programs[1151]
-	case "rspack":
+	case "fail2ban-client":
 		return &programs[1152]
-	case "rsbuild":
+	case "certbot":
 		return &programs[1153]
-	case "tsup":
+	case "acme.sh":
 		return &programs[1154]
-	case "tsdown":
+	case "wg":
 		return &programs[1155]
-	case "unbuild":
+	case "wg-quick":
 		return &programs[1156]
-	case "microbundle":
+	case "openvpn":
 		return &programs[1157]
-	case "ncc":
+	case "ipsec":
 		return &programs[1158]
-	case "snowpack":
+	case "tailscale":
 		return &programs[1159]
-	case "wmr":
+	case "zerotier-cli":
 		return &programs[1160]
-	case "browserify":
+	case "cloudflared":
 		return &programs[1161]
-	case "metro":
+	case "dd_rescue":
 		return &programs[1162]
-	case "turbopack":
+	case "ddrescue":
 		return &programs[1163]
-	case "postcss":
+	case "testdisk":
 		return &programs[1164]
-	case "tailwindcss":
+	case "wodim":
 		return &programs[1165]
-	case "sass":
+	case "growisofs":
 		return &programs[1166]
-	case "lessc":
+	case "mkisofs":
 		return &programs[1167]
-	case "stylus":
+	case "xorriso":
 		return &programs[1168]
-	case "pug":
+	case "genisoimage":
 		return &programs[1169]
-	case "uglifyjs":
+	case "sgpio":
 		return &programs[1170]
-	case "terser":
+	case "nvme":
 		return &programs[1171]
-	case "cleancss":
+	case "ipmitool":
 		return &programs[1172]
-	case "html-minifier":
+	case "racadm":
 		return &programs[1173]
-	case "svelte-kit":
+	case "virsh":
 		return &programs[1174]
-	case "svelte-check":
+	case "virt-install":
 		return &programs[1175]
-	case "next":
+	case "qemu-img":
 		return &programs[1176]
-	case "nuxt":
+	case "qemu-system-x86_64":
 		return &programs[1177]
-	case "nuxi":
+	case "VBoxManage":
 		return &programs[1178]
-	case "astro":
+	case "vmrun":
 		return &programs[1179]
-	case "remix":
+	case "xl":
 		return &programs[1180]
-	case "gatsby":
+	case "osqueryi":
 		return &programs[1181]
-	case "vue-cli-service":
+	case "killall5":
 		return &programs[1182]
-	case "react-scripts":
+	case "fstab-decode":
 		return &programs[1183]
-	case "craco":
+	case "tftp":
 		return &programs[1184]
-	case "ng":
+	case "ntpdate":
 		return &programs[1185]
-	case "nest":
+	case "chronyc":
 		return &programs[1186]
-	case "expo":
+	case "rdate":
 		return &programs[1187]
-	case "eas":
+	case "rtcwake":
 		return &programs[1188]
-	case "react-native":
+	case "nologin":
 		return &programs[1189]
-	case "ionic":
+	case "sulogin":
 		return &programs[1190]
-	case "capacitor":
+	case "agetty":
 		return &programs[1191]
-	case "cap":
+	case "login":
 		return &programs[1192]
-	case "quasar":
+	case "mv":
 		return &programs[1193]
-	case "ember":
+	case "mvn":
 		return &programs[1194]
-	case "docusaurus":
+	case "mvnw":
 		return &programs[1195]
-	case "vuepress":
+	case "mvnd":
 		return &programs[1196]
-	case "vitepress":
+	case "mypy":
 		return &programs[1197]
-	case "eleventy":
+	case "pyright":
 		return &programs[1198]
-	case "strapi":
+	case "basedpyright":
 		return &programs[1199]
-	case "medusa":
+	case "pyre":
 		return &programs[1200]
-	case "payload":
+	case "pytype":
 		return &programs[1201]
-	case "wrangler":
+	case "flake8":
 		return &programs[1202]
-	case "vercel":
+	case "pylint":
 		return &programs[1203]
-	case "netlify":
+	case "pyflakes":
 		return &programs[1204]
-	case "firebase":
+	case "pycodestyle":
 		return &programs[1205]
-	case "amplify":
+	case "pydocstyle":
 		return &programs[1206]
-	case "serverless":
+	case "bandit":
 		return &programs[1207]
-	case "sls":
+	case "vulture":
 		return &programs[1208]
-	case "cdk":
+	case "radon":
 		return &programs[1209]
-	case "cdktf":
+	case "xenon":
 		return &programs[1210]
-	case "pulumi":
+	case "pyroma":
 		return &programs[1211]
-	case "sst":
+	case "interrogate":
 		return &programs[1212]
-	case "supabase":
+	case "safety":
 		return &programs[1213]
-	case "prisma":
+	case "pip-audit":
 		return &programs[1214]
-	case "drizzle-kit":
+	case "semgrep":
 		return &programs[1215]
-	case "typeorm":
+	case "ty":
 		return &programs[1216]
-	case "sequelize":
+	case "zuban":
 		return &programs[1217]
-	case "sequelize-cli":
+	case "dmypy":
 		return &programs[1218]
-	case "knex":
+	case "yamllint":
 		return &programs[1219]
-	case "mikro-orm":
+	case "ansible-lint":
 		return &programs[1220]
-	case "graphql-codegen":
+	case "cfn-lint":
 		return &programs[1221]
-	case "openapi-generator":
+	case "sqlfluff":
 		return &programs[1222]
-	case "openapi-generator-cli":
+	case "codespell":
 		return &programs[1223]
-	case "openapi-typescript":
+	case "curlylint":
 		return &programs[1224]
-	case "orval":
+	case "refurb":
 		return &programs[1225]
-	case "swagger-cli":
+	case "fixit":
 		return &programs[1226]
-	case "redocly":
+	case "slotscheck":
 		return &programs[1227]
-	case "spectral":
+	case "import-linter":
 		return &programs[1228]
-	case "changeset":
+	case "lint-imports":
 		return &programs[1229]
-	case "semantic-release":
+	case "deptry":
 		return &programs[1230]
-	case "release-it":
+	case "mutmut":
 		return &programs[1231]
-	case "np":
+	case "proselint":
 		return &programs[1232]
-	case "lerna":
+	case "vale":
 		return &programs[1233]
-	case "nx":
+	case "rstcheck":
 		return &programs[1234]
-	case "turbo":
+	case "doc8":
 		return &programs[1235]
-	case "rush":
+	case "check-manifest":
 		return &programs[1236]
-	case "rushx":
+	case "twine":
 		return &programs[1237]
-	case "wireit":
+	case "towncrier":
 		return &programs[1238]
-	case "moon":
+	case "bumpversion":
 		return &programs[1239]
-	case "husky":
+	case "bump2version":
 		return &programs[1240]
-	case "patch-package":
+	case "bump-my-version":
 		return &programs[1241]
-	case "serve":
+	case "cz":
 		return &programs[1242]
-	case "http-server":
+	case "commitizen":
 		return &programs[1243]
-	case "live-server":
+	case "jupytext":
 		return &programs[1244]
-	case "json-server":
+	case "stubtest":
 		return &programs[1245]
-	case "browser-sync":
+	case "stubgen":
 		return &programs[1246]
-	case "localtunnel":
+	case "nc":
 		return &programs[1247]
-	case "lt":
+	case "netcat":
 		return &programs[1248]
-	case "ngrok":
+	case "ncat":
 		return &programs[1249]
-	case "nodemon":
+	case "nc.openbsd":
 		return &programs[1250]
-	case "pm2":
+	case "nc.traditional":
 		return &programs[1251]
-	case "forever":
+	case "nice":
 		return &programs[1252]
-	case "plop":
+	case "ninja":
 		return &programs[1253]
-	case "hygen":
+	case "ninja-build":
 		return &programs[1254]
-	case "yo":
+	case "samu":
 		return &programs[1255]
-	case "degit":
+	case "nix":
 		return &programs[1256]
-	case "tiged":
+	case "nix-shell":
 		return &programs[1257]
-	case "create-react-app":
+	case "nl":
 		return &programs[1258]
-	case "create-next-app":
+	case "nm":
 		return &programs[1259]
-	case "create-vite":
+	case "objdump":
 		return &programs[1260]
-	case "shadcn":
+	case "readelf":
 		return &programs[1261]
-	case "vsce":
+	case "size":
 		return &programs[1262]
-	case "ovsx":
+	case "ldd":
 		return &programs[1263]
-	case "electron":
+	case "c++filt":
 		return &programs[1264]
-	case "electron-builder":
+	case "addr2line":
 		return &programs[1265]
-	case "electron-forge":
+	case "elfedit":
 		return &programs[1266]
-	case "tauri":
+	case "llvm-nm":
 		return &programs[1267]
-	case "esm":
+	case "llvm-objdump":
 		return &programs[1268]
-	case "zx":
+	case "llvm-readelf":
 		return &programs[1269]
-	case "wasp":
+	case "otool":
 		return &programs[1270]
-	case "convex":
+	case "dwarfdump":
 		return &programs[1271]
-	case "inngest":
+	case "nmap":
 		return &programs[1272]
-	case "trigger":
+	case "node":
 		return &programs[1273]
-	case "solid":
+	case "nodejs":
 		return &programs[1274]
-	case "qwik":
+	case "node.exe":
 		return &programs[1275]
-	case "hardhat":
+	case "nohup":
 		return &programs[1276]
-	case "forge":
+	case "npm":
 		return &programs[1277]
-	case "cast":
+	case "cnpm":
 		return &programs[1278]
-	case "anvil":
+	case "tnpm":
 		return &programs[1279]
-	case "truffle":
+	case "npm-run-all":
 		return &programs[1280]
-	case "anchor":
+	case "run-s":
 		return &programs[1281]
-	case "solana":
+	case "run-p":
 		return &programs[1282]
-	case "wget":
+	case "npm-run-all2":
 		return &programs[1283]
-	case "which":
+	case "nproc":
 		return &programs[1284]
-	case "whereis":
+	case "npx":
 		return &programs[1285]
-	case "command-not-found":
+	case "nsenter":
 		return &programs[1286]
-	case "who":
+	case "nu":
 		return &programs[1287]
-	case "whois":
+	case "elvish":
 		return &programs[1288]
-	case "xargs":
+	case "xonsh":
 		return &programs[1289]
-	case "xcodebuild":
+	case "pwsh":
 		return &programs[1290]
-	case "xcrun":
+	case "powershell":
 		return &programs[1291]
-	case "xmllint":
+	case "cmd":
 		return &programs[1292]
-	case "xvfb-run":
+	case "cmd.exe":
 		return &programs[1293]
-	case "xxd":
+	case "powershell.exe":
 		return &programs[1294]
-	case "yarn":
+	case "wsl":
 		return &programs[1295]
-	case "yarnpkg":
+	case "wsl.exe":
 		return &programs[1296]
-	case "yq":
+	case "oil":
 		return &programs[1297]
-	case "zcat":
+	case "osh":
 		return &programs[1298]
-	case "bzcat":
+	case "ysh":
 		return &programs[1299]
-	case "xzcat":
+	case "rc":
 		return &programs[1300]
-	case "zstdcat":
+	case "es":
 		return &programs[1301]
-	case "lz4cat":
+	case "numactl":
 		return &programs[1302]
-	case "lzcat":
+	case "numfmt":
 		return &programs[1303]
-	case "gzcat":
+	case "od":
 		return &programs[1304]
-	case "zless":
+	case "god":
 		return &programs[1305]
-	case "zmore":
+	case "openssl":
 		return &programs[1306]
-	case "bzless":
+	case "osascript":
 		return &programs[1307]
-	case "bzmore":
+	case "pandoc":
 		return &programs[1308]
-	case "xzless":
+	case "parallel":
 		return &programs[1309]
-	case "zcmp":
+	case "paste":
 		return &programs[1310]
-	case "zdiff":
+	case "patch":
 		return &programs[1311]
-	case "bzcmp":
+	case "pathchk":
 		return &programs[1312]
-	case "bzdiff":
+	case "pdfinfo":
 		return &programs[1313]
-	case "xzcmp":
+	case "pdffonts":
 		return &programs[1314]
-	case "xzdiff":
+	case "mediainfo":
 		return &programs[1315]
-	case "zig":
+	case "mutool":
 		return &programs[1316]
-	case "nim":
+	case "tiffinfo":
 		return &programs[1317]
-	case "dart":
+	case "pnginfo":
 		return &programs[1318]
-	case "crystal":
+	case "jpeginfo":
 		return &programs[1319]
-	case "v":
+	case "xlsinfo":
 		return &programs[1320]
-	case "gleam":
+	case "fc-list":
 		return &programs[1321]
-	case "mix":
+	case "fc-match":
 		return &programs[1322]
-	case "rebar3":
+	case "pdftotext":
 		return &programs[1323]
-	case "stack":
+	case "perf":
 		return &programs[1324]
-	case "cabal":
+	case "perl":
 		return &programs[1325]
-	case "dune":
+	case "perl5":
 		return &programs[1326]
-	case "opam":
+	case "perl5.36":
 		return &programs[1327]
-	case "sbcl-make":
+	case "perl5.38":
 		return &programs[1328]
-	case "flutter":
+	case "perl5.40":
 		return &programs[1329]
-	case "fvm":
+	case "pgrep":
 		return &programs[1330]
-	case "hugo":
+	case "php":
 		return &programs[1331]
-	case "jekyll":
+	case "php7.4":
 		return &programs[1332]
-	case "mkdocs":
+	case "php8.0":
 		return &programs[1333]
-	case "sphinx-build":
+	case "php8.1":
 		return &programs[1334]
-	case "bazel":
+	case "php8.2":
 		return &programs[1335]
-	case "bazelisk":
+	case "php8.3":
 		return &programs[1336]
-	case "gprbuild":
+	case "php8.4":
 		return &programs[1337]
-	case "alire":
+	case "php-cgi":
 		return &programs[1338]
-	case "zip":
+	case "phpunit":
 		return &programs[1339]
-	case "zipinfo":
+	case "pest":
 		return &programs[1340]
-	case "zipgrep":
+	case "phpstan":
 		return &programs[1341]
-	case "zipnote":
+	case "psalm":
 		return &programs[1342]
-	case "unrar":
+	case "phpcs":
 		return &programs[1343]
-	case "lsar":
+	case "phpcbf":
 		return &programs[1344]
-	case "zmodload":
+	case "php-cs-fixer":
 		return &programs[1345]
+	case "pint":
+		return &programs[1346]
+	case "rector":
+		return &programs[1347]
+	case "phpmd":
+		return &programs[1348]
+	case "infection":
+		return &programs[1349]
+	case "phan":
+		return &programs[1350]
+	case "deptrac":
+		return &programs[1351]
+	case "larastan":
+		return &programs[1352]
+	case "behat":
+		return &programs[1353]
+	case "codecept":
+		return &programs[1354]
+	case "paratest":
+		return &programs[1355]
+	case "artisan":
+		return &programs[1356]
+	case "symfony":
+		return &programs[1357]
+	case "drush":
+		return &programs[1358]
+	case "wp":
+		return &programs[1359]
+	case "ping":
+		return &programs[1360]
+	case "ping6":
+		return &programs[1361]
+	case "arping":
+		return &programs[1362]
+	case "fping":
+		return &programs[1363]
+	case "pinky":
+		return &programs[1364]
+	case "finger":
+		return &programs[1365]
+	case "pip":
+		return &programs[1366]
+	case "pip3":
+		return &programs[1367]
+	case "pip2":
+		return &programs[1368]
+	case "pip3.8":
+		return &programs[1369]
+	case "pip3.9":
+		return &programs[1370]
+	case "pip3.10":
+		return &programs[1371]
+	case "pip3.11":
+		return &programs[1372]
+	case "pip3.12":
+		return &programs[1373]
+	case "pip3.13":
+		return &programs[1374]
+	case "pip3.14":
+		return &programs[1375]
+	case "pip.exe":
+		return &programs[1376]
+	case "pipx":
+		return &programs[1377]
+	case "pkexec":
+		return &programs[1378]
+	case "pkill":
+		return &programs[1379]
+	case "pidwait":
+		return &programs[1380]
+	case "playwright":
+		return &programs[1381]
+	case "pnpm":
+		return &programs[1382]
+	case "pnpx":
+		return &programs[1383]
+	case "poetry":
+		return &programs[1384]
+	case "pdm":
+		return &programs[1385]
+	case "hatch":
+		return &programs[1386]
+	case "rye":
+		return &programs[1387]
+	case "pipenv":
+		return &programs[1388]
+	case "pixi":
+		return &programs[1389]
+	case "flit":
+		return &programs[1390]
+	case "popd":
+		return &programs[1391]
+	case "pr":
+		return &programs[1392]
+	case "pre-commit":
+		return &programs[1393]
+	case "prek":
+		return &programs[1394]
+	case "lefthook":
+		return &programs[1395]
+	case "overcommit":
+		return &programs[1396]
+	case "prettier":
+		return &programs[1397]
+	case "print":
+		return &programs[1398]
+	case "printenv":
+		return &programs[1399]
+	case "printf":
+		return &programs[1400]
+	case "prlimit":
+		return &programs[1401]
+	case "proot":
+		return &programs[1402]
+	case "bwrap":
+		return &programs[1403]
+	case "protoc":
+		return &programs[1404]
+	case "proxychains4":
+		return &programs[1405]
+	case "proxychains":
+		return &programs[1406]
+	case "ps":
+		return &programs[1407]
+	case "ptx":
+		return &programs[1408]
+	case "pushd":
+		return &programs[1409]
+	case "pv":
+		return &programs[1410]
+	case "pwd":
+		return &programs[1411]
+	case "py_compile":
+		return &programs[1412]
+	case "compileall":
+		return &programs[1413]
+	case "pytest":
+		return &programs[1414]
+	case "py.test":
+		return &programs[1415]
+	case "python":
+		return &programs[1416]
+	case "python2":
+		return &programs[1417]
+	case "python2.7":
+		return &programs[1418]
+	case "python3":
+		return &programs[1419]
+	case "python3.7":
+		return &programs[1420]
+	case "python3.8":
+		return &programs[1421]
+	case "python3.9":
+		return &programs[1422]
+	case "python3.10":
+		return &programs[1423]
+	case "python3.11":
+		return &programs[1424]
+	case "python3.12":
+		return &programs[1425]
+	case "python3.13":
+		return &programs[1426]
+	case "python3.14":
+		return &programs[1427]
+	case "pypy":
+		return &programs[1428]
+	case "pypy3":
+		return &programs[1429]
+	case "python.exe":
+		return &programs[1430]
+	case "py":
+		return &programs[1431]
+	case "rails":
+		return &programs[1432]
+	case "rclone":
+		return &programs[1433]
+	case "read":
+		return &programs[1434]
+	case "readlink":
+		return &programs[1435]
+	case "realpath":
+		return &programs[1436]
+	case "grealpath":
+		return &programs[1437]
+	case "rev":
+		return &programs[1438]
+	case "rg":
+		return &programs[1439]
+	case "ripgrep":
+		return &programs[1440]
+	case "rimraf":
+		return &programs[1441]
+	case "del":
+		return &programs[1442]
+	case "trash":
+		return &programs[1443]
+	case "trash-put":
+		return &programs[1444]
+	case "del-cli":
+		return &programs[1445]
+	case "shx":
+		return &programs[1446]
+	case "cpx":
+		return &programs[1447]
+	case "cpy":
+		return &programs[1448]
+	case "ncp":
+		return &programs[1449]
+	case "mkdirp":
+		return &programs[1450]
+	case "copyfiles":
+		return &programs[1451]
+	case "replace-in-file":
+		return &programs[1452]
+	case "rlwrap":
+		return &programs[1453]
+	case "rm":
+		return &programs[1454]
+	case "grm":
+		return &programs[1455]
+	case "rmdir":
+		return &programs[1456]
+	case "rspec":
+		return &programs[1457]
+	case "rsync":
+		return &programs[1458]
+	case "openrsync":
+		return &programs[1459]
+	case "rubocop":
+		return &programs[1460]
+	case "standardrb":
+		return &programs[1461]
+	case "reek":
+		return &programs[1462]
+	case "brakeman":
+		return &programs[1463]
+	case "erblint":
+		return &programs[1464]
+	case "haml-lint":
+		return &programs[1465]
+	case "slim-lint":
+		return &programs[1466]
+	case "srb":
+		return &programs[1467]
+	case "steep":
+		return &programs[1468]
+	case "sorbet":
+		return &programs[1469]
+	case "solargraph":
+		return &programs[1470]
+	case "yard":
+		return &programs[1471]
+	case "rails_best_practices":
+		return &programs[1472]
+	case "fasterer":
+		return &programs[1473]
+	case "flog":
+		return &programs[1474]
+	case "flay":
+		return &programs[1475]
+	case "ruby":
+		return &programs[1476]
+	case "ruby2.7":
+		return &programs[1477]
+	case "ruby3.0":
+		return &programs[1478]
+	case "ruby3.1":
+		return &programs[1479]
+	case "ruby3.2":
+		return &programs[1480]
+	case "ruby3.3":
+		return &programs[1481]
+	case "jruby":
+		return &programs[1482]
+	case "irb":
+		return &programs[1483]
+	case "ruff":
+		return &programs[1484]
+	case "run0":
+		return &programs[1485]
+	case "runcon":
+		return &programs[1486]
+	case "runuser":
+		return &programs[1487]
+	case "rustc":
+		return &programs[1488]
+	case "rustfmt":
+		return &programs[1489]
+	case "rustup":
+		return &programs[1490]
+	case "say":
+		return &programs[1491]
+	case "open":
+		return &programs[1492]
+	case "xdg-open":
+		return &programs[1493]
+	case "start":
+		return &programs[1494]
+	case "explorer.exe":
+		return &programs[1495]
+	case "afplay":
+		return &programs[1496]
+	case "aplay":
+		return &programs[1497]
+	case "paplay":
+		return &programs[1498]
+	case "notify-send":
+		return &programs[1499]
+	case "pbcopy":
+		return &programs[1500]
+	case "pbpaste":
+		return &programs[1501]
+	case "xclip":
+		return &programs[1502]
+	case "xsel":
+		return &programs[1503]
+	case "wl-copy":
+		return &programs[1504]
+	case "wl-paste":
+		return &programs[1505]
+	case "clip.exe":
+		return &programs[1506]
+	case "screencapture":
+		return &programs[1507]
+	case "scrot":
+		return &programs[1508]
+	case "import":
+		return &programs[1509]
+	case "xdotool":
+		return &programs[1510]
+	case "wmctrl":
+		return &programs[1511]
+	case "xprop":
+		return &programs[1512]
+	case "xrandr":
+		return &programs[1513]
+	case "gsettings":
+		return &programs[1514]
+	case "dconf":
+		return &programs[1515]
+	case "zenity":
+		return &programs[1516]
+	case "dialog":
+		return &programs[1517]
+	case "whiptail":
+		return &programs[1518]
+	case "mail":
+		return &programs[1519]
+	case "mailx":
+		return &programs[1520]
+	case "mutt":
+		return &programs[1521]
+	case "sendmail":
+		return &programs[1522]
+	case "msmtp":
+		return &programs[1523]
+	case "swaks":
+		return &programs[1524]
+	case "logger":
+		return &programs[1525]
+	case "systemd-cat":
+		return &programs[1526]
+	case "scons":
+		return &programs[1527]
+	case "waf":
+		return &programs[1528]
+	case "tup":
+		return &programs[1529]
+	case "redo":
+		return &programs[1530]
+	case "buck":
+		return &programs[1531]
+	case "buck2":
+		return &programs[1532]
+	case "pants":
+		return &programs[1533]
+	case "please":
+		return &programs[1534]
+	case "rake":
+		return &programs[1535]
+	case "drake":
+		return &programs[1536]
+	case "thor":
+		return &programs[1537]
+	case "invoke":
+		return &programs[1538]
+	case "inv":
+		return &programs[1539]
+	case "fab":
+		return &programs[1540]
+	case "doit":
+		return &programs[1541]
+	case "nox":
+		return &programs[1542]
+	case "ant":
+		return &programs[1543]
+	case "sbt":
+		return &programs[1544]
+	case "lein":
+		return &programs[1545]
+	case "boot":
+		return &programs[1546]
+	case "mill":
+		return &programs[1547]
+	case "bleep":
+		return &programs[1548]
+	case "grunt":
+		return &programs[1549]
+	case "gulp":
+		return &programs[1550]
+	case "jake":
+		return &programs[1551]
+	case "cake":
+		return &programs[1552]
+	case "mage":
+		return &programs[1553]
+	case "xmake":
+		return &programs[1554]
+	case "premake5":
+		return &programs[1555]
+	case "earthly":
+		return &programs[1556]
+	case "dagger":
+		return &programs[1557]
+	case "tilt":
+		return &programs[1558]
+	case "skaffold":
+		return &programs[1559]
+	case "garden":
+		return &programs[1560]
+	case "bit":
+		return &programs[1561]
+	case "scp":
+		return &programs[1562]
+	case "screen":
+		return &programs[1563]
+	case "byobu":
+		return &programs[1564]
+	case "zellij":
+		return &programs[1565]
+	case "dtach":
+		return &programs[1566]
+	case "abduco":
+		return &programs[1567]
+	case "script":
+		return &programs[1568]
+	case "scriptreplay":
+		return &programs[1569]
+	case "sdiff":
+		return &programs[1570]
+	case "sed":
+		return &programs[1571]
+	case "gsed":
+		return &programs[1572]
+	case "seq":
+		return &programs[1573]
+	case "set":
+		return &programs[1574]
+	case "setarch":
+		return &programs[1575]
+	case "setopt":
+		return &programs[1576]
+	case "unsetopt":
+		return &programs[1577]
+	case "setpriv":
+		return &programs[1578]
+	case "setsid":
+		return &programs[1579]
+	case "sftp":
+		return &programs[1580]
+	case "sg":
+		return &programs[1581]
+	case "shellcheck":
+		return &programs[1582]
+	case "shfmt":
+		return &programs[1583]
+	case "shopt":
+		return &programs[1584]
+	case "shred":
+		return &programs[1585]
+	case "shuf":
+		return &programs[1586]
+	case "socat":
+		return &programs[1587]
+	case "softlimit":
+		return &programs[1588]
+	case "sort":
+		return &programs[1589]
+	case "gsort":
+		return &programs[1590]
+	case "source":
+		return &programs[1591]
+	case ".":
+		return &programs[1592]
+	case "split":
+		return &programs[1593]
+	case "gsplit":
+		return &programs[1594]
+	case "ss":
+		return &programs[1595]
+	case "netstat":
+		return &programs[1596]
+	case "ssh":
+		return &programs[1597]
+	case "ssh-add":
+		return &programs[1598]
+	case "ssh-agent":
+		return &programs[1599]
+	case "ssh-copy-id":
+		return &programs[1600]
+	case "ssh-keygen":
+		return &programs[1601]
+	case "ssh-keyscan":
+		return &programs[1602]
+	case "sshpass":
+		return &programs[1603]
+	case "start-stop-daemon":
+		return &programs[1604]
+	case "stat":
+		return &programs[1605]
+	case "staticcheck":
+		return &programs[1606]
+	case "revive":
+		return &programs[1607]
+	case "errcheck":
+		return &programs[1608]
+	case "ineffassign":
+		return &programs[1609]
+	case "govulncheck":
+		return &programs[1610]
+	case "gosec":
+		return &programs[1611]
+	case "misspell":
+		return &programs[1612]
+	case "shadow":
+		return &programs[1613]
+	case "deadcode":
+		return &programs[1614]
+	case "nilaway":
+		return &programs[1615]
+	case "gopls":
+		return &programs[1616]
+	case "benchstat":
+		return &programs[1617]
+	case "stringer":
+		return &programs[1618]
+	case "mockgen":
+		return &programs[1619]
+	case "wire":
+		return &programs[1620]
+	case "sqlc":
+		return &programs[1621]
+	case "templ":
+		return &programs[1622]
+	case "swag":
+		return &programs[1623]
+	case "air":
+		return &programs[1624]
+	case "gotestsum":
+		return &programs[1625]
+	case "ginkgo":
+		return &programs[1626]
+	case "ko":
+		return &programs[1627]
+	case "goreleaser":
+		return &programs[1628]
+	case "protoc-gen-go":
+		return &programs[1629]
+	case "gocyclo":
+		return &programs[1630]
+	case "stdbuf":
+		return &programs[1631]
+	case "strace":
+		return &programs[1632]
+	case "strings":
+		return &programs[1633]
+	case "stty":
+		return &programs[1634]
+	case "su":
+		return &programs[1635]
+	case "sudo":
+		return &programs[1636]
+	case "sudoedit":
+		return &programs[1637]
+	case "swift":
+		return &programs[1638]
+	case "sync":
+		return &programs[1639]
+	case "systemctl":
+		return &programs[1640]
+	case "systemd-analyze":
+		return &programs[1641]
+	case "systemd-cgls":
+		return &programs[1642]
+	case "systemd-cgtop":
+		return &programs[1643]
+	case "systemd-detect-virt":
+		return &programs[1644]
+	case "systemd-path":
+		return &programs[1645]
+	case "systemd-resolve":
+		return &programs[1646]
+	case "coredumpctl":
+		return &programs[1647]
+	case "busctl":
+		return &programs[1648]
+	case "bootctl":
+		return &programs[1649]
+	case "machinectl":
+		return &programs[1650]
+	case "portablectl":
+		return &programs[1651]
+	case "homectl":
+		return &programs[1652]
+	case "userdbctl":
+		return &programs[1653]
+	case "oomctl":
+		return &programs[1654]
+	case "systemd-inhibit":
+		return &programs[1655]
+	case "systemd-nspawn":
+		return &programs[1656]
+	case "systemd-run":
+		return &programs[1657]
+	case "tac":
+		return &programs[1658]
+	case "tail":
+		return &programs[1659]
+	case "tar":
+		return &programs[1660]
+	case "gtar":
+		return &programs[1661]
+	case "bsdtar":
+		return &programs[1662]
+	case "task":
+		return &programs[1663]
+	case "go-task":
+		return &programs[1664]
+	case "taskset":
+		return &programs[1665]
+	case "tclsh":
+		return &programs[1666]
+	case "wish":
+		return &programs[1667]
+	case "tclsh8.6":
+		return &programs[1668]
+	case "expectk":
+		return &programs[1669]
+	case "tcpdump":
+		return &programs[1670]
+	case "tshark":
+		return &programs[1671]
+	case "tee":
+		return &programs[1672]
+	case "sponge":
+		return &programs[1673]
+	case "telnet":
+		return &programs[1674]
+	case "test":
+		return &programs[1675]
+	case "[":
+		return &programs[1676]
+	case "time":
+		return &programs[1677]
+	case "timeit":
+		return &programs[1678]
+	case "timeout":
+		return &programs[1679]
+	case "gtimeout":
+		return &programs[1680]
+	case "tmux":
+		return &programs[1681]
+	case "tokei":
+		return &programs[1682]
+	case "cloc":
+		return &programs[1683]
+	case "scc":
+		return &programs[1684]
+	case "dust":
+		return &programs[1685]
+	case "duf":
+		return &programs[1686]
+	case "procs":
+		return &programs[1687]
+	case "hexyl":
+		return &programs[1688]
+	case "ncdu":
+		return &programs[1689]
+	case "gdu":
+		return &programs[1690]
+	case "dua":
+		return &programs[1691]
+	case "top":
+		return &programs[1692]
+	case "htop":
+		return &programs[1693]
+	case "btop":
+		return &programs[1694]
+	case "atop":
+		return &programs[1695]
+	case "iotop":
+		return &programs[1696]
+	case "glances":
+		return &programs[1697]
+	case "nvtop":
+		return &programs[1698]
+	case "iftop":
+		return &programs[1699]
+	case "nethogs":
+		return &programs[1700]
+	case "touch":
+		return &programs[1701]
+	case "tox":
+		return &programs[1702]
+	case "tr":
+		return &programs[1703]
+	case "traceroute":
+		return &programs[1704]
+	case "tracepath":
+		return &programs[1705]
+	case "mtr":
+		return &programs[1706]
+	case "traceroute6":
+		return &programs[1707]
+	case "trap":
+		return &programs[1708]
+	case "tree":
+		return &programs[1709]
+	case "truncate":
+		return &programs[1710]
+	case "ts":
+		return &programs[1711]
+	case "isutf8":
+		return &programs[1712]
+	case "errno":
+		return &programs[1713]
+	case "combine":
+		return &programs[1714]
+	case "mispipe":
+		return &programs[1715]
+	case "zrun":
+		return &programs[1716]
+	case "vidir":
+		return &programs[1717]
+	case "vipe":
+		return &programs[1718]
+	case "pee":
+		return &programs[1719]
+	case "lckdo":
+		return &programs[1720]
+	case "ifdata":
+		return &programs[1721]
+	case "tsc":
+		return &programs[1722]
+	case "vue-tsc":
+		return &programs[1723]
+	case "tsgo":
+		return &programs[1724]
+	case "tsort":
+		return &programs[1725]
+	case "tty":
+		return &programs[1726]
+	case "type":
+		return &programs[1727]
+	case "whence":
+		return &programs[1728]
+	case "where":
+		return &programs[1729]
+	case "ulimit":
+		return &programs[1730]
+	case "umask":
+		return &programs[1731]
+	case "unalias":
+		return &programs[1732]
+	case "uname":
+		return &programs[1733]
+	case "uniq":
+		return &programs[1734]
+	case "guniq":
+		return &programs[1735]
+	case "unittest":
+		return &programs[1736]
+	case "unlink":
+		return &programs[1737]
+	case "unset":
+		return &programs[1738]
+	case "unshare":
+		return &programs[1739]
+	case "unzip":
+		return &programs[1740]
+	case "uptime":
+		return &programs[1741]
+	case "uv":
+		return &programs[1742]
+	case "uvx":
+		return &programs[1743]
+	case "valgrind":
+		return &programs[1744]
+	case "venv":
+		return &programs[1745]
+	case "vim":
+		return &programs[1746]
+	case "vi":
+		return &programs[1747]
+	case "nvim":
+		return &programs[1748]
+	case "view":
+		return &programs[1749]
+	case "vimdiff":
+		return &programs[1750]
+	case "gvim":
+		return &programs[1751]
+	case "ex":
+		return &programs[1752]
+	case "rvim":
+		return &programs[1753]
+	case "nvi":
+		return &programs[1754]
+	case "vim.tiny":
+		return &programs[1755]
+	case "vim.basic":
+		return &programs[1756]
+	case "ed":
+		return &programs[1757]
+	case "red":
+		return &programs[1758]
+	case "nano":
+		return &programs[1759]
+	case "pico":
+		return &programs[1760]
+	case "micro":
+		return &programs[1761]
+	case "joe":
+		return &programs[1762]
+	case "jed":
+		return &programs[1763]
+	case "mcedit":
+		return &programs[1764]
+	case "helix":
+		return &programs[1765]
+	case "hx":
+		return &programs[1766]
+	case "kak":
+		return &programs[1767]
+	case "ne":
+		return &programs[1768]
+	case "zile":
+		return &programs[1769]
+	case "mg":
+		return &programs[1770]
+	case "emacs-nox":
+		return &programs[1771]
+	case "code":
+		return &programs[1772]
+	case "cursor":
+		return &programs[1773]
+	case "subl":
+		return &programs[1774]
+	case "atom":
+		return &programs[1775]
+	case "gedit":
+		return &programs[1776]
+	case "kate":
+		return &programs[1777]
+	case "zed":
+		return &programs[1778]
+	case "idea":
+		return &programs[1779]
+	case "virtualenv":
+		return &programs[1780]
+	case "pyvenv":
+		return &programs[1781]
+	case "vitest":
+		return &programs[1782]
+	case "w":
+		return &programs[1783]
+	case "wait":
+		return &programs[1784]
+	case "watch":
+		return &programs[1785]
+	case "watchexec":
+		return &programs[1786]
+	case "wc":
+		return &programs[1787]
+	case "gwc":
+		return &programs[1788]
+	case "wdiff":
+		return &programs[1789]
+	case "webpack":
+		return &programs[1790]
+	case "webpack-dev-server":
+		return &programs[1791]
+	case "vite":
+		return &programs[1792]
+	case "rollup":
+		return &programs[1793]
+	case "parcel":
+		return &programs[1794]
+	case "esbuild":
+		return &programs[1795]
+	case "swc":
+		return &programs[1796]
+	case "babel":
+		return &programs[1797]
+	case "rspack":
+		return &programs[1798]
+	case "rsbuild":
+		return &programs[1799]
+	case "tsup":
+		return &programs[1800]
+	case "tsdown":
+		return &programs[1801]
+	case "unbuild":
+		return &programs[1802]
+	case "microbundle":
+		return &programs[1803]
+	case "ncc":
+		return &programs[1804]
+	case "snowpack":
+		return &programs[1805]
+	case "wmr":
+		return &programs[1806]
+	case "browserify":
+		return &programs[1807]
+	case "metro":
+		return &programs[1808]
+	case "turbopack":
+		return &programs[1809]
+	case "postcss":
+		return &programs[1810]
+	case "tailwindcss":
+		return &programs[1811]
+	case "sass":
+		return &programs[1812]
+	case "lessc":
+		return &programs[1813]
+	case "stylus":
+		return &programs[1814]
+	case "pug":
+		return &programs[1815]
+	case "uglifyjs":
+		return &programs[1816]
+	case "terser":
+		return &programs[1817]
+	case "cleancss":
+		return &programs[1818]
+	case "html-minifier":
+		return &programs[1819]
+	case "svelte-kit":
+		return &programs[1820]
+	case "svelte-check":
+		return &programs[1821]
+	case "next":
+		return &programs[1822]
+	case "nuxt":
+		return &programs[1823]
+	case "nuxi":
+		return &programs[1824]
+	case "astro":
+		return &programs[1825]
+	case "remix":
+		return &programs[1826]
+	case "gatsby":
+		return &programs[1827]
+	case "vue-cli-service":
+		return &programs[1828]
+	case "react-scripts":
+		return &programs[1829]
+	case "craco":
+		return &programs[1830]
+	case "ng":
+		return &programs[1831]
+	case "nest":
+		return &programs[1832]
+	case "expo":
+		return &programs[1833]
+	case "eas":
+		return &programs[1834]
+	case "react-native":
+		return &programs[1835]
+	case "ionic":
+		return &programs[1836]
+	case "capacitor":
+		return &programs[1837]
+	case "cap":
+		return &programs[1838]
+	case "quasar":
+		return &programs[1839]
+	case "ember":
+		return &programs[1840]
+	case "docusaurus":
+		return &programs[1841]
+	case "vuepress":
+		return &programs[1842]
+	case "vitepress":
+		return &programs[1843]
+	case "eleventy":
+		return &programs[1844]
+	case "strapi":
+		return &programs[1845]
+	case "medusa":
+		return &programs[1846]
+	case "payload":
+		return &programs[1847]
+	case "wrangler":
+		return &programs[1848]
+	case "vercel":
+		return &programs[1849]
+	case "netlify":
+		return &programs[1850]
+	case "firebase":
+		return &programs[1851]
+	case "amplify":
+		return &programs[1852]
+	case "serverless":
+		return &programs[1853]
+	case "sls":
+		return &programs[1854]
+	case "cdk":
+		return &programs[1855]
+	case "cdktf":
+		return &programs[1856]
+	case "pulumi":
+		return &programs[1857]
+	case "sst":
+		return &programs[1858]
+	case "supabase":
+		return &programs[1859]
+	case "prisma":
+		return &programs[1860]
+	case "drizzle-kit":
+		return &programs[1861]
+	case "typeorm":
+		return &programs[1862]
+	case "sequelize":
+		return &programs[1863]
+	case "sequelize-cli":
+		return &programs[1864]
+	case "knex":
+		return &programs[1865]
+	case "mikro-orm":
+		return &programs[1866]
+	case "graphql-codegen":
+		return &programs[1867]
+	case "openapi-generator":
+		return &programs[1868]
+	case "openapi-generator-cli":
+		return &programs[1869]
+	case "openapi-typescript":
+		return &programs[1870]
+	case "orval":
+		return &programs[1871]
+	case "swagger-cli":
+		return &programs[1872]
+	case "redocly":
+		return &programs[1873]
+	case "spectral":
+		return &programs[1874]
+	case "changeset":
+		return &programs[1875]
+	case "semantic-release":
+		return &programs[1876]
+	case "release-it":
+		return &programs[1877]
+	case "np":
+		return &programs[1878]
+	case "lerna":
+		return &programs[1879]
+	case "nx":
+		return &programs[1880]
+	case "turbo":
+		return &programs[1881]
+	case "rush":
+		return &programs[1882]
+	case "rushx":
+		return &programs[1883]
+	case "wireit":
+		return &programs[1884]
+	case "moon":
+		return &programs[1885]
+	case "husky":
+		return &programs[1886]
+	case "patch-package":
+		return &programs[1887]
+	case "serve":
+		return &programs[1888]
+	case "http-server":
+		return &programs[1889]
+	case "live-server":
+		return &programs[1890]
+	case "json-server":
+		return &programs[1891]
+	case "browser-sync":
+		return &programs[1892]
+	case "localtunnel":
+		return &programs[1893]
+	case "lt":
+		return &programs[1894]
+	case "ngrok":
+		return &programs[1895]
+	case "nodemon":
+		return &programs[1896]
+	case "pm2":
+		return &programs[1897]
+	case "forever":
+		return &programs[1898]
+	case "plop":
+		return &programs[1899]
+	case "hygen":
+		return &programs[1900]
+	case "yo":
+		return &programs[1901]
+	case "degit":
+		return &programs[1902]
+	case "tiged":
+		return &programs[1903]
+	case "create-react-app":
+		return &programs[1904]
+	case "create-next-app":
+		return &programs[1905]
+	case "create-vite":
+		return &programs[1906]
+	case "shadcn":
+		return &programs[1907]
+	case "vsce":
+		return &programs[1908]
+	case "ovsx":
+		return &programs[1909]
+	case "electron":
+		return &programs[1910]
+	case "electron-builder":
+		return &programs[1911]
+	case "electron-forge":
+		return &programs[1912]
+	case "tauri":
+		return &programs[1913]
+	case "esm":
+		return &programs[1914]
+	case "zx":
+		return &programs[1915]
+	case "wasp":
+		return &programs[1916]
+	case "convex":
+		return &programs[1917]
+	case "inngest":
+		return &programs[1918]
+	case "trigger":
+		return &programs[1919]
+	case "solid":
+		return &programs[1920]
+	case "qwik":
+		return &programs[1921]
+	case "hardhat":
+		return &programs[1922]
+	case "forge":
+		return &programs[1923]
+	case "cast":
+		return &programs[1924]
+	case "anvil":
+		return &programs[1925]
+	case "truffle":
+		return &programs[1926]
+	case "anchor":
+		return &programs[1927]
+	case "solana":
+		return &programs[1928]
+	case "wget":
+		return &programs[1929]
+	case "which":
+		return &programs[1930]
+	case "whereis":
+		return &programs[1931]
+	case "command-not-found":
+		return &programs[1932]
+	case "who":
+		return &programs[1933]
+	case "whois":
+		return &programs[1934]
+	case "xargs":
+		return &programs[1935]
+	case "xcodebuild":
+		return &programs[1936]
+	case "xcrun":
+		return &programs[1937]
+	case "xmllint":
+		return &programs[1938]
+	case "xvfb-run":
+		return &programs[1939]
+	case "xxd":
+		return &programs[1940]
+	case "yarn":
+		return &programs[1941]
+	case "yarnpkg":
+		return &programs[1942]
+	case "yq":
+		return &programs[1943]
+	case "zcat":
+		return &programs[1944]
+	case "bzcat":
+		return &programs[1945]
+	case "xzcat":
+		return &programs[1946]
+	case "zstdcat":
+		return &programs[1947]
+	case "lz4cat":
+		return &programs[1948]
+	case "lzcat":
+		return &programs[1949]
+	case "gzcat":
+		return &programs[1950]
+	case "zless":
+		return &programs[1951]
+	case "zmore":
+		return &programs[1952]
+	case "bzless":
+		return &programs[1953]
+	case "bzmore":
+		return &programs[1954]
+	case "xzless":
+		return &programs[1955]
+	case "zcmp":
+		return &programs[1956]
+	case "zdiff":
+		return &programs[1957]
+	case "bzcmp":
+		return &programs[1958]
+	case "bzdiff":
+		return &programs[1959]
+	case "xzcmp":
+		return &programs[1960]
+	case "xzdiff":
+		return &programs[1961]
+	case "zig":
+		return &programs[1962]
+	case "nim":
+		return &programs[1963]
+	case "dart":
+		return &programs[1964]
+	case "crystal":
+		return &programs[1965]
+	case "v":
+		return &programs[1966]
+	case "gleam":
+		return &programs[1967]
+	case "mix":
+		return &programs[1968]
+	case "rebar3":
+		return &programs[1969]
+	case "stack":
+		return &programs[1970]
+	case "cabal":
+		return &programs[1971]
+	case "dune":
+		return &programs[1972]
+	case "opam":
+		return &programs[1973]
+	case "sbcl-make":
+		return &programs[1974]
+	case "flutter":
+		return &programs[1975]
+	case "fvm":
+		return &programs[1976]
+	case "hugo":
+		return &programs[1977]
+	case "jekyll":
+		return &programs[1978]
+	case "mkdocs":
+		return &programs[1979]
+	case "sphinx-build":
+		return &programs[1980]
+	case "bazel":
+		return &programs[1981]
+	case "bazelisk":
+		return &programs[1982]
+	case "gprbuild":
+		return &programs[1983]
+	case "alire":
+		return &programs[1984]
+	case "zip":
+		return &programs[1985]
+	case "zipinfo":
+		return &programs[1986]
+	case "zipgrep":
+		return &programs[1987]
+	case "zipnote":
+		return &programs[1988]
+	case "unrar":
+		return &programs[1989]
+	case "lsar":
+		return &programs[1990]
+	case "zmodload":
+		return &programs[1991]
 	}
 	return nil
 }
@@ -2732,196 +4024,208 @@ var programs = [...]Program{
 	{Name: "alias", Style: POSIX, Options: options6, Special: "alias"},
 	{Name: "apropos", Options: options7, Shared: [][]Option{options4}},
 	{Name: "whatis", Options: options7, Shared: [][]Option{options4}},
-	{Name: "ar", Style: Bundle, Operands: Outputs, Options: options8},
-	{Name: "arch", Options: options9, Shared: [][]Option{options4}, Safe: true},
-	{Name: "whoami", Options: options9, Shared: [][]Option{options4}, Safe: true},
-	{Name: "logname", Options: options9, Shared: [][]Option{options4}, Safe: true},
-	{Name: "users", Options: options9, Shared: [][]Option{options4}, Safe: true},
-	{Name: "groups", Options: options9, Shared: [][]Option{options4}, Safe: true},
-	{Name: "yes", Options: options9, Shared: [][]Option{options4}, Safe: true},
-	{Name: "sleep", Options: options9, Shared: [][]Option{options4}, Safe: true},
-	{Name: "factor", Options: options9, Shared: [][]Option{options4}, Safe: true},
-	{Name: "aria2c", Operands: URLs, Options: options10, Here: true},
-	{Name: "asdf", Operands: Unread, Subs: subs11},
-	{Name: "autoload", Operands: Unread, Options: options12},
-	{Name: "autossh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options13, Ends: true, Special: "ssh"},
-	{Name: "ava", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
-	{Name: "tap", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
-	{Name: "jasmine", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
-	{Name: "karma", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
-	{Name: "uvu", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
-	{Name: "zora", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
-	{Name: "qunit", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
-	{Name: "wtr", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
-	{Name: "nyc", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
-	{Name: "c8", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
-	{Name: "istanbul", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
-	{Name: "codecov", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
-	{Name: "coveralls", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
-	{Name: "testcafe", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
-	{Name: "nightwatch", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
-	{Name: "webdriverio", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
-	{Name: "wdio", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
-	{Name: "cucumber-js", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
-	{Name: "storybook", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
-	{Name: "start-storybook", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
-	{Name: "chromatic", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
-	{Name: "percy", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
-	{Name: "lhci", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
-	{Name: "lighthouse", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
-	{Name: "pa11y", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
-	{Name: "web-test-runner", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
-	{Name: "detox", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
-	{Name: "appium", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
-	{Name: "newman", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
-	{Name: "k6", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
-	{Name: "artillery", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
-	{Name: "checkly", Style: POSIX, Operands: Unread, Options: options14, Workdir: true},
-	{Name: "awk", Style: POSIX, Operands: Script, Options: options15, Shared: [][]Option{options4}, Ends: true, Special: "awk"},
-	{Name: "gawk", Style: POSIX, Operands: Script, Options: options15, Shared: [][]Option{options4}, Ends: true, Special: "awk"},
-	{Name: "mawk", Style: POSIX, Operands: Script, Options: options15, Shared: [][]Option{options4}, Ends: true, Special: "awk"},
-	{Name: "nawk", Style: POSIX, Operands: Script, Options: options15, Shared: [][]Option{options4}, Ends: true, Special: "awk"},
-	{Name: "original-awk", Style: POSIX, Operands: Script, Options: options15, Shared: [][]Option{options4}, Ends: true, Special: "awk"},
-	{Name: "goawk", Style: POSIX, Operands: Script, Options: options15, Shared: [][]Option{options4}, Ends: true, Special: "awk"},
-	{Name: "b2sum", Operands: Reads, Options: options16, Shared: [][]Option{options4}, Safe: true},
-	{Name: "md5sum", Operands: Reads, Options: options16, Shared: [][]Option{options4}, Safe: true},
-	{Name: "sha1sum", Operands: Reads, Options: options16, Shared: [][]Option{options4}, Safe: true},
-	{Name: "sha224sum", Operands: Reads, Options: options16, Shared: [][]Option{options4}, Safe: true},
-	{Name: "sha256sum", Operands: Reads, Options: options16, Shared: [][]Option{options4}, Safe: true},
-	{Name: "sha384sum", Operands: Reads, Options: options16, Shared: [][]Option{options4}, Safe: true},
-	{Name: "sha512sum", Operands: Reads, Options: options16, Shared: [][]Option{options4}, Safe: true},
-	{Name: "shasum", Operands: Reads, Options: options16, Shared: [][]Option{options4}, Safe: true},
-	{Name: "md5", Operands: Reads, Options: options16, Shared: [][]Option{options4}, Safe: true},
-	{Name: "base64", Operands: Reads, Options: options17, Shared: [][]Option{options4}, Safe: true},
-	{Name: "base32", Operands: Reads, Options: options17, Shared: [][]Option{options4}, Safe: true},
-	{Name: "basenc", Operands: Reads, Options: options17, Shared: [][]Option{options4}, Safe: true},
-	{Name: "basename", Operands: Names, Options: options18, Shared: [][]Option{options4}, Safe: true},
-	{Name: "bash", Style: POSIX, Operands: Script, Options: options19, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "sh", Style: POSIX, Operands: Script, Options: options19, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "dash", Style: POSIX, Operands: Script, Options: options19, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "ash", Style: POSIX, Operands: Script, Options: options19, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "zsh", Style: POSIX, Operands: Script, Options: options19, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "ksh", Style: POSIX, Operands: Script, Options: options19, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "mksh", Style: POSIX, Operands: Script, Options: options19, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "ksh93", Style: POSIX, Operands: Script, Options: options19, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "rbash", Style: POSIX, Operands: Script, Options: options19, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "rzsh", Style: POSIX, Operands: Script, Options: options19, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "yash", Style: POSIX, Operands: Script, Options: options19, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "posh", Style: POSIX, Operands: Script, Options: options19, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "bat", Style: Exact, Operands: Reads, Options: options20, Shared: [][]Option{options4}},
-	{Name: "batcat", Style: Exact, Operands: Reads, Options: options20, Shared: [][]Option{options4}},
+	{Name: "apt", Operands: Unread, Options: options8, Subs: subs9, Inherit: true},
+	{Name: "apt-get", Operands: Unread, Options: options8, Subs: subs9, Inherit: true},
+	{Name: "aptitude", Operands: Unread, Options: options8, Subs: subs9, Inherit: true},
+	{Name: "apt-cache", Operands: Unread, Options: options8, Subs: subs9, Inherit: true},
+	{Name: "apt-mark", Operands: Unread, Options: options8, Subs: subs9, Inherit: true},
+	{Name: "apt-key", Operands: Unread, Options: options8, Subs: subs9, Inherit: true},
+	{Name: "apt-file", Operands: Unread, Options: options8, Subs: subs9, Inherit: true},
+	{Name: "nala", Operands: Unread, Options: options8, Subs: subs9, Inherit: true},
+	{Name: "ar", Style: Bundle, Operands: Outputs, Options: options10},
+	{Name: "arch", Options: options11, Shared: [][]Option{options4}, Safe: true},
+	{Name: "whoami", Options: options11, Shared: [][]Option{options4}, Safe: true},
+	{Name: "logname", Options: options11, Shared: [][]Option{options4}, Safe: true},
+	{Name: "users", Options: options11, Shared: [][]Option{options4}, Safe: true},
+	{Name: "groups", Options: options11, Shared: [][]Option{options4}, Safe: true},
+	{Name: "yes", Options: options11, Shared: [][]Option{options4}, Safe: true},
+	{Name: "sleep", Options: options11, Shared: [][]Option{options4}, Safe: true},
+	{Name: "factor", Options: options11, Shared: [][]Option{options4}, Safe: true},
+	{Name: "aria2c", Operands: URLs, Options: options12, Here: true},
+	{Name: "asdf", Operands: Unread, Subs: subs13},
+	{Name: "ast-grep", Style: Exact, Operands: Unread, Options: options14},
+	{Name: "autoload", Operands: Unread, Options: options15},
+	{Name: "autossh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options16, Ends: true, Special: "ssh"},
+	{Name: "ava", Style: POSIX, Operands: Unread, Options: options17, Workdir: true},
+	{Name: "tap", Style: POSIX, Operands: Unread, Options: options17, Workdir: true},
+	{Name: "jasmine", Style: POSIX, Operands: Unread, Options: options17, Workdir: true},
+	{Name: "karma", Style: POSIX, Operands: Unread, Options: options17, Workdir: true},
+	{Name: "uvu", Style: POSIX, Operands: Unread, Options: options17, Workdir: true},
+	{Name: "zora", Style: POSIX, Operands: Unread, Options: options17, Workdir: true},
+	{Name: "qunit", Style: POSIX, Operands: Unread, Options: options17, Workdir: true},
+	{Name: "wtr", Style: POSIX, Operands: Unread, Options: options17, Workdir: true},
+	{Name: "nyc", Style: POSIX, Operands: Unread, Options: options17, Workdir: true},
+	{Name: "c8", Style: POSIX, Operands: Unread, Options: options17, Workdir: true},
+	{Name: "istanbul", Style: POSIX, Operands: Unread, Options: options17, Workdir: true},
+	{Name: "codecov", Style: POSIX, Operands: Unread, Options: options17, Workdir: true},
+	{Name: "coveralls", Style: POSIX, Operands: Unread, Options: options17, Workdir: true},
+	{Name: "testcafe", Style: POSIX, Operands: Unread, Options: options17, Workdir: true},
+	{Name: "nightwatch", Style: POSIX, Operands: Unread, Options: options17, Workdir: true},
+	{Name: "webdriverio", Style: POSIX, Operands: Unread, Options: options17, Workdir: true},
+	{Name: "wdio", Style: POSIX, Operands: Unread, Options: options17, Workdir: true},
+	{Name: "cucumber-js", Style: POSIX, Operands: Unread, Options: options17, Workdir: true},
+	{Name: "storybook", Style: POSIX, Operands: Unread, Options: options17, Workdir: true},
+	{Name: "start-storybook", Style: POSIX, Operands: Unread, Options: options17, Workdir: true},
+	{Name: "chromatic", Style: POSIX, Operands: Unread, Options: options17, Workdir: true},
+	{Name: "percy", Style: POSIX, Operands: Unread, Options: options17, Workdir: true},
+	{Name: "lhci", Style: POSIX, Operands: Unread, Options: options17, Workdir: true},
+	{Name: "lighthouse", Style: POSIX, Operands: Unread, Options: options17, Workdir: true},
+	{Name: "pa11y", Style: POSIX, Operands: Unread, Options: options17, Workdir: true},
+	{Name: "web-test-runner", Style: POSIX, Operands: Unread, Options: options17, Workdir: true},
+	{Name: "detox", Style: POSIX, Operands: Unread, Options: options17, Workdir: true},
+	{Name: "appium", Style: POSIX, Operands: Unread, Options: options17, Workdir: true},
+	{Name: "newman", Style: POSIX, Operands: Unread, Options: options17, Workdir: true},
+	{Name: "k6", Style: POSIX, Operands: Unread, Options: options17, Workdir: true},
+	{Name: "artillery", Style: POSIX, Operands: Unread, Options: options17, Workdir: true},
+	{Name: "checkly", Style: POSIX, Operands: Unread, Options: options17, Workdir: true},
+	{Name: "awk", Style: POSIX, Operands: Script, Options: options18, Shared: [][]Option{options4}, Ends: true, Special: "awk"},
+	{Name: "gawk", Style: POSIX, Operands: Script, Options: options18, Shared: [][]Option{options4}, Ends: true, Special: "awk"},
+	{Name: "mawk", Style: POSIX, Operands: Script, Options: options18, Shared: [][]Option{options4}, Ends: true, Special: "awk"},
+	{Name: "nawk", Style: POSIX, Operands: Script, Options: options18, Shared: [][]Option{options4}, Ends: true, Special: "awk"},
+	{Name: "original-awk", Style: POSIX, Operands: Script, Options: options18, Shared: [][]Option{options4}, Ends: true, Special: "awk"},
+	{Name: "goawk", Style: POSIX, Operands: Script, Options: options18, Shared: [][]Option{options4}, Ends: true, Special: "awk"},
+	{Name: "b2sum", Operands: Reads, Options: options19, Shared: [][]Option{options4}, Safe: true},
+	{Name: "md5sum", Operands: Reads, Options: options19, Shared: [][]Option{options4}, Safe: true},
+	{Name: "sha1sum", Operands: Reads, Options: options19, Shared: [][]Option{options4}, Safe: true},
+	{Name: "sha224sum", Operands: Reads, Options: options19, Shared: [][]Option{options4}, Safe: true},
+	{Name: "sha256sum", Operands: Reads, Options: options19, Shared: [][]Option{options4}, Safe: true},
+	{Name: "sha384sum", Operands: Reads, Options: options19, Shared: [][]Option{options4}, Safe: true},
+	{Name: "sha512sum", Operands: Reads, Options: options19, Shared: [][]Option{options4}, Safe: true},
+	{Name: "shasum", Operands: Reads, Options: options19, Shared: [][]Option{options4}, Safe: true},
+	{Name: "md5", Operands: Reads, Options: options19, Shared: [][]Option{options4}, Safe: true},
+	{Name: "base64", Operands: Reads, Options: options20, Shared: [][]Option{options4}, Safe: true},
+	{Name: "base32", Operands: Reads, Options: options20, Shared: [][]Option{options4}, Safe: true},
+	{Name: "basenc", Operands: Reads, Options: options20, Shared: [][]Option{options4}, Safe: true},
+	{Name: "basename", Operands: Names, Options: options21, Shared: [][]Option{options4}, Safe: true},
+	{Name: "bash", Style: POSIX, Operands: Script, Options: options22, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "sh", Style: POSIX, Operands: Script, Options: options22, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "dash", Style: POSIX, Operands: Script, Options: options22, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "ash", Style: POSIX, Operands: Script, Options: options22, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "zsh", Style: POSIX, Operands: Script, Options: options22, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "ksh", Style: POSIX, Operands: Script, Options: options22, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "mksh", Style: POSIX, Operands: Script, Options: options22, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "ksh93", Style: POSIX, Operands: Script, Options: options22, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "rbash", Style: POSIX, Operands: Script, Options: options22, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "rzsh", Style: POSIX, Operands: Script, Options: options22, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "yash", Style: POSIX, Operands: Script, Options: options22, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "posh", Style: POSIX, Operands: Script, Options: options22, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "bat", Style: Exact, Operands: Reads, Options: options23, Shared: [][]Option{options4}},
+	{Name: "batcat", Style: Exact, Operands: Reads, Options: options23, Shared: [][]Option{options4}},
+	{Name: "bats", Style: POSIX, Operands: Script, Options: options24, Ends: true},
+	{Name: "bc", Operands: Reads, Options: options25},
+	{Name: "dc", Operands: Reads, Options: options25},
 	{Name: "bg", Safe: true},
 	{Name: "fg", Safe: true},
-	{Name: "bind", Style: POSIX, Operands: Unread, Options: options21},
-	{Name: "biome", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "rome", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "oxlint", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "oxfmt", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "dprint", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "stylelint", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "standardjs", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "tslint", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "jshint", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "jscs", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "csslint", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "htmlhint", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "markdownlint", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "markdownlint-cli2", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "remark", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "alex", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "textlint", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "cspell", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "knip", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "depcheck", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "madge", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "dependency-cruiser", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "depcruise", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "npm-check", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "npm-check-updates", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "ncu", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "size-limit", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "bundlesize", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "publint", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "attw", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "syncpack", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "sort-package-json", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "commitlint", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "ls-lint", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "secretlint", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "sherif", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "typedoc", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "api-extractor", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "license-checker", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "tsd", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "type-coverage", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "ts-prune", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "unimported", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "sql-formatter", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "svgo", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "lint-staged", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "taplo", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "buf-lint", Style: Exact, Operands: Unread, Options: options22, Workdir: true},
-	{Name: "black", Operands: Outputs, Options: options23, Workdir: true},
-	{Name: "isort", Operands: Outputs, Options: options23, Workdir: true},
-	{Name: "autopep8", Operands: Outputs, Options: options23, Workdir: true},
-	{Name: "yapf", Operands: Outputs, Options: options23, Workdir: true},
-	{Name: "autoflake", Operands: Outputs, Options: options23, Workdir: true},
-	{Name: "pyupgrade", Operands: Outputs, Options: options23, Workdir: true},
-	{Name: "add-trailing-comma", Operands: Outputs, Options: options23, Workdir: true},
-	{Name: "docformatter", Operands: Outputs, Options: options23, Workdir: true},
-	{Name: "ssort", Operands: Outputs, Options: options23, Workdir: true},
-	{Name: "usort", Operands: Outputs, Options: options23, Workdir: true},
-	{Name: "blacken-docs", Operands: Outputs, Options: options23, Workdir: true},
-	{Name: "djlint", Operands: Outputs, Options: options23, Workdir: true},
-	{Name: "djhtml", Operands: Outputs, Options: options23, Workdir: true},
+	{Name: "bind", Style: POSIX, Operands: Unread, Options: options26},
+	{Name: "biome", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "rome", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "oxlint", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "oxfmt", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "dprint", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "stylelint", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "standardjs", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "tslint", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "jshint", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "jscs", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "csslint", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "htmlhint", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "markdownlint", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "markdownlint-cli2", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "remark", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "alex", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "textlint", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "cspell", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "knip", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "depcheck", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "madge", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "dependency-cruiser", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "depcruise", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "npm-check", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "npm-check-updates", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "ncu", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "size-limit", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "bundlesize", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "publint", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "attw", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "syncpack", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "sort-package-json", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "commitlint", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "ls-lint", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "secretlint", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "sherif", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "typedoc", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "api-extractor", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "license-checker", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "tsd", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "type-coverage", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "ts-prune", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "unimported", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "sql-formatter", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "svgo", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "lint-staged", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "taplo", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "buf-lint", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
+	{Name: "black", Operands: Outputs, Options: options28, Workdir: true},
+	{Name: "isort", Operands: Outputs, Options: options28, Workdir: true},
+	{Name: "autopep8", Operands: Outputs, Options: options28, Workdir: true},
+	{Name: "yapf", Operands: Outputs, Options: options28, Workdir: true},
+	{Name: "autoflake", Operands: Outputs, Options: options28, Workdir: true},
+	{Name: "pyupgrade", Operands: Outputs, Options: options28, Workdir: true},
+	{Name: "add-trailing-comma", Operands: Outputs, Options: options28, Workdir: true},
+	{Name: "docformatter", Operands: Outputs, Options: options28, Workdir: true},
+	{Name: "ssort", Operands: Outputs, Options: options28, Workdir: true},
+	{Name: "usort", Operands: Outputs, Options: options28, Workdir: true},
+	{Name: "blacken-docs", Operands: Outputs, Options: options28, Workdir: true},
+	{Name: "djlint", Operands: Outputs, Options: options28, Workdir: true},
+	{Name: "djhtml", Operands: Outputs, Options: options28, Workdir: true},
 	{Name: "break", Style: NoOpts, Safe: true},
 	{Name: "continue", Style: NoOpts, Safe: true},
 	{Name: "shift", Style: NoOpts, Safe: true},
 	{Name: "logout", Style: NoOpts, Safe: true},
-	{Name: "buf", Style: Exact, Options: options24, Inherit: true, Workdir: true},
+	{Name: "brew", Operands: Unread, Options: options29, Subs: subs32},
+	{Name: "buf", Style: Exact, Options: options33, Inherit: true, Workdir: true},
 	{Name: "builtin", Style: POSIX, Operands: RunsArgs, Ends: true, Plain: true, Special: "command"},
-	{Name: "bun", Style: Exact, Operands: Script, Options: options25, Subs: subs29, Inherit: true, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bundle", Operands: Unread, Options: options30, Subs: subs33, Workdir: true},
-	{Name: "bundler", Operands: Unread, Options: options30, Subs: subs33, Workdir: true},
-	{Name: "bunx", Style: Exact, Operands: RunsArgs, Options: options34, Ends: true, Workdir: true},
+	{Name: "bun", Style: Exact, Operands: Script, Options: options34, Subs: subs38, Inherit: true, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bundle", Operands: Unread, Options: options39, Subs: subs42, Workdir: true},
+	{Name: "bundler", Operands: Unread, Options: options39, Subs: subs42, Workdir: true},
+	{Name: "bunx", Style: Exact, Operands: RunsArgs, Options: options43, Ends: true, Workdir: true},
 	{Name: "busybox", Style: POSIX, Operands: RunsArgs, Ends: true, Special: "busybox"},
 	{Name: "toybox", Style: POSIX, Operands: RunsArgs, Ends: true, Special: "busybox"},
-	{Name: "bzip2", Operands: Outputs, Options: options35},
-	{Name: "bunzip2", Operands: Outputs, Options: options35},
-	{Name: "pbzip2", Operands: Outputs, Options: options35},
-	{Name: "lbzip2", Operands: Outputs, Options: options35},
-	{Name: "xz", Operands: Outputs, Options: options35},
-	{Name: "unxz", Operands: Outputs, Options: options35},
-	{Name: "lzma", Operands: Outputs, Options: options35},
-	{Name: "unlzma", Operands: Outputs, Options: options35},
-	{Name: "pxz", Operands: Outputs, Options: options35},
-	{Name: "lzip", Operands: Outputs, Options: options35},
-	{Name: "zstd", Operands: Outputs, Options: options35},
-	{Name: "unzstd", Operands: Outputs, Options: options35},
-	{Name: "zstdmt", Operands: Outputs, Options: options35},
-	{Name: "lz4", Operands: Outputs, Options: options35},
-	{Name: "unlz4", Operands: Outputs, Options: options35},
-	{Name: "lzop", Operands: Outputs, Options: options35},
-	{Name: "lrzip", Operands: Outputs, Options: options35},
-	{Name: "cProfile", Operands: Script, Options: options36, Ends: true},
-	{Name: "profile", Operands: Script, Options: options36, Ends: true},
-	{Name: "trace", Operands: Script, Options: options36, Ends: true},
-	{Name: "pdb", Operands: Script, Options: options36, Ends: true},
-	{Name: "runpy", Operands: Script, Options: options36, Ends: true},
-	{Name: "doctest", Operands: Script, Options: options36, Ends: true},
-	{Name: "viztracer", Operands: Script, Options: options36, Ends: true},
-	{Name: "kernprof", Operands: Script, Options: options36, Ends: true},
-	{Name: "memray", Operands: Script, Options: options36, Ends: true},
-	{Name: "scalene", Operands: Script, Options: options36, Ends: true},
-	{Name: "pyinstrument", Operands: Script, Options: options36, Ends: true},
-	{Name: "py-spy", Operands: Script, Options: options36, Ends: true},
-	{Name: "debugpy", Operands: Script, Options: options36, Ends: true},
-	{Name: "ipdb", Operands: Script, Options: options36, Ends: true},
-	{Name: "coverage-x", Operands: Script, Options: options36, Ends: true},
-	{Name: "caffeinate", Operands: RunsArgs, Options: options37, Ends: true},
-	{Name: "capsh", Style: POSIX, Operands: ShellArgs, Options: options38, Stdin: true},
-	{Name: "cargo", Style: Exact, Operands: Unread, Options: options39, Subs: subs54, Inherit: true, Workdir: true},
-	{Name: "cat", Operands: Reads, Options: options55, Shared: [][]Option{options4}, Safe: true},
+	{Name: "bzip2", Operands: Outputs, Options: options44},
+	{Name: "bunzip2", Operands: Outputs, Options: options44},
+	{Name: "pbzip2", Operands: Outputs, Options: options44},
+	{Name: "lbzip2", Operands: Outputs, Options: options44},
+	{Name: "xz", Operands: Outputs, Options: options44},
+	{Name: "unxz", Operands: Outputs, Options: options44},
+	{Name: "lzma", Operands: Outputs, Options: options44},
+	{Name: "unlzma", Operands: Outputs, Options: options44},
+	{Name: "pxz", Operands: Outputs, Options: options44},
+	{Name: "lzip", Operands: Outputs, Options: options44},
+	{Name: "zstd", Operands: Outputs, Options: options44},
+	{Name: "unzstd", Operands: Outputs, Options: options44},
+	{Name: "zstdmt", Operands: Outputs, Options: options44},
+	{Name: "lz4", Operands: Outputs, Options: options44},
+	{Name: "unlz4", Operands: Outputs, Options: options44},
+	{Name: "lzop", Operands: Outputs, Options: options44},
+	{Name: "lrzip", Operands: Outputs, Options: options44},
+	{Name: "cProfile", Operands: Script, Options: options45, Ends: true},
+	{Name: "profile", Operands: Script, Options: options45, Ends: true},
+	{Name: "trace", Operands: Script, Options: options45, Ends: true},
+	{Name: "pdb", Operands: Script, Options: options45, Ends: true},
+	{Name: "runpy", Operands: Script, Options: options45, Ends: true},
+	{Name: "doctest", Operands: Script, Options: options45, Ends: true},
+	{Name: "viztracer", Operands: Script, Options: options45, Ends: true},
+	{Name: "kernprof", Operands: Script, Options: options45, Ends: true},
+	{Name: "memray", Operands: Script, Options: options45, Ends: true},
+	{Name: "scalene", Operands: Script, Options: options45, Ends: true},
+	{Name: "pyinstrument", Operands: Script, Options: options45, Ends: true},
+	{Name: "py-spy", Operands: Script, Options: options45, Ends: true},
+	{Name: "debugpy", Operands: Script, Options: options45, Ends: true},
+	{Name: "ipdb", Operands: Script, Options: options45, Ends: true},
+	{Name: "caffeinate", Operands: RunsArgs, Options: options46, Ends: true},
+	{Name: "capsh", Style: POSIX, Operands: ShellArgs, Options: options47, Stdin: true},
+	{Name: "cargo", Style: Exact, Operands: Unread, Options: options48, Subs: subs63, Inherit: true, Workdir: true},
+	{Name: "cat", Operands: Reads, Options: options64, Shared: [][]Option{options4}, Safe: true},
 	{Name: "catchsegv", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "fakeroot", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "eatmydata", Style: POSIX, Operands: RunsArgs, Ends: true},
@@ -2936,813 +4240,1368 @@ var programs = [...]Program{
 	{Name: "tini", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "dumb-init", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "with-contenv", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "cd", Style: POSIX, Operands: Names, Options: options56, Safe: true, Special: "cd"},
-	{Name: "chdir", Style: POSIX, Operands: Names, Options: options56, Safe: true, Special: "cd"},
-	{Name: "chcon", Operands: ModeOutputs, Options: options57, Shared: [][]Option{options4}},
-	{Name: "chgrp", Operands: ModeOutputs, Options: options58, Shared: [][]Option{options4}},
-	{Name: "chmod", Operands: ModeWrites, Options: options59, Shared: [][]Option{options4}},
-	{Name: "chown", Operands: ModeOutputs, Options: options60, Shared: [][]Option{options4}},
-	{Name: "chpst", Style: POSIX, Operands: RunsArgs, Options: options61, Ends: true},
-	{Name: "chroot", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options62, Ends: true, Stdin: true},
-	{Name: "chrt", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options63, Ends: true},
-	{Name: "cksum", Operands: Reads, Options: options64, Shared: [][]Option{options4}, Safe: true},
-	{Name: "sum", Operands: Reads, Options: options64, Shared: [][]Option{options4}, Safe: true},
-	{Name: "cmake", Style: Joined, Options: options65, Workdir: true},
-	{Name: "cmp", Operands: Reads, Options: options66, Shared: [][]Option{options4}, Safe: true},
+	{Name: "cd", Style: POSIX, Operands: Names, Options: options65, Safe: true, Special: "cd"},
+	{Name: "chdir", Style: POSIX, Operands: Names, Options: options65, Safe: true, Special: "cd"},
+	{Name: "chcon", Operands: ModeOutputs, Options: options66, Shared: [][]Option{options4}},
+	{Name: "chgrp", Operands: ModeOutputs, Options: options67, Shared: [][]Option{options4}},
+	{Name: "chmod", Operands: ModeWrites, Options: options68, Shared: [][]Option{options4}},
+	{Name: "chown", Operands: ModeOutputs, Options: options69, Shared: [][]Option{options4}},
+	{Name: "chpst", Style: POSIX, Operands: RunsArgs, Options: options70, Ends: true},
+	{Name: "chroot", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options71, Ends: true, Stdin: true},
+	{Name: "chrt", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options72, Ends: true},
+	{Name: "cksum", Operands: Reads, Options: options73, Shared: [][]Option{options4}, Safe: true},
+	{Name: "sum", Operands: Reads, Options: options73, Shared: [][]Option{options4}, Safe: true},
+	{Name: "cmake", Style: Joined, Options: options74, Workdir: true},
+	{Name: "cmp", Operands: Reads, Options: options75, Shared: [][]Option{options4}, Safe: true},
 	{Name: "colrm", Shared: [][]Option{options4}, Safe: true},
-	{Name: "column", Operands: Reads, Options: options67, Shared: [][]Option{options4}, Safe: true},
-	{Name: "comm", Operands: Reads, Options: options68, Shared: [][]Option{options4}, Safe: true},
-	{Name: "command", Style: POSIX, Operands: RunsArgs, Options: options69, Ends: true, Plain: true, Special: "command"},
-	{Name: "compgen", Style: POSIX, Operands: Unread, Shared: [][]Option{options70}, Special: "compgen"},
-	{Name: "complete", Style: POSIX, Operands: Unread, Options: options71, Shared: [][]Option{options70}, Special: "complete"},
-	{Name: "compopt", Style: POSIX, Options: options72},
-	{Name: "composer", Operands: Unread, Options: options73, Subs: subs76, Inherit: true, Workdir: true},
-	{Name: "composer.phar", Operands: Unread, Options: options73, Subs: subs76, Inherit: true, Workdir: true},
-	{Name: "concurrently", Style: Exact, Operands: RunsTexts, Options: options77},
-	{Name: "conda", Operands: Unread, Options: options78, Subs: subs81},
-	{Name: "mamba", Operands: Unread, Options: options78, Subs: subs81},
-	{Name: "micromamba", Operands: Unread, Options: options78, Subs: subs81},
-	{Name: "corepack", Style: Exact, Operands: RunsArgs, Subs: subs83, Ends: true},
-	{Name: "coverage", Operands: Unread, Options: options84, Subs: subs87, Workdir: true},
-	{Name: "cp", Operands: Copy, Options: options88, Shared: [][]Option{options4}},
-	{Name: "cpack", Style: Joined, Options: options89, Workdir: true},
-	{Name: "cpio", Operands: Unread, Options: options90},
+	{Name: "column", Operands: Reads, Options: options76, Shared: [][]Option{options4}, Safe: true},
+	{Name: "comm", Operands: Reads, Options: options77, Shared: [][]Option{options4}, Safe: true},
+	{Name: "command", Style: POSIX, Operands: RunsArgs, Options: options78, Ends: true, Plain: true, Special: "command"},
+	{Name: "compgen", Style: POSIX, Operands: Unread, Shared: [][]Option{options79}, Special: "compgen"},
+	{Name: "complete", Style: POSIX, Operands: Unread, Options: options80, Shared: [][]Option{options79}, Special: "complete"},
+	{Name: "compopt", Style: POSIX, Options: options81},
+	{Name: "composer", Operands: Unread, Options: options82, Subs: subs85, Inherit: true, Workdir: true},
+	{Name: "composer.phar", Operands: Unread, Options: options82, Subs: subs85, Inherit: true, Workdir: true},
+	{Name: "concurrently", Style: Exact, Operands: RunsTexts, Options: options86},
+	{Name: "conda", Operands: Unread, Options: options87, Subs: subs90},
+	{Name: "mamba", Operands: Unread, Options: options87, Subs: subs90},
+	{Name: "micromamba", Operands: Unread, Options: options87, Subs: subs90},
+	{Name: "convert", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "magick", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "mogrify", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "identify", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "composite", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "montage", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "compare", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "gm", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "vips", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "cwebp", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "dwebp", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "pngquant", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "optipng", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "jpegoptim", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "rsvg-convert", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "inkscape", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "gs", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "ps2pdf", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "pdftk", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "qpdf", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "pdfunite", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "pdfseparate", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "pdftoppm", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "pdfimages", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "wkhtmltopdf", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "exiftool", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "sox", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "lame", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "flac", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "opusenc", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "yt-dlp", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "youtube-dl", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "gallery-dl", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "tesseract", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "potrace", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "dot", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "neato", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "plantuml", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "mmdc", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "d2", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "gnuplot", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "pdflatex", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "xelatex", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "lualatex", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "latex", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "tex", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "latexmk", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "bibtex", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "biber", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "makeindex", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "tectonic", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "typst", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "asciidoctor", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "asciidoc", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "groff", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "troff", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "nroff", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "soffice", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "libreoffice", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "unoconv", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "calibre", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "ebook-convert", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "antiword", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "catdoc", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "docx2txt", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "xlsx2csv", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "csvtool", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "openscad", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "blender", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "stl2gcode", Style: Dash, Operands: Outputs, Options: options91},
+	{Name: "corepack", Style: Exact, Operands: RunsArgs, Subs: subs93, Ends: true},
+	{Name: "coverage", Operands: Unread, Options: options94, Subs: subs97, Workdir: true},
+	{Name: "cp", Operands: Copy, Options: options98, Shared: [][]Option{options4}},
+	{Name: "cpack", Style: Joined, Options: options99, Workdir: true},
+	{Name: "cpio", Operands: Unread, Options: options100},
 	{Name: "cross-env", Style: POSIX, Operands: RunsArgs, Ends: true, Assigns: true},
 	{Name: "cross-env-shell", Style: POSIX, Operands: RunsArgs, Ends: true, Assigns: true},
-	{Name: "csh", Style: POSIX, Operands: Script, Options: options91, Ends: true, Stdin: true},
-	{Name: "tcsh", Style: POSIX, Operands: Script, Options: options91, Ends: true, Stdin: true},
-	{Name: "csplit", Operands: Reads, Options: options92, Shared: [][]Option{options4}, Here: true},
-	{Name: "ctest", Style: Joined, Options: options93, Workdir: true},
-	{Name: "curl", Operands: URLs, Options: options94, Special: "curl"},
-	{Name: "cut", Operands: Reads, Options: options95, Shared: [][]Option{options4}, Safe: true},
-	{Name: "cypress", Style: Exact, Operands: Unread, Subs: subs97, Workdir: true},
-	{Name: "date", Options: options98, Shared: [][]Option{options4}},
+	{Name: "csh", Style: POSIX, Operands: Script, Options: options101, Ends: true, Stdin: true},
+	{Name: "tcsh", Style: POSIX, Operands: Script, Options: options101, Ends: true, Stdin: true},
+	{Name: "csplit", Operands: Reads, Options: options102, Shared: [][]Option{options4}, Here: true},
+	{Name: "ctest", Style: Joined, Options: options103, Workdir: true},
+	{Name: "curl", Operands: URLs, Options: options104, Special: "curl"},
+	{Name: "cut", Operands: Reads, Options: options105, Shared: [][]Option{options4}, Safe: true},
+	{Name: "cypress", Style: Exact, Operands: Unread, Subs: subs107, Workdir: true},
+	{Name: "date", Options: options108, Shared: [][]Option{options4}},
 	{Name: "dd", Style: NoOpts, Shared: [][]Option{options4}, Special: "dd"},
-	{Name: "declare", Style: POSIX, Operands: Assigns, Options: options99, Special: "declare"},
-	{Name: "typeset", Style: POSIX, Operands: Assigns, Options: options99, Special: "declare"},
-	{Name: "local", Style: POSIX, Operands: Assigns, Options: options99, Special: "declare"},
-	{Name: "readonly", Style: POSIX, Operands: Assigns, Options: options99, Special: "declare"},
-	{Name: "integer", Style: POSIX, Operands: Assigns, Options: options99, Special: "declare"},
-	{Name: "float", Style: POSIX, Operands: Assigns, Options: options99, Special: "declare"},
-	{Name: "deno", Style: Exact, Operands: Script, Shared: [][]Option{options100}, Subs: subs110, Ends: true, Stdin: true},
-	{Name: "df", Operands: Names, Options: options111, Shared: [][]Option{options4}, Safe: true},
-	{Name: "diff", Operands: Reads, Options: options112, Shared: [][]Option{options4}, Safe: true},
-	{Name: "colordiff", Operands: Reads, Options: options112, Shared: [][]Option{options4}, Safe: true},
-	{Name: "gdiff", Operands: Reads, Options: options112, Shared: [][]Option{options4}, Safe: true},
-	{Name: "diff3", Operands: Reads, Options: options113, Shared: [][]Option{options4}},
-	{Name: "diffstat", Operands: Reads, Options: options114, Shared: [][]Option{options4}},
-	{Name: "dig", Options: options115},
-	{Name: "delv", Options: options115},
-	{Name: "dir", Operands: Names, Options: options116, Shared: [][]Option{options4}, Safe: true},
-	{Name: "vdir", Operands: Names, Options: options116, Shared: [][]Option{options4}, Safe: true},
-	{Name: "dircolors", Operands: Reads, Options: options117, Shared: [][]Option{options4}, Safe: true},
-	{Name: "direnv", Operands: Unread, Subs: subs119},
-	{Name: "dirname", Operands: Names, Options: options120, Shared: [][]Option{options4}, Safe: true},
-	{Name: "dirs", Style: POSIX, Options: options121, Safe: true},
-	{Name: "disown", Style: POSIX, Options: options122},
-	{Name: "dlv", Style: Exact, Operands: Unread, Options: options123, Stdin: true},
-	{Name: "doas", Style: POSIX, Operands: RunsArgs, Options: options124, Ends: true},
-	{Name: "docker", Style: Exact, Operands: Unread, Options: options125, Subs: subs236, Inherit: true},
-	{Name: "podman", Style: Exact, Operands: Unread, Options: options125, Subs: subs236, Inherit: true},
-	{Name: "nerdctl", Style: Exact, Operands: Unread, Options: options125, Subs: subs236, Inherit: true},
-	{Name: "finch", Style: Exact, Operands: Unread, Options: options125, Subs: subs236, Inherit: true},
-	{Name: "docker-compose", Style: Exact, Operands: Unread, Options: options237, Subs: subs238, Inherit: true, Workdir: true},
-	{Name: "podman-compose", Style: Exact, Operands: Unread, Options: options237, Subs: subs238, Inherit: true, Workdir: true},
-	{Name: "dos2unix", Operands: Outputs, Options: options239, Shared: [][]Option{options4}},
-	{Name: "unix2dos", Operands: Outputs, Options: options239, Shared: [][]Option{options4}},
-	{Name: "mac2unix", Operands: Outputs, Options: options239, Shared: [][]Option{options4}},
-	{Name: "dotenv", Style: POSIX, Operands: RunsArgs, Options: options240, Ends: true},
-	{Name: "dotnet", Operands: Unread, Options: options241, Subs: subs245, Workdir: true},
-	{Name: "du", Operands: Names, Options: options246, Shared: [][]Option{options4}, Safe: true},
+	{Name: "declare", Style: POSIX, Operands: Assigns, Options: options109, Special: "declare"},
+	{Name: "typeset", Style: POSIX, Operands: Assigns, Options: options109, Special: "declare"},
+	{Name: "local", Style: POSIX, Operands: Assigns, Options: options109, Special: "declare"},
+	{Name: "readonly", Style: POSIX, Operands: Assigns, Options: options109, Special: "declare"},
+	{Name: "integer", Style: POSIX, Operands: Assigns, Options: options109, Special: "declare"},
+	{Name: "float", Style: POSIX, Operands: Assigns, Options: options109, Special: "declare"},
+	{Name: "delta", Operands: Unread, Options: options110},
+	{Name: "difft", Operands: Unread, Options: options110},
+	{Name: "difftastic", Operands: Unread, Options: options110},
+	{Name: "diff-so-fancy", Operands: Unread, Options: options110},
+	{Name: "icdiff", Operands: Unread, Options: options110},
+	{Name: "sd", Operands: Unread, Options: options110},
+	{Name: "choose", Operands: Unread, Options: options110},
+	{Name: "gron", Operands: Unread, Options: options110},
+	{Name: "fx", Operands: Unread, Options: options110},
+	{Name: "jo", Operands: Unread, Options: options110},
+	{Name: "jc", Operands: Unread, Options: options110},
+	{Name: "dasel", Operands: Unread, Options: options110},
+	{Name: "xsv", Operands: Unread, Options: options110},
+	{Name: "qsv", Operands: Unread, Options: options110},
+	{Name: "csvcut", Operands: Unread, Options: options110},
+	{Name: "csvgrep", Operands: Unread, Options: options110},
+	{Name: "csvlook", Operands: Unread, Options: options110},
+	{Name: "in2csv", Operands: Unread, Options: options110},
+	{Name: "mlr", Operands: Unread, Options: options110},
+	{Name: "htmlq", Operands: Unread, Options: options110},
+	{Name: "pup", Operands: Unread, Options: options110},
+	{Name: "tomlq", Operands: Unread, Options: options110},
+	{Name: "gum", Operands: Unread, Options: options110},
+	{Name: "glow", Operands: Unread, Options: options110},
+	{Name: "grex", Operands: Unread, Options: options110},
+	{Name: "tldr", Operands: Unread, Options: options110},
+	{Name: "shellspec", Operands: Unread, Options: options110},
+	{Name: "actionlint", Operands: Unread, Options: options110},
+	{Name: "act", Operands: Unread, Options: options110},
+	{Name: "gitleaks", Operands: Unread, Options: options110},
+	{Name: "trufflehog", Operands: Unread, Options: options110},
+	{Name: "detect-secrets", Operands: Unread, Options: options110},
+	{Name: "ctags", Operands: Unread, Options: options110},
+	{Name: "cscope", Operands: Unread, Options: options110},
+	{Name: "comby", Operands: Unread, Options: options110},
+	{Name: "jscodeshift", Operands: Unread, Options: options110},
+	{Name: "claude", Operands: Unread, Options: options110},
+	{Name: "codex", Operands: Unread, Options: options110},
+	{Name: "gemini", Operands: Unread, Options: options110},
+	{Name: "aider", Operands: Unread, Options: options110},
+	{Name: "llm", Operands: Unread, Options: options110},
+	{Name: "ollama", Operands: Unread, Options: options110},
+	{Name: "goose", Operands: Unread, Options: options110},
+	{Name: "opencode", Operands: Unread, Options: options110},
+	{Name: "copilot", Operands: Unread, Options: options110},
+	{Name: "lazygit", Operands: Unread, Options: options110},
+	{Name: "gitui", Operands: Unread, Options: options110},
+	{Name: "tig", Operands: Unread, Options: options110},
+	{Name: "watchman", Operands: Unread, Options: options110},
+	{Name: "deno", Style: Exact, Operands: Script, Shared: [][]Option{options111}, Subs: subs121, Ends: true, Stdin: true},
+	{Name: "df", Operands: Names, Options: options122, Shared: [][]Option{options4}, Safe: true},
+	{Name: "diff", Operands: Reads, Options: options123, Shared: [][]Option{options4}, Safe: true},
+	{Name: "colordiff", Operands: Reads, Options: options123, Shared: [][]Option{options4}, Safe: true},
+	{Name: "gdiff", Operands: Reads, Options: options123, Shared: [][]Option{options4}, Safe: true},
+	{Name: "diff3", Operands: Reads, Options: options124, Shared: [][]Option{options4}},
+	{Name: "diffstat", Operands: Reads, Options: options125, Shared: [][]Option{options4}},
+	{Name: "dig", Options: options126},
+	{Name: "delv", Options: options126},
+	{Name: "dir", Operands: Names, Options: options127, Shared: [][]Option{options4}, Safe: true},
+	{Name: "vdir", Operands: Names, Options: options127, Shared: [][]Option{options4}, Safe: true},
+	{Name: "dircolors", Operands: Reads, Options: options128, Shared: [][]Option{options4}, Safe: true},
+	{Name: "direnv", Operands: Unread, Subs: subs130},
+	{Name: "dirname", Operands: Names, Options: options131, Shared: [][]Option{options4}, Safe: true},
+	{Name: "dirs", Style: POSIX, Options: options132, Safe: true},
+	{Name: "disown", Style: POSIX, Options: options133},
+	{Name: "dlv", Style: Exact, Operands: Unread, Options: options134, Stdin: true},
+	{Name: "dnf", Operands: Unread, Options: options135},
+	{Name: "yum", Operands: Unread, Options: options135},
+	{Name: "microdnf", Operands: Unread, Options: options135},
+	{Name: "zypper", Operands: Unread, Options: options135},
+	{Name: "pacman", Operands: Unread, Options: options135},
+	{Name: "yay", Operands: Unread, Options: options135},
+	{Name: "paru", Operands: Unread, Options: options135},
+	{Name: "apk", Operands: Unread, Options: options135},
+	{Name: "emerge", Operands: Unread, Options: options135},
+	{Name: "xbps-install", Operands: Unread, Options: options135},
+	{Name: "pkg", Operands: Unread, Options: options135},
+	{Name: "pkgin", Operands: Unread, Options: options135},
+	{Name: "port", Operands: Unread, Options: options135},
+	{Name: "snap", Operands: Unread, Options: options135},
+	{Name: "flatpak", Operands: Unread, Options: options135},
+	{Name: "rpm", Operands: Unread, Options: options135},
+	{Name: "rpm-ostree", Operands: Unread, Options: options135},
+	{Name: "dnf5", Operands: Unread, Options: options135},
+	{Name: "eopkg", Operands: Unread, Options: options135},
+	{Name: "swupd", Operands: Unread, Options: options135},
+	{Name: "opkg", Operands: Unread, Options: options135},
+	{Name: "slackpkg", Operands: Unread, Options: options135},
+	{Name: "choco", Operands: Unread, Options: options135},
+	{Name: "scoop", Operands: Unread, Options: options135},
+	{Name: "winget", Operands: Unread, Options: options135},
+	{Name: "nix-env", Operands: Unread, Options: options135},
+	{Name: "nix-build", Operands: Unread, Options: options135},
+	{Name: "nix-channel", Operands: Unread, Options: options135},
+	{Name: "nix-store", Operands: Unread, Options: options135},
+	{Name: "nix-instantiate", Operands: Unread, Options: options135},
+	{Name: "nix-collect-garbage", Operands: Unread, Options: options135},
+	{Name: "home-manager", Operands: Unread, Options: options135},
+	{Name: "nixos-rebuild", Operands: Unread, Options: options135},
+	{Name: "guix", Operands: Unread, Options: options135},
+	{Name: "conan", Operands: Unread, Options: options135},
+	{Name: "vcpkg", Operands: Unread, Options: options135},
+	{Name: "spack", Operands: Unread, Options: options135},
+	{Name: "luarocks", Operands: Unread, Options: options135},
+	{Name: "cpan", Operands: Unread, Options: options135},
+	{Name: "cpanm", Operands: Unread, Options: options135},
+	{Name: "ghcup", Operands: Unread, Options: options135},
+	{Name: "sdk", Operands: Unread, Options: options135},
+	{Name: "jenv", Operands: Unread, Options: options135},
+	{Name: "pyenv", Operands: Unread, Options: options135},
+	{Name: "rbenv", Operands: Unread, Options: options135},
+	{Name: "goenv", Operands: Unread, Options: options135},
+	{Name: "tfenv", Operands: Unread, Options: options135},
+	{Name: "chezmoi", Operands: Unread, Options: options135},
+	{Name: "stow", Operands: Unread, Options: options135},
+	{Name: "doas", Style: POSIX, Operands: RunsArgs, Options: options136, Ends: true},
+	{Name: "docker", Style: Exact, Operands: Unread, Options: options137, Subs: subs248, Inherit: true},
+	{Name: "podman", Style: Exact, Operands: Unread, Options: options137, Subs: subs248, Inherit: true},
+	{Name: "nerdctl", Style: Exact, Operands: Unread, Options: options137, Subs: subs248, Inherit: true},
+	{Name: "finch", Style: Exact, Operands: Unread, Options: options137, Subs: subs248, Inherit: true},
+	{Name: "docker-compose", Style: Exact, Operands: Unread, Options: options249, Subs: subs250, Inherit: true, Workdir: true},
+	{Name: "podman-compose", Style: Exact, Operands: Unread, Options: options249, Subs: subs250, Inherit: true, Workdir: true},
+	{Name: "dos2unix", Operands: Outputs, Options: options251, Shared: [][]Option{options4}},
+	{Name: "unix2dos", Operands: Outputs, Options: options251, Shared: [][]Option{options4}},
+	{Name: "mac2unix", Operands: Outputs, Options: options251, Shared: [][]Option{options4}},
+	{Name: "dotenv", Style: POSIX, Operands: RunsArgs, Options: options252, Ends: true},
+	{Name: "dotnet", Operands: Unread, Options: options253, Subs: subs257, Workdir: true},
+	{Name: "dpkg", Operands: Unread, Options: options258},
+	{Name: "dpkg-query", Options: options259},
+	{Name: "du", Operands: Names, Options: options260, Shared: [][]Option{options4}, Safe: true},
 	{Name: "echo", Style: NoOpts, Safe: true},
-	{Name: "emulate", Style: POSIX, Operands: Unread, Options: options247},
-	{Name: "enable", Style: POSIX, Operands: Unread, Options: options248, Special: "enable"},
-	{Name: "entr", Style: POSIX, Operands: RunsArgs, Options: options249, Ends: true},
-	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options250, Ends: true, Assigns: true, Special: "env"},
-	{Name: "envsubst", Options: options251, Shared: [][]Option{options4}, Safe: true},
-	{Name: "eslint", Operands: Reads, Options: options252, Workdir: true},
-	{Name: "eslint_d", Operands: Reads, Options: options252, Workdir: true},
-	{Name: "xo", Operands: Reads, Options: options252, Workdir: true},
-	{Name: "standard", Operands: Reads, Options: options252, Workdir: true},
-	{Name: "semistandard", Operands: Reads, Options: options252, Workdir: true},
-	{Name: "ts-standard", Operands: Reads, Options: options252, Workdir: true},
+	{Name: "emulate", Style: POSIX, Operands: Unread, Options: options261},
+	{Name: "enable", Style: POSIX, Operands: Unread, Options: options262, Special: "enable"},
+	{Name: "entr", Style: POSIX, Operands: RunsArgs, Options: options263, Ends: true},
+	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options264, Ends: true, Assigns: true, Special: "env"},
+	{Name: "envsubst", Options: options265, Shared: [][]Option{options4}, Safe: true},
+	{Name: "eslint", Operands: Reads, Options: options266, Workdir: true},
+	{Name: "eslint_d", Operands: Reads, Options: options266, Workdir: true},
+	{Name: "xo", Operands: Reads, Options: options266, Workdir: true},
+	{Name: "standard", Operands: Reads, Options: options266, Workdir: true},
+	{Name: "semistandard", Operands: Reads, Options: options266, Workdir: true},
+	{Name: "ts-standard", Operands: Reads, Options: options266, Workdir: true},
 	{Name: "eval", Style: NoOpts, Operands: RunsText, Ends: true, Special: "eval"},
-	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options253, Ends: true, Special: "exec"},
+	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options267, Ends: true, Special: "exec"},
 	{Name: "exit", Style: NoOpts, Safe: true, Special: "exit"},
 	{Name: "return", Style: NoOpts, Safe: true, Special: "exit"},
 	{Name: "bye", Style: NoOpts, Safe: true, Special: "exit"},
-	{Name: "expand", Operands: Reads, Options: options254, Shared: [][]Option{options4}, Safe: true},
-	{Name: "unexpand", Operands: Reads, Options: options254, Shared: [][]Option{options4}, Safe: true},
-	{Name: "expect", Style: POSIX, Operands: Script, Options: options255, Ends: true, Stdin: true},
-	{Name: "export", Style: POSIX, Operands: Assigns, Options: options256, Special: "declare"},
+	{Name: "expand", Operands: Reads, Options: options268, Shared: [][]Option{options4}, Safe: true},
+	{Name: "unexpand", Operands: Reads, Options: options268, Shared: [][]Option{options4}, Safe: true},
+	{Name: "expect", Style: POSIX, Operands: Script, Options: options269, Ends: true, Stdin: true},
+	{Name: "export", Style: POSIX, Operands: Assigns, Options: options270, Special: "declare"},
 	{Name: "expr", Style: NoOpts, Safe: true},
-	{Name: "faketime", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options257, Ends: true},
-	{Name: "fc", Style: POSIX, Operands: RunsText, Options: options258, Ends: true, Special: "fc"},
-	{Name: "r", Style: POSIX, Operands: RunsText, Options: options258, Ends: true, Special: "fc"},
-	{Name: "fd", Style: Exact, Options: options259},
-	{Name: "fdfind", Style: Exact, Options: options259},
-	{Name: "find", Style: Dash, Operands: Names, Options: options260, Special: "find"},
-	{Name: "gfind", Style: Dash, Operands: Names, Options: options260, Special: "find"},
+	{Name: "eza", Style: Exact, Operands: Names, Options: options271, Safe: true},
+	{Name: "exa", Style: Exact, Operands: Names, Options: options271, Safe: true},
+	{Name: "lsd", Style: Exact, Operands: Names, Options: options271, Safe: true},
+	{Name: "faketime", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options272, Ends: true},
+	{Name: "fc", Style: POSIX, Operands: RunsText, Options: options273, Ends: true, Special: "fc"},
+	{Name: "r", Style: POSIX, Operands: RunsText, Options: options273, Ends: true, Special: "fc"},
+	{Name: "fd", Style: Exact, Options: options274},
+	{Name: "fdfind", Style: Exact, Options: options274},
+	{Name: "ffmpeg", Style: Dash, Operands: Outputs, Options: options275},
+	{Name: "ffprobe", Style: Dash, Operands: Outputs, Options: options275},
+	{Name: "ffplay", Style: Dash, Operands: Outputs, Options: options275},
+	{Name: "file", Operands: Reads, Options: options276},
+	{Name: "find", Style: Dash, Operands: Names, Options: options277, Special: "find"},
+	{Name: "gfind", Style: Dash, Operands: Names, Options: options277, Special: "find"},
 	{Name: "firejail", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "fish", Style: POSIX, Operands: Script, Options: options261, Ends: true, Stdin: true},
-	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options262},
-	{Name: "fmt", Operands: Reads, Options: options263, Shared: [][]Option{options4}, Safe: true},
-	{Name: "fnm", Operands: Unread, Subs: subs265},
-	{Name: "n", Operands: Unread, Subs: subs265},
-	{Name: "nodenv", Operands: Unread, Subs: subs265},
-	{Name: "volta", Operands: Unread, Subs: subs265},
-	{Name: "nvm", Operands: Unread, Subs: subs265},
-	{Name: "nvs", Operands: Unread, Subs: subs265},
-	{Name: "fold", Operands: Reads, Options: options266, Shared: [][]Option{options4}, Safe: true},
-	{Name: "ftp", Style: POSIX, Options: options267, Stdin: true},
-	{Name: "lftp", Style: POSIX, Options: options267, Stdin: true},
-	{Name: "tnftp", Style: POSIX, Options: options267, Stdin: true},
-	{Name: "ncftp", Style: POSIX, Options: options267, Stdin: true},
-	{Name: "fzf", Options: options268, Shared: [][]Option{options4}},
-	{Name: "gcc", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
-	{Name: "cc", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
-	{Name: "g++", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
-	{Name: "c++", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
-	{Name: "clang", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
-	{Name: "clang++", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
-	{Name: "gcc-10", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
-	{Name: "gcc-11", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
-	{Name: "gcc-12", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
-	{Name: "gcc-13", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
-	{Name: "gcc-14", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
-	{Name: "g++-10", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
-	{Name: "g++-11", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
-	{Name: "g++-12", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
-	{Name: "g++-13", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
-	{Name: "g++-14", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
-	{Name: "clang-14", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
-	{Name: "clang-15", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
-	{Name: "clang-16", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
-	{Name: "clang-17", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
-	{Name: "clang-18", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
-	{Name: "clang-19", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
-	{Name: "clang++-14", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
-	{Name: "clang++-15", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
-	{Name: "clang++-16", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
-	{Name: "clang++-17", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
-	{Name: "clang++-18", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
-	{Name: "cpp", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
-	{Name: "gfortran", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
-	{Name: "tcc", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
-	{Name: "icx", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
-	{Name: "icpx", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
-	{Name: "nvcc", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
-	{Name: "emcc", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
-	{Name: "em++", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
-	{Name: "x86_64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
-	{Name: "aarch64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
-	{Name: "musl-gcc", Style: Joined, Operands: Reads, Options: options269, Special: "gcc"},
-	{Name: "gem", Operands: Unread, Options: options270, Subs: subs272},
-	{Name: "getconf", Options: options273, Shared: [][]Option{options4}, Safe: true},
+	{Name: "fish", Style: POSIX, Operands: Script, Options: options278, Ends: true, Stdin: true},
+	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options279},
+	{Name: "fmt", Operands: Reads, Options: options280, Shared: [][]Option{options4}, Safe: true},
+	{Name: "fnm", Operands: Unread, Subs: subs282},
+	{Name: "n", Operands: Unread, Subs: subs282},
+	{Name: "nodenv", Operands: Unread, Subs: subs282},
+	{Name: "volta", Operands: Unread, Subs: subs282},
+	{Name: "nvm", Operands: Unread, Subs: subs282},
+	{Name: "nvs", Operands: Unread, Subs: subs282},
+	{Name: "fold", Operands: Reads, Options: options283, Shared: [][]Option{options4}, Safe: true},
+	{Name: "free", Operands: Names, Options: options284},
+	{Name: "vmstat", Operands: Names, Options: options284},
+	{Name: "iostat", Operands: Names, Options: options284},
+	{Name: "mpstat", Operands: Names, Options: options284},
+	{Name: "slabtop", Operands: Names, Options: options284},
+	{Name: "lscpu", Operands: Names, Options: options284},
+	{Name: "lsmem", Operands: Names, Options: options284},
+	{Name: "lspci", Operands: Names, Options: options284},
+	{Name: "lsusb", Operands: Names, Options: options284},
+	{Name: "lsmod", Operands: Names, Options: options284},
+	{Name: "lsns", Operands: Names, Options: options284},
+	{Name: "lsipc", Operands: Names, Options: options284},
+	{Name: "lslocks", Operands: Names, Options: options284},
+	{Name: "lsb_release", Operands: Names, Options: options284},
+	{Name: "lshw", Operands: Names, Options: options284},
+	{Name: "dmidecode", Operands: Names, Options: options284},
+	{Name: "hwinfo", Operands: Names, Options: options284},
+	{Name: "inxi", Operands: Names, Options: options284},
+	{Name: "sensors", Operands: Names, Options: options284},
+	{Name: "acpi", Operands: Names, Options: options284},
+	{Name: "numastat", Operands: Names, Options: options284},
+	{Name: "nvidia-smi", Operands: Names, Options: options284},
+	{Name: "rocm-smi", Operands: Names, Options: options284},
+	{Name: "getfacl", Operands: Names, Options: options284},
+	{Name: "lsattr", Operands: Names, Options: options284},
+	{Name: "ipcs", Operands: Names, Options: options284},
+	{Name: "last", Operands: Names, Options: options284},
+	{Name: "lastb", Operands: Names, Options: options284},
+	{Name: "lastlog", Operands: Names, Options: options284},
+	{Name: "locale", Operands: Names, Options: options284},
+	{Name: "getcap", Operands: Names, Options: options284},
+	{Name: "getenforce", Operands: Names, Options: options284},
+	{Name: "sestatus", Operands: Names, Options: options284},
+	{Name: "sw_vers", Operands: Names, Options: options284},
+	{Name: "system_profiler", Operands: Names, Options: options284},
+	{Name: "vm_stat", Operands: Names, Options: options284},
+	{Name: "cal", Operands: Names, Options: options284},
+	{Name: "ncal", Operands: Names, Options: options284},
+	{Name: "uuidgen", Operands: Names, Options: options284},
+	{Name: "neofetch", Operands: Names, Options: options284},
+	{Name: "fastfetch", Operands: Names, Options: options284},
+	{Name: "screenfetch", Operands: Names, Options: options284},
+	{Name: "cowsay", Operands: Names, Options: options284},
+	{Name: "figlet", Operands: Names, Options: options284},
+	{Name: "fortune", Operands: Names, Options: options284},
+	{Name: "toilet", Operands: Names, Options: options284},
+	{Name: "lolcat", Operands: Names, Options: options284},
+	{Name: "tput", Operands: Names, Options: options284},
+	{Name: "clear", Operands: Names, Options: options284},
+	{Name: "reset", Operands: Names, Options: options284},
+	{Name: "tabs", Operands: Names, Options: options284},
+	{Name: "infocmp", Operands: Names, Options: options284},
+	{Name: "toe", Operands: Names, Options: options284},
+	{Name: "units", Operands: Names, Options: options284},
+	{Name: "pstree", Operands: Names, Options: options284},
+	{Name: "pidof", Operands: Names, Options: options284},
+	{Name: "pwdx", Operands: Names, Options: options284},
+	{Name: "pmap", Operands: Names, Options: options284},
+	{Name: "prtstat", Operands: Names, Options: options284},
+	{Name: "peekfd", Operands: Names, Options: options284},
+	{Name: "fuser", Operands: Names, Options: options284},
+	{Name: "lsfd", Operands: Names, Options: options284},
+	{Name: "findmnt", Operands: Names, Options: options284},
+	{Name: "lsblk", Operands: Names, Options: options284},
+	{Name: "blkid", Operands: Names, Options: options284},
+	{Name: "mountpoint", Operands: Names, Options: options284},
+	{Name: "namei", Operands: Names, Options: options284},
+	{Name: "runlevel", Operands: Names, Options: options284},
+	{Name: "tzselect", Operands: Names, Options: options284},
+	{Name: "ac", Operands: Names, Options: options284},
+	{Name: "vnstat", Operands: Names, Options: options284},
+	{Name: "ipcalc", Operands: Names, Options: options284},
+	{Name: "sipcalc", Operands: Names, Options: options284},
+	{Name: "mcookie", Operands: Names, Options: options284},
+	{Name: "procinfo", Operands: Names, Options: options284},
+	{Name: "dmesg", Operands: Names, Options: options284},
+	{Name: "ftp", Style: POSIX, Options: options285, Stdin: true},
+	{Name: "lftp", Style: POSIX, Options: options285, Stdin: true},
+	{Name: "tnftp", Style: POSIX, Options: options285, Stdin: true},
+	{Name: "ncftp", Style: POSIX, Options: options285, Stdin: true},
+	{Name: "fzf", Options: options286, Shared: [][]Option{options4}},
+	{Name: "gcc", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
+	{Name: "cc", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
+	{Name: "g++", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
+	{Name: "c++", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
+	{Name: "clang", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
+	{Name: "clang++", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
+	{Name: "gcc-10", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
+	{Name: "gcc-11", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
+	{Name: "gcc-12", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
+	{Name: "gcc-13", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
+	{Name: "gcc-14", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
+	{Name: "g++-10", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
+	{Name: "g++-11", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
+	{Name: "g++-12", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
+	{Name: "g++-13", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
+	{Name: "g++-14", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
+	{Name: "clang-14", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
+	{Name: "clang-15", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
+	{Name: "clang-16", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
+	{Name: "clang-17", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
+	{Name: "clang-18", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
+	{Name: "clang-19", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
+	{Name: "clang++-14", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
+	{Name: "clang++-15", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
+	{Name: "clang++-16", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
+	{Name: "clang++-17", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
+	{Name: "clang++-18", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
+	{Name: "cpp", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
+	{Name: "gfortran", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
+	{Name: "tcc", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
+	{Name: "icx", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
+	{Name: "icpx", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
+	{Name: "nvcc", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
+	{Name: "emcc", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
+	{Name: "em++", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
+	{Name: "x86_64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
+	{Name: "aarch64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
+	{Name: "musl-gcc", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
+	{Name: "gdb", Style: Dash, Operands: Unread, Options: options288, Stdin: true},
+	{Name: "lldb", Style: Dash, Operands: Unread, Options: options288, Stdin: true},
+	{Name: "rr", Style: Dash, Operands: Unread, Options: options288, Stdin: true},
+	{Name: "cgdb", Style: Dash, Operands: Unread, Options: options288, Stdin: true},
+	{Name: "pwndbg", Style: Dash, Operands: Unread, Options: options288, Stdin: true},
+	{Name: "gdb-multiarch", Style: Dash, Operands: Unread, Options: options288, Stdin: true},
+	{Name: "lldb-15", Style: Dash, Operands: Unread, Options: options288, Stdin: true},
+	{Name: "gem", Operands: Unread, Options: options289, Subs: subs291},
+	{Name: "getconf", Options: options292, Shared: [][]Option{options4}, Safe: true},
 	{Name: "getopts", Style: POSIX, Operands: Assigns, Special: "getopts"},
-	{Name: "gh", Style: Exact, Operands: Unread, Options: options274, Subs: subs385, Inherit: true, Workdir: true},
-	{Name: "git", Operands: Unread, Options: options386, Subs: subs500, Workdir: true, Special: "git"},
-	{Name: "go", Style: Dash, Operands: Unread, Options: options501, Subs: subs526, Workdir: true, Special: "go"},
-	{Name: "go1.21", Style: Dash, Operands: Unread, Options: options501, Subs: subs526, Workdir: true, Special: "go"},
-	{Name: "go1.22", Style: Dash, Operands: Unread, Options: options501, Subs: subs526, Workdir: true, Special: "go"},
-	{Name: "go1.23", Style: Dash, Operands: Unread, Options: options501, Subs: subs526, Workdir: true, Special: "go"},
-	{Name: "go1.24", Style: Dash, Operands: Unread, Options: options501, Subs: subs526, Workdir: true, Special: "go"},
-	{Name: "go1.25", Style: Dash, Operands: Unread, Options: options501, Subs: subs526, Workdir: true, Special: "go"},
-	{Name: "go1.26", Style: Dash, Operands: Unread, Options: options501, Subs: subs526, Workdir: true, Special: "go"},
-	{Name: "gotip", Style: Dash, Operands: Unread, Options: options501, Subs: subs526, Workdir: true, Special: "go"},
-	{Name: "gofmt", Style: Dash, Operands: Reads, Options: options527},
-	{Name: "goimports", Style: Dash, Operands: Reads, Options: options527},
-	{Name: "gofumpt", Style: Dash, Operands: Reads, Options: options527},
-	{Name: "gci", Style: Dash, Operands: Reads, Options: options527},
-	{Name: "golines", Style: Dash, Operands: Reads, Options: options527},
-	{Name: "golangci-lint", Style: Exact, Options: options528, Subs: subs532, Inherit: true, Workdir: true},
+	{Name: "gh", Style: Exact, Operands: Unread, Options: options293, Subs: subs404, Inherit: true, Special: "gh"},
+	{Name: "git", Operands: Unread, Options: options405, Subs: subs519, Workdir: true, Special: "git"},
+	{Name: "go", Style: Dash, Operands: Unread, Options: options520, Subs: subs545, Workdir: true, Special: "go"},
+	{Name: "go1.21", Style: Dash, Operands: Unread, Options: options520, Subs: subs545, Workdir: true, Special: "go"},
+	{Name: "go1.22", Style: Dash, Operands: Unread, Options: options520, Subs: subs545, Workdir: true, Special: "go"},
+	{Name: "go1.23", Style: Dash, Operands: Unread, Options: options520, Subs: subs545, Workdir: true, Special: "go"},
+	{Name: "go1.24", Style: Dash, Operands: Unread, Options: options520, Subs: subs545, Workdir: true, Special: "go"},
+	{Name: "go1.25", Style: Dash, Operands: Unread, Options: options520, Subs: subs545, Workdir: true, Special: "go"},
+	{Name: "go1.26", Style: Dash, Operands: Unread, Options: options520, Subs: subs545, Workdir: true, Special: "go"},
+	{Name: "gotip", Style: Dash, Operands: Unread, Options: options520, Subs: subs545, Workdir: true, Special: "go"},
+	{Name: "gofmt", Style: Dash, Operands: Reads, Options: options546},
+	{Name: "goimports", Style: Dash, Operands: Reads, Options: options546},
+	{Name: "gofumpt", Style: Dash, Operands: Reads, Options: options546},
+	{Name: "gci", Style: Dash, Operands: Reads, Options: options546},
+	{Name: "golines", Style: Dash, Operands: Reads, Options: options546},
+	{Name: "golangci-lint", Style: Exact, Options: options547, Subs: subs551, Inherit: true, Workdir: true},
 	{Name: "gosu", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
 	{Name: "su-exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
 	{Name: "setuidgid", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
-	{Name: "gradle", Style: Exact, Options: options533, Workdir: true},
-	{Name: "gradlew", Style: Exact, Options: options533, Workdir: true},
-	{Name: "grep", Operands: PatternReads, Options: options534, Shared: [][]Option{options4}, Safe: true},
-	{Name: "egrep", Operands: PatternReads, Options: options534, Shared: [][]Option{options4}, Safe: true},
-	{Name: "fgrep", Operands: PatternReads, Options: options534, Shared: [][]Option{options4}, Safe: true},
-	{Name: "rgrep", Operands: PatternReads, Options: options534, Shared: [][]Option{options4}, Safe: true},
-	{Name: "ggrep", Operands: PatternReads, Options: options534, Shared: [][]Option{options4}, Safe: true},
-	{Name: "zgrep", Operands: PatternReads, Options: options534, Shared: [][]Option{options4}, Safe: true},
-	{Name: "zegrep", Operands: PatternReads, Options: options534, Shared: [][]Option{options4}, Safe: true},
-	{Name: "zfgrep", Operands: PatternReads, Options: options534, Shared: [][]Option{options4}, Safe: true},
-	{Name: "bzgrep", Operands: PatternReads, Options: options534, Shared: [][]Option{options4}, Safe: true},
-	{Name: "xzgrep", Operands: PatternReads, Options: options534, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pcregrep", Operands: PatternReads, Options: options534, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pcre2grep", Operands: PatternReads, Options: options534, Shared: [][]Option{options4}, Safe: true},
-	{Name: "groovy", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
-	{Name: "scala", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
-	{Name: "kotlin", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
-	{Name: "kscript", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
-	{Name: "jshell", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
-	{Name: "julia", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
-	{Name: "elixir", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
-	{Name: "iex", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
-	{Name: "erl", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
-	{Name: "escript", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ghci", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
-	{Name: "runghc", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
-	{Name: "runhaskell", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
-	{Name: "clojure", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
-	{Name: "clj", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bb", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
-	{Name: "racket", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
-	{Name: "guile", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
-	{Name: "sbcl", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
-	{Name: "emacs", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
-	{Name: "emacsclient", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
-	{Name: "swipl", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
-	{Name: "octave", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
-	{Name: "matlab", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
-	{Name: "janet", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
-	{Name: "gjs", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
-	{Name: "qjs", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
-	{Name: "d8", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bun.exe", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ts-node", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
-	{Name: "tsx", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
-	{Name: "esno", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
-	{Name: "babel-node", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
-	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
-	{Name: "coffee", Style: POSIX, Operands: Script, Options: options535, Ends: true, Workdir: true, Stdin: true},
-	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options536}, Ends: true, Plain: true},
-	{Name: "gunicorn", Operands: Unread, Options: options537, Workdir: true},
-	{Name: "uvicorn", Operands: Unread, Options: options537, Workdir: true},
-	{Name: "hypercorn", Operands: Unread, Options: options537, Workdir: true},
-	{Name: "daphne", Operands: Unread, Options: options537, Workdir: true},
-	{Name: "waitress-serve", Operands: Unread, Options: options537, Workdir: true},
-	{Name: "uwsgi", Operands: Unread, Options: options537, Workdir: true},
-	{Name: "flask", Operands: Unread, Options: options537, Workdir: true},
-	{Name: "fastapi", Operands: Unread, Options: options537, Workdir: true},
-	{Name: "granian", Operands: Unread, Options: options537, Workdir: true},
-	{Name: "celery", Operands: Unread, Options: options537, Workdir: true},
-	{Name: "django-admin", Operands: Unread, Options: options537, Workdir: true},
-	{Name: "alembic", Operands: Unread, Options: options537, Workdir: true},
-	{Name: "airflow", Operands: Unread, Options: options537, Workdir: true},
-	{Name: "dagster", Operands: Unread, Options: options537, Workdir: true},
-	{Name: "prefect", Operands: Unread, Options: options537, Workdir: true},
-	{Name: "dbt", Operands: Unread, Options: options537, Workdir: true},
-	{Name: "scrapy", Operands: Unread, Options: options537, Workdir: true},
-	{Name: "locust", Operands: Unread, Options: options537, Workdir: true},
-	{Name: "rq", Operands: Unread, Options: options537, Workdir: true},
-	{Name: "dramatiq", Operands: Unread, Options: options537, Workdir: true},
-	{Name: "huey", Operands: Unread, Options: options537, Workdir: true},
-	{Name: "invoke-x", Operands: Unread, Options: options537, Workdir: true},
-	{Name: "supervisord", Operands: Unread, Options: options537, Workdir: true},
-	{Name: "supervisorctl", Operands: Unread, Options: options537, Workdir: true},
-	{Name: "ansible", Operands: Unread, Options: options537, Workdir: true},
-	{Name: "ansible-playbook", Operands: Unread, Options: options537, Workdir: true},
-	{Name: "ansible-galaxy", Operands: Unread, Options: options537, Workdir: true},
-	{Name: "ansible-vault", Operands: Unread, Options: options537, Workdir: true},
-	{Name: "ansible-inventory", Operands: Unread, Options: options537, Workdir: true},
-	{Name: "ansible-doc", Operands: Unread, Options: options537, Workdir: true},
-	{Name: "salt", Operands: Unread, Options: options537, Workdir: true},
-	{Name: "salt-call", Operands: Unread, Options: options537, Workdir: true},
-	{Name: "puppet", Operands: Unread, Options: options537, Workdir: true},
-	{Name: "chef-client", Operands: Unread, Options: options537, Workdir: true},
-	{Name: "knife", Operands: Unread, Options: options537, Workdir: true},
-	{Name: "gzip", Operands: Outputs, Options: options538},
-	{Name: "gunzip", Operands: Outputs, Options: options538},
-	{Name: "pigz", Operands: Outputs, Options: options538},
-	{Name: "unpigz", Operands: Outputs, Options: options538},
-	{Name: "compress", Operands: Outputs, Options: options538},
-	{Name: "uncompress", Operands: Outputs, Options: options538},
-	{Name: "zopfli", Operands: Outputs, Options: options538},
-	{Name: "brotli", Operands: Outputs, Options: options538},
-	{Name: "hash", Style: POSIX, Operands: Names, Options: options539, Special: "hash"},
-	{Name: "head", Operands: Reads, Options: options540, Shared: [][]Option{options4}, Safe: true},
-	{Name: "helm", Style: Exact, Operands: Unread, Options: options541, Subs: subs548, Inherit: true},
-	{Name: "help", Style: POSIX, Options: options549, Safe: true},
-	{Name: "hexdump", Operands: Reads, Options: options550, Shared: [][]Option{options4}, Safe: true},
-	{Name: "hd", Operands: Reads, Options: options550, Shared: [][]Option{options4}, Safe: true},
-	{Name: "history", Style: POSIX, Operands: Unread, Options: options551, Special: "history"},
-	{Name: "host", Options: options552},
-	{Name: "nslookup", Options: options552},
-	{Name: "drill", Options: options552},
-	{Name: "resolvectl", Options: options552},
-	{Name: "getent", Options: options552},
+	{Name: "gpg", Operands: Unread, Options: options552},
+	{Name: "gpg2", Operands: Unread, Options: options552},
+	{Name: "gpgv", Operands: Unread, Options: options552},
+	{Name: "age", Operands: Unread, Options: options552},
+	{Name: "age-keygen", Operands: Unread, Options: options552},
+	{Name: "sops", Operands: Unread, Options: options552},
+	{Name: "pass", Operands: Unread, Options: options552},
+	{Name: "gopass", Operands: Unread, Options: options552},
+	{Name: "minisign", Operands: Unread, Options: options552},
+	{Name: "signify", Operands: Unread, Options: options552},
+	{Name: "keybase", Operands: Unread, Options: options552},
+	{Name: "vault", Operands: Unread, Options: options552},
+	{Name: "op", Operands: Unread, Options: options552},
+	{Name: "bw", Operands: Unread, Options: options552},
+	{Name: "lpass", Operands: Unread, Options: options552},
+	{Name: "doppler", Operands: Unread, Options: options552},
+	{Name: "infisical", Operands: Unread, Options: options552},
+	{Name: "chamber", Operands: Unread, Options: options552},
+	{Name: "aws-vault", Operands: Unread, Options: options552},
+	{Name: "teller", Operands: Unread, Options: options552},
+	{Name: "gradle", Style: Exact, Options: options553, Workdir: true},
+	{Name: "gradlew", Style: Exact, Options: options553, Workdir: true},
+	{Name: "grep", Operands: PatternReads, Options: options554, Shared: [][]Option{options4}, Safe: true},
+	{Name: "egrep", Operands: PatternReads, Options: options554, Shared: [][]Option{options4}, Safe: true},
+	{Name: "fgrep", Operands: PatternReads, Options: options554, Shared: [][]Option{options4}, Safe: true},
+	{Name: "rgrep", Operands: PatternReads, Options: options554, Shared: [][]Option{options4}, Safe: true},
+	{Name: "ggrep", Operands: PatternReads, Options: options554, Shared: [][]Option{options4}, Safe: true},
+	{Name: "zgrep", Operands: PatternReads, Options: options554, Shared: [][]Option{options4}, Safe: true},
+	{Name: "zegrep", Operands: PatternReads, Options: options554, Shared: [][]Option{options4}, Safe: true},
+	{Name: "zfgrep", Operands: PatternReads, Options: options554, Shared: [][]Option{options4}, Safe: true},
+	{Name: "bzgrep", Operands: PatternReads, Options: options554, Shared: [][]Option{options4}, Safe: true},
+	{Name: "xzgrep", Operands: PatternReads, Options: options554, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pcregrep", Operands: PatternReads, Options: options554, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pcre2grep", Operands: PatternReads, Options: options554, Shared: [][]Option{options4}, Safe: true},
+	{Name: "groovy", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
+	{Name: "scala", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
+	{Name: "kotlin", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
+	{Name: "kscript", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
+	{Name: "jshell", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
+	{Name: "julia", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
+	{Name: "elixir", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
+	{Name: "iex", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
+	{Name: "erl", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
+	{Name: "escript", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ghci", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
+	{Name: "runghc", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
+	{Name: "runhaskell", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
+	{Name: "clojure", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
+	{Name: "clj", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bb", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
+	{Name: "racket", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
+	{Name: "guile", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
+	{Name: "sbcl", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
+	{Name: "emacs", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
+	{Name: "emacsclient", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
+	{Name: "swipl", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
+	{Name: "octave", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
+	{Name: "matlab", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
+	{Name: "janet", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
+	{Name: "gjs", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
+	{Name: "qjs", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
+	{Name: "d8", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bun.exe", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ts-node", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
+	{Name: "tsx", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
+	{Name: "esno", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
+	{Name: "babel-node", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
+	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
+	{Name: "coffee", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
+	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options556}, Ends: true, Plain: true},
+	{Name: "gunicorn", Operands: Unread, Options: options557, Workdir: true},
+	{Name: "uvicorn", Operands: Unread, Options: options557, Workdir: true},
+	{Name: "hypercorn", Operands: Unread, Options: options557, Workdir: true},
+	{Name: "daphne", Operands: Unread, Options: options557, Workdir: true},
+	{Name: "waitress-serve", Operands: Unread, Options: options557, Workdir: true},
+	{Name: "uwsgi", Operands: Unread, Options: options557, Workdir: true},
+	{Name: "flask", Operands: Unread, Options: options557, Workdir: true},
+	{Name: "fastapi", Operands: Unread, Options: options557, Workdir: true},
+	{Name: "granian", Operands: Unread, Options: options557, Workdir: true},
+	{Name: "celery", Operands: Unread, Options: options557, Workdir: true},
+	{Name: "django-admin", Operands: Unread, Options: options557, Workdir: true},
+	{Name: "alembic", Operands: Unread, Options: options557, Workdir: true},
+	{Name: "airflow", Operands: Unread, Options: options557, Workdir: true},
+	{Name: "dagster", Operands: Unread, Options: options557, Workdir: true},
+	{Name: "prefect", Operands: Unread, Options: options557, Workdir: true},
+	{Name: "dbt", Operands: Unread, Options: options557, Workdir: true},
+	{Name: "scrapy", Operands: Unread, Options: options557, Workdir: true},
+	{Name: "locust", Operands: Unread, Options: options557, Workdir: true},
+	{Name: "rq", Operands: Unread, Options: options557, Workdir: true},
+	{Name: "dramatiq", Operands: Unread, Options: options557, Workdir: true},
+	{Name: "huey", Operands: Unread, Options: options557, Workdir: true},
+	{Name: "supervisord", Operands: Unread, Options: options557, Workdir: true},
+	{Name: "supervisorctl", Operands: Unread, Options: options557, Workdir: true},
+	{Name: "ansible", Operands: Unread, Options: options557, Workdir: true},
+	{Name: "ansible-playbook", Operands: Unread, Options: options557, Workdir: true},
+	{Name: "ansible-galaxy", Operands: Unread, Options: options557, Workdir: true},
+	{Name: "ansible-vault", Operands: Unread, Options: options557, Workdir: true},
+	{Name: "ansible-inventory", Operands: Unread, Options: options557, Workdir: true},
+	{Name: "ansible-doc", Operands: Unread, Options: options557, Workdir: true},
+	{Name: "salt", Operands: Unread, Options: options557, Workdir: true},
+	{Name: "salt-call", Operands: Unread, Options: options557, Workdir: true},
+	{Name: "puppet", Operands: Unread, Options: options557, Workdir: true},
+	{Name: "chef-client", Operands: Unread, Options: options557, Workdir: true},
+	{Name: "knife", Operands: Unread, Options: options557, Workdir: true},
+	{Name: "gzip", Operands: Outputs, Options: options558},
+	{Name: "gunzip", Operands: Outputs, Options: options558},
+	{Name: "pigz", Operands: Outputs, Options: options558},
+	{Name: "unpigz", Operands: Outputs, Options: options558},
+	{Name: "compress", Operands: Outputs, Options: options558},
+	{Name: "uncompress", Operands: Outputs, Options: options558},
+	{Name: "zopfli", Operands: Outputs, Options: options558},
+	{Name: "brotli", Operands: Outputs, Options: options558},
+	{Name: "hash", Style: POSIX, Operands: Names, Options: options559, Special: "hash"},
+	{Name: "head", Operands: Reads, Options: options560, Shared: [][]Option{options4}, Safe: true},
+	{Name: "helm", Style: Exact, Operands: Unread, Options: options561, Subs: subs568, Inherit: true},
+	{Name: "help", Style: POSIX, Options: options569, Safe: true},
+	{Name: "hexdump", Operands: Reads, Options: options570, Shared: [][]Option{options4}, Safe: true},
+	{Name: "hd", Operands: Reads, Options: options570, Shared: [][]Option{options4}, Safe: true},
+	{Name: "history", Style: POSIX, Operands: Unread, Options: options571, Special: "history"},
+	{Name: "host", Options: options572},
+	{Name: "nslookup", Options: options572},
+	{Name: "drill", Options: options572},
+	{Name: "resolvectl", Options: options572},
+	{Name: "getent", Options: options572},
 	{Name: "hostid", Shared: [][]Option{options4}, Safe: true},
-	{Name: "hostname", Operands: Unread, Options: options553, Shared: [][]Option{options4}},
-	{Name: "http", Options: options554},
-	{Name: "https", Options: options554},
-	{Name: "xh", Options: options554},
-	{Name: "xhs", Options: options554},
-	{Name: "httpie", Options: options554},
-	{Name: "http.server", Options: options555},
-	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options556},
-	{Name: "iconv", Operands: Reads, Options: options557, Shared: [][]Option{options4}},
-	{Name: "id", Options: options558, Shared: [][]Option{options4}, Safe: true},
+	{Name: "hostname", Operands: Unread, Options: options573, Shared: [][]Option{options4}},
+	{Name: "http", Options: options574},
+	{Name: "https", Options: options574},
+	{Name: "xh", Options: options574},
+	{Name: "xhs", Options: options574},
+	{Name: "httpie", Options: options574},
+	{Name: "http.server", Options: options575},
+	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options576},
+	{Name: "iconv", Operands: Reads, Options: options577, Shared: [][]Option{options4}},
+	{Name: "id", Options: options578, Shared: [][]Option{options4}, Safe: true},
 	{Name: "ifconfig", Operands: Unread},
 	{Name: "iwconfig", Operands: Unread},
 	{Name: "arp", Operands: Unread},
 	{Name: "route", Operands: Unread},
-	{Name: "install", Operands: Copy, Options: options559, Shared: [][]Option{options4}},
-	{Name: "ginstall", Operands: Copy, Options: options559, Shared: [][]Option{options4}},
-	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options560, Ends: true},
-	{Name: "ip", Style: POSIX, Operands: Unread, Options: options561, Subs: subs565},
-	{Name: "ipython", Operands: Unread, Options: options566},
-	{Name: "ipython3", Operands: Unread, Options: options566},
-	{Name: "jupyter", Operands: Unread, Options: options566},
-	{Name: "jupyter-lab", Operands: Unread, Options: options566},
-	{Name: "jupyter-notebook", Operands: Unread, Options: options566},
-	{Name: "jupyter-nbconvert", Operands: Unread, Options: options566},
-	{Name: "papermill", Operands: Unread, Options: options566},
-	{Name: "streamlit", Operands: Unread, Options: options566},
-	{Name: "gradio", Operands: Unread, Options: options566},
-	{Name: "chainlit", Operands: Unread, Options: options566},
-	{Name: "mlflow", Operands: Unread, Options: options566},
-	{Name: "tensorboard", Operands: Unread, Options: options566},
-	{Name: "java", Style: Joined, Operands: Script, Options: options567, Ends: true},
-	{Name: "javac", Style: Joined, Operands: Reads, Options: options568, Here: true},
-	{Name: "jest", Options: options569, Workdir: true},
-	{Name: "jobs", Style: POSIX, Options: options570, Special: "jobs"},
-	{Name: "join", Operands: Reads, Options: options571, Shared: [][]Option{options4}, Safe: true},
-	{Name: "jq", Operands: PatternReads, Options: options572, Shared: [][]Option{options4}, Special: "jq"},
-	{Name: "gojq", Operands: PatternReads, Options: options572, Shared: [][]Option{options4}, Special: "jq"},
-	{Name: "jaq", Operands: PatternReads, Options: options572, Shared: [][]Option{options4}, Special: "jq"},
-	{Name: "json.tool", Operands: InOut, Options: options573},
-	{Name: "just", Style: Exact, Options: options574, Workdir: true},
-	{Name: "k9s", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "kubectx", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "kubens", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "stern", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "kubetail", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "istioctl", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "linkerd", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "argocd", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "flux", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "velero", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "cilium", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "eksctl", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "kops", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "kubeadm", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "tkn", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "kn", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "crossplane", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "werf", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "devspace", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "okteto", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "kubeseal", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "kubeconform", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "kubeval", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "conftest", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "opa", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "trivy", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "grype", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "syft", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "cosign", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "crane", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "dive", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "hadolint", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "buildah", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "lxc", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "incus", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "multipass", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "vagrant", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "packer", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "ctr", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "crictl", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "buildctl", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "umoci", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "oras", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "dockle", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "docker-machine", Style: Exact, Operands: Unread, Options: options575},
-	{Name: "kill", Style: Dash, Options: options576, Shared: [][]Option{options577}, Safe: true, Special: "kill"},
-	{Name: "kubectl", Style: Exact, Operands: Unread, Options: options578, Subs: subs656, Inherit: true},
-	{Name: "oc", Style: Exact, Operands: Unread, Options: options578, Subs: subs656, Inherit: true},
-	{Name: "k", Style: Exact, Operands: Unread, Options: options578, Subs: subs656, Inherit: true},
-	{Name: "kubecolor", Style: Exact, Operands: Unread, Options: options578, Subs: subs656, Inherit: true},
-	{Name: "kustomize", Style: Exact, Operands: Unread, Options: options657, Subs: subs659},
-	{Name: "ld", Style: Joined, Operands: Outputs, Options: options660},
-	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options660},
-	{Name: "lld", Style: Joined, Operands: Outputs, Options: options660},
-	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options660},
-	{Name: "mold", Style: Joined, Operands: Outputs, Options: options660},
-	{Name: "as", Style: Joined, Operands: Outputs, Options: options660},
-	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options660},
-	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options660},
-	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options660},
-	{Name: "strip", Style: Joined, Operands: Outputs, Options: options660},
-	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options660},
-	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options660},
-	{Name: "windres", Style: Joined, Operands: Outputs, Options: options660},
-	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options660},
-	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options660},
-	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options661, Ends: true},
-	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options661, Ends: true},
-	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options661, Ends: true},
-	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options661, Ends: true},
-	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options661, Ends: true},
-	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options661, Ends: true},
-	{Name: "less", Operands: Reads, Options: options662, Shared: [][]Option{options4}},
-	{Name: "lessecho", Operands: Reads, Options: options662, Shared: [][]Option{options4}},
+	{Name: "inotifywait", Operands: Names, Options: options579},
+	{Name: "inotifywatch", Operands: Names, Options: options579},
+	{Name: "fsnotifywait", Operands: Names, Options: options579},
+	{Name: "fswatch", Operands: Names, Options: options579},
+	{Name: "install", Operands: Copy, Options: options580, Shared: [][]Option{options4}},
+	{Name: "ginstall", Operands: Copy, Options: options580, Shared: [][]Option{options4}},
+	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options581, Ends: true},
+	{Name: "ip", Style: POSIX, Operands: Unread, Options: options582, Subs: subs586},
+	{Name: "ipython", Operands: Unread, Options: options587},
+	{Name: "ipython3", Operands: Unread, Options: options587},
+	{Name: "jupyter", Operands: Unread, Options: options587},
+	{Name: "jupyter-lab", Operands: Unread, Options: options587},
+	{Name: "jupyter-notebook", Operands: Unread, Options: options587},
+	{Name: "jupyter-nbconvert", Operands: Unread, Options: options587},
+	{Name: "papermill", Operands: Unread, Options: options587},
+	{Name: "streamlit", Operands: Unread, Options: options587},
+	{Name: "gradio", Operands: Unread, Options: options587},
+	{Name: "chainlit", Operands: Unread, Options: options587},
+	{Name: "mlflow", Operands: Unread, Options: options587},
+	{Name: "tensorboard", Operands: Unread, Options: options587},
+	{Name: "java", Style: Joined, Operands: Script, Options: options588, Ends: true},
+	{Name: "javac", Style: Joined, Operands: Reads, Options: options589, Here: true},
+	{Name: "jest", Options: options590, Workdir: true},
+	{Name: "jobs", Style: POSIX, Options: options591, Special: "jobs"},
+	{Name: "join", Operands: Reads, Options: options592, Shared: [][]Option{options4}, Safe: true},
+	{Name: "journalctl", Options: options593},
+	{Name: "jq", Operands: PatternReads, Options: options594, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "gojq", Operands: PatternReads, Options: options594, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "jaq", Operands: PatternReads, Options: options594, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "json.tool", Operands: InOut, Options: options595},
+	{Name: "just", Style: Exact, Options: options596, Workdir: true},
+	{Name: "k9s", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "kubectx", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "kubens", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "stern", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "kubetail", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "istioctl", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "linkerd", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "argocd", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "flux", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "velero", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "cilium", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "eksctl", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "kops", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "kubeadm", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "tkn", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "kn", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "crossplane", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "werf", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "devspace", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "okteto", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "kubeseal", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "kubeconform", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "kubeval", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "conftest", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "opa", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "trivy", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "grype", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "syft", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "cosign", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "crane", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "dive", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "hadolint", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "buildah", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "lxc", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "incus", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "multipass", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "vagrant", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "packer", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "ctr", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "crictl", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "buildctl", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "umoci", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "oras", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "dockle", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "docker-machine", Style: Exact, Operands: Unread, Options: options597},
+	{Name: "kill", Style: Dash, Options: options598, Shared: [][]Option{options599}, Safe: true, Special: "kill"},
+	{Name: "killall", Options: options600, Shared: [][]Option{options599}},
+	{Name: "kubectl", Style: Exact, Operands: Unread, Options: options601, Subs: subs679, Inherit: true},
+	{Name: "oc", Style: Exact, Operands: Unread, Options: options601, Subs: subs679, Inherit: true},
+	{Name: "k", Style: Exact, Operands: Unread, Options: options601, Subs: subs679, Inherit: true},
+	{Name: "kubecolor", Style: Exact, Operands: Unread, Options: options601, Subs: subs679, Inherit: true},
+	{Name: "kustomize", Style: Exact, Operands: Unread, Options: options680, Subs: subs682},
+	{Name: "ld", Style: Joined, Operands: Outputs, Options: options683},
+	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options683},
+	{Name: "lld", Style: Joined, Operands: Outputs, Options: options683},
+	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options683},
+	{Name: "mold", Style: Joined, Operands: Outputs, Options: options683},
+	{Name: "as", Style: Joined, Operands: Outputs, Options: options683},
+	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options683},
+	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options683},
+	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options683},
+	{Name: "strip", Style: Joined, Operands: Outputs, Options: options683},
+	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options683},
+	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options683},
+	{Name: "windres", Style: Joined, Operands: Outputs, Options: options683},
+	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options683},
+	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options683},
+	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options684, Ends: true},
+	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options684, Ends: true},
+	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options684, Ends: true},
+	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options684, Ends: true},
+	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options684, Ends: true},
+	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options684, Ends: true},
+	{Name: "less", Operands: Reads, Options: options685, Shared: [][]Option{options4}},
+	{Name: "lessecho", Operands: Reads, Options: options685, Shared: [][]Option{options4}},
 	{Name: "let", Style: NoOpts, Special: "let"},
 	{Name: "link", Operands: Copy, Shared: [][]Option{options4}},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options663}, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options663}, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options663}, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options663}, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options663}, Ends: true},
-	{Name: "ln", Operands: Copy, Options: options664, Shared: [][]Option{options4}},
-	{Name: "locate", Operands: Names, Options: options665, Safe: true},
-	{Name: "plocate", Operands: Names, Options: options665, Safe: true},
-	{Name: "mlocate", Operands: Names, Options: options665, Safe: true},
-	{Name: "look", Operands: PatternReads, Options: options666, Shared: [][]Option{options4}, Safe: true},
-	{Name: "ls", Operands: Names, Options: options667, Shared: [][]Option{options4}, Safe: true},
-	{Name: "gls", Operands: Names, Options: options667, Shared: [][]Option{options4}, Safe: true},
-	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options668, Ends: true},
-	{Name: "lua", Style: POSIX, Operands: Script, Options: options669, Ends: true, Stdin: true},
-	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options669, Ends: true, Stdin: true},
-	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options669, Ends: true, Stdin: true},
-	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options669, Ends: true, Stdin: true},
-	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options669, Ends: true, Stdin: true},
-	{Name: "luajit", Style: POSIX, Operands: Script, Options: options669, Ends: true, Stdin: true},
-	{Name: "texlua", Style: POSIX, Operands: Script, Options: options669, Ends: true, Stdin: true},
-	{Name: "make", Options: options670, Workdir: true, Special: "make"},
-	{Name: "gmake", Options: options670, Workdir: true, Special: "make"},
-	{Name: "remake", Options: options670, Workdir: true, Special: "make"},
-	{Name: "bmake", Options: options670, Workdir: true, Special: "make"},
-	{Name: "pmake", Options: options670, Workdir: true, Special: "make"},
-	{Name: "man", Options: options671, Shared: [][]Option{options4}},
-	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options672, Special: "mapfile"},
-	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options672, Special: "mapfile"},
-	{Name: "mdfind", Style: Dash, Options: options673, Safe: true},
-	{Name: "meson", Operands: Unread, Subs: subs678, Workdir: true},
-	{Name: "minikube", Style: Exact, Operands: Unread, Options: options679, Subs: subs682, Inherit: true},
-	{Name: "kind", Style: Exact, Operands: Unread, Options: options679, Subs: subs682, Inherit: true},
-	{Name: "k3d", Style: Exact, Operands: Unread, Options: options679, Subs: subs682, Inherit: true},
-	{Name: "k3s", Style: Exact, Operands: Unread, Options: options679, Subs: subs682, Inherit: true},
-	{Name: "microk8s", Style: Exact, Operands: Unread, Options: options679, Subs: subs682, Inherit: true},
-	{Name: "colima", Style: Exact, Operands: Unread, Options: options679, Subs: subs682, Inherit: true},
-	{Name: "rancher-desktop", Style: Exact, Operands: Unread, Options: options679, Subs: subs682, Inherit: true},
-	{Name: "lima", Style: Exact, Operands: Unread, Options: options679, Subs: subs682, Inherit: true},
-	{Name: "limactl", Style: Exact, Operands: Unread, Options: options679, Subs: subs682, Inherit: true},
-	{Name: "mise", Style: Exact, Options: options683, Subs: subs689, Inherit: true, Workdir: true},
-	{Name: "rtx", Style: Exact, Options: options683, Subs: subs689, Inherit: true, Workdir: true},
-	{Name: "mkdir", Operands: Writes, Options: options690, Shared: [][]Option{options4}},
-	{Name: "mkfifo", Operands: Outputs, Options: options691, Shared: [][]Option{options4}},
-	{Name: "mknod", Operands: Outputs, Options: options691, Shared: [][]Option{options4}},
-	{Name: "mktemp", Operands: Outputs, Options: options692, Shared: [][]Option{options4}},
-	{Name: "mocha", Options: options693, Workdir: true},
-	{Name: "more", Operands: Reads, Options: options694, Shared: [][]Option{options4}},
-	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options695, Ends: true},
-	{Name: "mv", Operands: Move, Options: options696, Shared: [][]Option{options4}},
-	{Name: "mvn", Options: options697, Workdir: true},
-	{Name: "mvnw", Options: options697, Workdir: true},
-	{Name: "mvnd", Options: options697, Workdir: true},
-	{Name: "mypy", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "pyright", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "basedpyright", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "pyre", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "pytype", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "flake8", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "pylint", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "pyflakes", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "pycodestyle", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "pydocstyle", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "bandit", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "vulture", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "radon", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "xenon", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "pyroma", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "interrogate", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "safety", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "pip-audit", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "semgrep", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "ty", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "zuban", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "dmypy", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "yamllint", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "ansible-lint", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "cfn-lint", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "sqlfluff", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "codespell", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "curlylint", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "refurb", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "fixit", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "slotscheck", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "import-linter", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "lint-imports", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "deptry", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "mutmut", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "proselint", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "vale", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "rstcheck", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "doc8", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "check-manifest", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "twine", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "towncrier", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "bumpversion", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "bump2version", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "bump-my-version", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "cz", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "commitizen", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "jupytext", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "stubtest", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "stubgen", Operands: Reads, Options: options698, Workdir: true},
-	{Name: "nc", Options: options699},
-	{Name: "netcat", Options: options699},
-	{Name: "ncat", Options: options699},
-	{Name: "nc.openbsd", Options: options699},
-	{Name: "nc.traditional", Options: options699},
-	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options700, Ends: true, Plain: true},
-	{Name: "ninja", Options: options701, Workdir: true},
-	{Name: "ninja-build", Options: options701, Workdir: true},
-	{Name: "samu", Options: options701, Workdir: true},
-	{Name: "nl", Operands: Reads, Options: options702, Shared: [][]Option{options4}, Safe: true},
-	{Name: "nm", Operands: Reads, Options: options703},
-	{Name: "objdump", Operands: Reads, Options: options703},
-	{Name: "readelf", Operands: Reads, Options: options703},
-	{Name: "size", Operands: Reads, Options: options703},
-	{Name: "ldd", Operands: Reads, Options: options703},
-	{Name: "c++filt", Operands: Reads, Options: options703},
-	{Name: "addr2line", Operands: Reads, Options: options703},
-	{Name: "elfedit", Operands: Reads, Options: options703},
-	{Name: "llvm-nm", Operands: Reads, Options: options703},
-	{Name: "llvm-objdump", Operands: Reads, Options: options703},
-	{Name: "llvm-readelf", Operands: Reads, Options: options703},
-	{Name: "otool", Operands: Reads, Options: options703},
-	{Name: "dwarfdump", Operands: Reads, Options: options703},
-	{Name: "file-x", Operands: Reads, Options: options703},
-	{Name: "nmap", Style: Joined, Options: options704},
-	{Name: "node", Style: Exact, Operands: Script, Options: options705, Ends: true, Workdir: true, Stdin: true},
-	{Name: "nodejs", Style: Exact, Operands: Script, Options: options705, Ends: true, Workdir: true, Stdin: true},
-	{Name: "node.exe", Style: Exact, Operands: Script, Options: options705, Ends: true, Workdir: true, Stdin: true},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options686}, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options686}, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options686}, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options686}, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options686}, Ends: true},
+	{Name: "ln", Operands: Copy, Options: options687, Shared: [][]Option{options4}},
+	{Name: "locate", Operands: Names, Options: options688, Safe: true},
+	{Name: "plocate", Operands: Names, Options: options688, Safe: true},
+	{Name: "mlocate", Operands: Names, Options: options688, Safe: true},
+	{Name: "look", Operands: PatternReads, Options: options689, Shared: [][]Option{options4}, Safe: true},
+	{Name: "ls", Operands: Names, Options: options690, Shared: [][]Option{options4}, Safe: true},
+	{Name: "gls", Operands: Names, Options: options690, Shared: [][]Option{options4}, Safe: true},
+	{Name: "lsof", Operands: Names, Options: options691, Safe: true},
+	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options692, Ends: true},
+	{Name: "lua", Style: POSIX, Operands: Script, Options: options693, Ends: true, Stdin: true},
+	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options693, Ends: true, Stdin: true},
+	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options693, Ends: true, Stdin: true},
+	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options693, Ends: true, Stdin: true},
+	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options693, Ends: true, Stdin: true},
+	{Name: "luajit", Style: POSIX, Operands: Script, Options: options693, Ends: true, Stdin: true},
+	{Name: "texlua", Style: POSIX, Operands: Script, Options: options693, Ends: true, Stdin: true},
+	{Name: "make", Options: options694, Workdir: true, Special: "make"},
+	{Name: "gmake", Options: options694, Workdir: true, Special: "make"},
+	{Name: "remake", Options: options694, Workdir: true, Special: "make"},
+	{Name: "bmake", Options: options694, Workdir: true, Special: "make"},
+	{Name: "pmake", Options: options694, Workdir: true, Special: "make"},
+	{Name: "man", Options: options695, Shared: [][]Option{options4}},
+	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options696, Special: "mapfile"},
+	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options696, Special: "mapfile"},
+	{Name: "mdfind", Style: Dash, Options: options697, Safe: true},
+	{Name: "meson", Operands: Unread, Subs: subs702, Workdir: true},
+	{Name: "minikube", Style: Exact, Operands: Unread, Options: options703, Subs: subs706, Inherit: true},
+	{Name: "kind", Style: Exact, Operands: Unread, Options: options703, Subs: subs706, Inherit: true},
+	{Name: "k3d", Style: Exact, Operands: Unread, Options: options703, Subs: subs706, Inherit: true},
+	{Name: "k3s", Style: Exact, Operands: Unread, Options: options703, Subs: subs706, Inherit: true},
+	{Name: "microk8s", Style: Exact, Operands: Unread, Options: options703, Subs: subs706, Inherit: true},
+	{Name: "colima", Style: Exact, Operands: Unread, Options: options703, Subs: subs706, Inherit: true},
+	{Name: "rancher-desktop", Style: Exact, Operands: Unread, Options: options703, Subs: subs706, Inherit: true},
+	{Name: "lima", Style: Exact, Operands: Unread, Options: options703, Subs: subs706, Inherit: true},
+	{Name: "limactl", Style: Exact, Operands: Unread, Options: options703, Subs: subs706, Inherit: true},
+	{Name: "mise", Style: Exact, Options: options707, Subs: subs713, Inherit: true, Workdir: true},
+	{Name: "rtx", Style: Exact, Options: options707, Subs: subs713, Inherit: true, Workdir: true},
+	{Name: "mkdir", Operands: Writes, Options: options714, Shared: [][]Option{options4}},
+	{Name: "mkfifo", Operands: Outputs, Options: options715, Shared: [][]Option{options4}},
+	{Name: "mknod", Operands: Outputs, Options: options715, Shared: [][]Option{options4}},
+	{Name: "mktemp", Operands: Outputs, Options: options716, Shared: [][]Option{options4}},
+	{Name: "mocha", Options: options717, Workdir: true},
+	{Name: "more", Operands: Reads, Options: options718, Shared: [][]Option{options4}},
+	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options719, Ends: true},
+	{Name: "mount", Operands: Unread},
+	{Name: "umount", Operands: Unread},
+	{Name: "fusermount", Operands: Unread},
+	{Name: "fusermount3", Operands: Unread},
+	{Name: "sshfs", Operands: Unread},
+	{Name: "losetup", Operands: Unread},
+	{Name: "swapon", Operands: Unread},
+	{Name: "swapoff", Operands: Unread},
+	{Name: "mkswap", Operands: Unread},
+	{Name: "cryptsetup", Operands: Unread},
+	{Name: "zpool", Operands: Unread},
+	{Name: "zfs", Operands: Unread},
+	{Name: "btrfs", Operands: Unread},
+	{Name: "lvcreate", Operands: Unread},
+	{Name: "lvremove", Operands: Unread},
+	{Name: "vgcreate", Operands: Unread},
+	{Name: "vgremove", Operands: Unread},
+	{Name: "pvcreate", Operands: Unread},
+	{Name: "pvremove", Operands: Unread},
+	{Name: "lvs", Operands: Unread},
+	{Name: "vgs", Operands: Unread},
+	{Name: "pvs", Operands: Unread},
+	{Name: "mdadm", Operands: Unread},
+	{Name: "parted", Operands: Unread},
+	{Name: "fdisk", Operands: Unread},
+	{Name: "sfdisk", Operands: Unread},
+	{Name: "cfdisk", Operands: Unread},
+	{Name: "gdisk", Operands: Unread},
+	{Name: "sgdisk", Operands: Unread},
+	{Name: "wipefs", Operands: Unread},
+	{Name: "mkfs", Operands: Unread},
+	{Name: "mkfs.ext2", Operands: Unread},
+	{Name: "mkfs.ext3", Operands: Unread},
+	{Name: "mkfs.ext4", Operands: Unread},
+	{Name: "mkfs.xfs", Operands: Unread},
+	{Name: "mkfs.btrfs", Operands: Unread},
+	{Name: "mkfs.vfat", Operands: Unread},
+	{Name: "mkfs.fat", Operands: Unread},
+	{Name: "mkfs.ntfs", Operands: Unread},
+	{Name: "mke2fs", Operands: Unread},
+	{Name: "fsck", Operands: Unread},
+	{Name: "fsck.ext4", Operands: Unread},
+	{Name: "e2fsck", Operands: Unread},
+	{Name: "tune2fs", Operands: Unread},
+	{Name: "resize2fs", Operands: Unread},
+	{Name: "xfs_growfs", Operands: Unread},
+	{Name: "xfs_repair", Operands: Unread},
+	{Name: "badblocks", Operands: Unread},
+	{Name: "hdparm", Operands: Unread},
+	{Name: "smartctl", Operands: Unread},
+	{Name: "blkdiscard", Operands: Unread},
+	{Name: "fstrim", Operands: Unread},
+	{Name: "partprobe", Operands: Unread},
+	{Name: "partx", Operands: Unread},
+	{Name: "kpartx", Operands: Unread},
+	{Name: "diskutil", Operands: Unread},
+	{Name: "hdiutil", Operands: Unread},
+	{Name: "dumpe2fs", Operands: Unread},
+	{Name: "debugfs", Operands: Unread},
+	{Name: "e2label", Operands: Unread},
+	{Name: "quota", Operands: Unread},
+	{Name: "setquota", Operands: Unread},
+	{Name: "chattr", Operands: Unread},
+	{Name: "setfacl", Operands: Unread},
+	{Name: "setcap", Operands: Unread},
+	{Name: "setfattr", Operands: Unread},
+	{Name: "chvt", Operands: Unread},
+	{Name: "sysctl", Operands: Unread},
+	{Name: "modprobe", Operands: Unread},
+	{Name: "insmod", Operands: Unread},
+	{Name: "rmmod", Operands: Unread},
+	{Name: "depmod", Operands: Unread},
+	{Name: "udevadm", Operands: Unread},
+	{Name: "kexec", Operands: Unread},
+	{Name: "efibootmgr", Operands: Unread},
+	{Name: "grub-install", Operands: Unread},
+	{Name: "update-grub", Operands: Unread},
+	{Name: "update-initramfs", Operands: Unread},
+	{Name: "dracut", Operands: Unread},
+	{Name: "hwclock", Operands: Unread},
+	{Name: "timedatectl", Operands: Unread},
+	{Name: "hostnamectl", Operands: Unread},
+	{Name: "localectl", Operands: Unread},
+	{Name: "loginctl", Operands: Unread},
+	{Name: "iptables", Operands: Unread},
+	{Name: "ip6tables", Operands: Unread},
+	{Name: "nft", Operands: Unread},
+	{Name: "ufw", Operands: Unread},
+	{Name: "firewall-cmd", Operands: Unread},
+	{Name: "iptables-restore", Operands: Unread},
+	{Name: "tc", Operands: Unread},
+	{Name: "ethtool", Operands: Unread},
+	{Name: "brctl", Operands: Unread},
+	{Name: "ifup", Operands: Unread},
+	{Name: "ifdown", Operands: Unread},
+	{Name: "nmcli", Operands: Unread},
+	{Name: "networkctl", Operands: Unread},
+	{Name: "wpa_cli", Operands: Unread},
+	{Name: "rfkill", Operands: Unread},
+	{Name: "dhclient", Operands: Unread},
+	{Name: "bluetoothctl", Operands: Unread},
+	{Name: "useradd", Operands: Unread},
+	{Name: "userdel", Operands: Unread},
+	{Name: "usermod", Operands: Unread},
+	{Name: "groupadd", Operands: Unread},
+	{Name: "groupdel", Operands: Unread},
+	{Name: "groupmod", Operands: Unread},
+	{Name: "adduser", Operands: Unread},
+	{Name: "deluser", Operands: Unread},
+	{Name: "addgroup", Operands: Unread},
+	{Name: "delgroup", Operands: Unread},
+	{Name: "passwd", Operands: Unread},
+	{Name: "chpasswd", Operands: Unread},
+	{Name: "chage", Operands: Unread},
+	{Name: "chsh", Operands: Unread},
+	{Name: "chfn", Operands: Unread},
+	{Name: "gpasswd", Operands: Unread},
+	{Name: "newgrp", Operands: Unread},
+	{Name: "vipw", Operands: Unread},
+	{Name: "visudo", Operands: Unread},
+	{Name: "pwck", Operands: Unread},
+	{Name: "setenforce", Operands: Unread},
+	{Name: "semanage", Operands: Unread},
+	{Name: "restorecon", Operands: Unread},
+	{Name: "aa-enforce", Operands: Unread},
+	{Name: "auditctl", Operands: Unread},
+	{Name: "shutdown", Operands: Unread},
+	{Name: "reboot", Operands: Unread},
+	{Name: "halt", Operands: Unread},
+	{Name: "poweroff", Operands: Unread},
+	{Name: "init", Operands: Unread},
+	{Name: "telinit", Operands: Unread},
+	{Name: "wall", Operands: Unread},
+	{Name: "write", Operands: Unread},
+	{Name: "mesg", Operands: Unread},
+	{Name: "crontab", Operands: Unread},
+	{Name: "at", Operands: Unread},
+	{Name: "batch", Operands: Unread},
+	{Name: "atrm", Operands: Unread},
+	{Name: "atq", Operands: Unread},
+	{Name: "logrotate", Operands: Unread},
+	{Name: "ldconfig", Operands: Unread},
+	{Name: "locale-gen", Operands: Unread},
+	{Name: "dpkg-reconfigure", Operands: Unread},
+	{Name: "update-alternatives", Operands: Unread},
+	{Name: "alternatives", Operands: Unread},
+	{Name: "launchctl", Operands: Unread},
+	{Name: "defaults", Operands: Unread},
+	{Name: "scutil", Operands: Unread},
+	{Name: "networksetup", Operands: Unread},
+	{Name: "systemsetup", Operands: Unread},
+	{Name: "pmset", Operands: Unread},
+	{Name: "csrutil", Operands: Unread},
+	{Name: "spctl", Operands: Unread},
+	{Name: "codesign", Operands: Unread},
+	{Name: "security", Operands: Unread},
+	{Name: "tmutil", Operands: Unread},
+	{Name: "softwareupdate", Operands: Unread},
+	{Name: "chkconfig", Operands: Unread},
+	{Name: "rc-service", Operands: Unread},
+	{Name: "rc-update", Operands: Unread},
+	{Name: "service", Operands: Unread},
+	{Name: "invoke-rc.d", Operands: Unread},
+	{Name: "update-rc.d", Operands: Unread},
+	{Name: "sv", Operands: Unread},
+	{Name: "runit", Operands: Unread},
+	{Name: "s6-svc", Operands: Unread},
+	{Name: "monit", Operands: Unread},
+	{Name: "fail2ban-client", Operands: Unread},
+	{Name: "certbot", Operands: Unread},
+	{Name: "acme.sh", Operands: Unread},
+	{Name: "wg", Operands: Unread},
+	{Name: "wg-quick", Operands: Unread},
+	{Name: "openvpn", Operands: Unread},
+	{Name: "ipsec", Operands: Unread},
+	{Name: "tailscale", Operands: Unread},
+	{Name: "zerotier-cli", Operands: Unread},
+	{Name: "cloudflared", Operands: Unread},
+	{Name: "dd_rescue", Operands: Unread},
+	{Name: "ddrescue", Operands: Unread},
+	{Name: "testdisk", Operands: Unread},
+	{Name: "wodim", Operands: Unread},
+	{Name: "growisofs", Operands: Unread},
+	{Name: "mkisofs", Operands: Unread},
+	{Name: "xorriso", Operands: Unread},
+	{Name: "genisoimage", Operands: Unread},
+	{Name: "sgpio", Operands: Unread},
+	{Name: "nvme", Operands: Unread},
+	{Name: "ipmitool", Operands: Unread},
+	{Name: "racadm", Operands: Unread},
+	{Name: "virsh", Operands: Unread},
+	{Name: "virt-install", Operands: Unread},
+	{Name: "qemu-img", Operands: Unread},
+	{Name: "qemu-system-x86_64", Operands: Unread},
+	{Name: "VBoxManage", Operands: Unread},
+	{Name: "vmrun", Operands: Unread},
+	{Name: "xl", Operands: Unread},
+	{Name: "osqueryi", Operands: Unread},
+	{Name: "killall5", Operands: Unread},
+	{Name: "fstab-decode", Operands: Unread},
+	{Name: "tftp", Operands: Unread},
+	{Name: "ntpdate", Operands: Unread},
+	{Name: "chronyc", Operands: Unread},
+	{Name: "rdate", Operands: Unread},
+	{Name: "rtcwake", Operands: Unread},
+	{Name: "nologin", Operands: Unread},
+	{Name: "sulogin", Operands: Unread},
+	{Name: "agetty", Operands: Unread},
+	{Name: "login", Operands: Unread},
+	{Name: "mv", Operands: Move, Options: options720, Shared: [][]Option{options4}},
+	{Name: "mvn", Options: options721, Workdir: true},
+	{Name: "mvnw", Options: options721, Workdir: true},
+	{Name: "mvnd", Options: options721, Workdir: true},
+	{Name: "mypy", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "pyright", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "basedpyright", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "pyre", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "pytype", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "flake8", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "pylint", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "pyflakes", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "pycodestyle", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "pydocstyle", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "bandit", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "vulture", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "radon", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "xenon", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "pyroma", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "interrogate", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "safety", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "pip-audit", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "semgrep", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "ty", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "zuban", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "dmypy", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "yamllint", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "ansible-lint", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "cfn-lint", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "sqlfluff", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "codespell", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "curlylint", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "refurb", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "fixit", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "slotscheck", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "import-linter", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "lint-imports", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "deptry", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "mutmut", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "proselint", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "vale", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "rstcheck", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "doc8", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "check-manifest", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "twine", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "towncrier", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "bumpversion", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "bump2version", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "bump-my-version", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "cz", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "commitizen", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "jupytext", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "stubtest", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "stubgen", Operands: Reads, Options: options722, Workdir: true},
+	{Name: "nc", Options: options723},
+	{Name: "netcat", Options: options723},
+	{Name: "ncat", Options: options723},
+	{Name: "nc.openbsd", Options: options723},
+	{Name: "nc.traditional", Options: options723},
+	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options724, Ends: true, Plain: true},
+	{Name: "ninja", Options: options725, Workdir: true},
+	{Name: "ninja-build", Options: options725, Workdir: true},
+	{Name: "samu", Options: options725, Workdir: true},
+	{Name: "nix", Operands: Unread, Subs: subs727},
+	{Name: "nix-shell", Operands: Script, Options: options728, Ends: true},
+	{Name: "nl", Operands: Reads, Options: options729, Shared: [][]Option{options4}, Safe: true},
+	{Name: "nm", Operands: Reads, Options: options730},
+	{Name: "objdump", Operands: Reads, Options: options730},
+	{Name: "readelf", Operands: Reads, Options: options730},
+	{Name: "size", Operands: Reads, Options: options730},
+	{Name: "ldd", Operands: Reads, Options: options730},
+	{Name: "c++filt", Operands: Reads, Options: options730},
+	{Name: "addr2line", Operands: Reads, Options: options730},
+	{Name: "elfedit", Operands: Reads, Options: options730},
+	{Name: "llvm-nm", Operands: Reads, Options: options730},
+	{Name: "llvm-objdump", Operands: Reads, Options: options730},
+	{Name: "llvm-readelf", Operands: Reads, Options: options730},
+	{Name: "otool", Operands: Reads, Options: options730},
+	{Name: "dwarfdump", Operands: Reads, Options: options730},
+	{Name: "nmap", Style: Joined, Options: options731},
+	{Name: "node", Style: Exact, Operands: Script, Options: options732, Ends: true, Workdir: true, Stdin: true},
+	{Name: "nodejs", Style: Exact, Operands: Script, Options: options732, Ends: true, Workdir: true, Stdin: true},
+	{Name: "node.exe", Style: Exact, Operands: Script, Options: options732, Ends: true, Workdir: true, Stdin: true},
 	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options4, Ends: true, Plain: true},
-	{Name: "npm", Operands: Unread, Options: options706, Subs: subs708, Inherit: true, Workdir: true},
-	{Name: "cnpm", Operands: Unread, Options: options706, Subs: subs708, Inherit: true, Workdir: true},
-	{Name: "tnpm", Operands: Unread, Options: options706, Subs: subs708, Inherit: true, Workdir: true},
-	{Name: "npm-run-all", Options: options709, Workdir: true},
-	{Name: "run-s", Options: options709, Workdir: true},
-	{Name: "run-p", Options: options709, Workdir: true},
-	{Name: "npm-run-all2", Options: options709, Workdir: true},
-	{Name: "nproc", Options: options710, Shared: [][]Option{options4}, Safe: true},
-	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options711, Ends: true, Workdir: true},
-	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options712, Ends: true, Stdin: true},
-	{Name: "nu", Style: POSIX, Operands: Unread, Options: options713, Stdin: true},
-	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options713, Stdin: true},
-	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options713, Stdin: true},
-	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options713, Stdin: true},
-	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options713, Stdin: true},
-	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options713, Stdin: true},
-	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options713, Stdin: true},
-	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options713, Stdin: true},
-	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options713, Stdin: true},
-	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options713, Stdin: true},
-	{Name: "oil", Style: POSIX, Operands: Unread, Options: options713, Stdin: true},
-	{Name: "osh", Style: POSIX, Operands: Unread, Options: options713, Stdin: true},
-	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options713, Stdin: true},
-	{Name: "rc", Style: POSIX, Operands: Unread, Options: options713, Stdin: true},
-	{Name: "es", Style: POSIX, Operands: Unread, Options: options713, Stdin: true},
-	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options714, Ends: true},
-	{Name: "numfmt", Options: options715, Shared: [][]Option{options4}, Safe: true},
-	{Name: "od", Operands: Reads, Options: options716, Shared: [][]Option{options4}, Safe: true},
-	{Name: "god", Operands: Reads, Options: options716, Shared: [][]Option{options4}, Safe: true},
-	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs722},
-	{Name: "osascript", Style: POSIX, Operands: Script, Options: options723, Ends: true, Stdin: true},
-	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options724, Ends: true, Stdin: true},
-	{Name: "paste", Operands: Reads, Options: options725, Shared: [][]Option{options4}, Safe: true},
-	{Name: "patch", Operands: InOut, Options: options726, Shared: [][]Option{options4}, Here: true},
-	{Name: "pathchk", Operands: Names, Options: options727, Shared: [][]Option{options4}, Safe: true},
-	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs733},
-	{Name: "perl", Style: POSIX, Operands: Script, Options: options734, Ends: true, Stdin: true},
-	{Name: "perl5", Style: POSIX, Operands: Script, Options: options734, Ends: true, Stdin: true},
-	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options734, Ends: true, Stdin: true},
-	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options734, Ends: true, Stdin: true},
-	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options734, Ends: true, Stdin: true},
-	{Name: "php", Style: POSIX, Operands: Script, Options: options735, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options735, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options735, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options735, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options735, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options735, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options735, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options735, Ends: true, Workdir: true, Stdin: true},
-	{Name: "phpunit", Operands: Unread, Options: options736, Workdir: true},
-	{Name: "pest", Operands: Unread, Options: options736, Workdir: true},
-	{Name: "phpstan", Operands: Unread, Options: options736, Workdir: true},
-	{Name: "psalm", Operands: Unread, Options: options736, Workdir: true},
-	{Name: "phpcs", Operands: Unread, Options: options736, Workdir: true},
-	{Name: "phpcbf", Operands: Unread, Options: options736, Workdir: true},
-	{Name: "php-cs-fixer", Operands: Unread, Options: options736, Workdir: true},
-	{Name: "pint", Operands: Unread, Options: options736, Workdir: true},
-	{Name: "rector", Operands: Unread, Options: options736, Workdir: true},
-	{Name: "phpmd", Operands: Unread, Options: options736, Workdir: true},
-	{Name: "infection", Operands: Unread, Options: options736, Workdir: true},
-	{Name: "phan", Operands: Unread, Options: options736, Workdir: true},
-	{Name: "deptrac", Operands: Unread, Options: options736, Workdir: true},
-	{Name: "larastan", Operands: Unread, Options: options736, Workdir: true},
-	{Name: "behat", Operands: Unread, Options: options736, Workdir: true},
-	{Name: "codecept", Operands: Unread, Options: options736, Workdir: true},
-	{Name: "paratest", Operands: Unread, Options: options736, Workdir: true},
-	{Name: "artisan", Operands: Unread, Options: options736, Workdir: true},
-	{Name: "symfony", Operands: Unread, Options: options736, Workdir: true},
-	{Name: "drush", Operands: Unread, Options: options736, Workdir: true},
-	{Name: "wp", Operands: Unread, Options: options736, Workdir: true},
-	{Name: "ping", Options: options737},
-	{Name: "ping6", Options: options737},
-	{Name: "arping", Options: options737},
-	{Name: "fping", Options: options737},
-	{Name: "pinky", Options: options738, Shared: [][]Option{options4}, Safe: true},
-	{Name: "finger", Options: options738, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pip", Operands: Unread, Options: options739, Subs: subs744, Inherit: true},
-	{Name: "pip3", Operands: Unread, Options: options739, Subs: subs744, Inherit: true},
-	{Name: "pip2", Operands: Unread, Options: options739, Subs: subs744, Inherit: true},
-	{Name: "pip3.8", Operands: Unread, Options: options739, Subs: subs744, Inherit: true},
-	{Name: "pip3.9", Operands: Unread, Options: options739, Subs: subs744, Inherit: true},
-	{Name: "pip3.10", Operands: Unread, Options: options739, Subs: subs744, Inherit: true},
-	{Name: "pip3.11", Operands: Unread, Options: options739, Subs: subs744, Inherit: true},
-	{Name: "pip3.12", Operands: Unread, Options: options739, Subs: subs744, Inherit: true},
-	{Name: "pip3.13", Operands: Unread, Options: options739, Subs: subs744, Inherit: true},
-	{Name: "pip3.14", Operands: Unread, Options: options739, Subs: subs744, Inherit: true},
-	{Name: "pip.exe", Operands: Unread, Options: options739, Subs: subs744, Inherit: true},
-	{Name: "pipx", Operands: Unread, Options: options745, Subs: subs749},
-	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options750, Ends: true},
-	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs753, Workdir: true},
-	{Name: "pnpm", Style: Exact, Options: options754, Subs: subs758, Inherit: true, Workdir: true},
-	{Name: "pnpx-x", Style: Exact, Options: options754, Subs: subs758, Inherit: true, Workdir: true},
-	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options759, Ends: true, Workdir: true},
-	{Name: "poetry", Style: Exact, Operands: Unread, Options: options760, Subs: subs764, Inherit: true, Workdir: true},
-	{Name: "pdm", Style: Exact, Operands: Unread, Options: options760, Subs: subs764, Inherit: true, Workdir: true},
-	{Name: "hatch", Style: Exact, Operands: Unread, Options: options760, Subs: subs764, Inherit: true, Workdir: true},
-	{Name: "rye", Style: Exact, Operands: Unread, Options: options760, Subs: subs764, Inherit: true, Workdir: true},
-	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options760, Subs: subs764, Inherit: true, Workdir: true},
-	{Name: "pixi", Style: Exact, Operands: Unread, Options: options760, Subs: subs764, Inherit: true, Workdir: true},
-	{Name: "flit", Style: Exact, Operands: Unread, Options: options760, Subs: subs764, Inherit: true, Workdir: true},
-	{Name: "popd", Style: POSIX, Operands: Names, Options: options765, Safe: true, Special: "popd"},
-	{Name: "pr", Operands: Reads, Options: options766, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pre-commit", Operands: Unread, Options: options767, Subs: subs769, Inherit: true, Workdir: true},
-	{Name: "prek", Operands: Unread, Options: options767, Subs: subs769, Inherit: true, Workdir: true},
-	{Name: "lefthook", Operands: Unread, Options: options767, Subs: subs769, Inherit: true, Workdir: true},
-	{Name: "overcommit", Operands: Unread, Options: options767, Subs: subs769, Inherit: true, Workdir: true},
-	{Name: "prettier", Operands: Reads, Options: options770, Workdir: true},
-	{Name: "print", Style: POSIX, Options: options771},
-	{Name: "printenv", Options: options772, Shared: [][]Option{options4}, Safe: true},
-	{Name: "printf", Style: POSIX, Options: options773, Special: "printf"},
-	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options774, Ends: true},
+	{Name: "npm", Operands: Unread, Options: options733, Subs: subs735, Inherit: true, Workdir: true},
+	{Name: "cnpm", Operands: Unread, Options: options733, Subs: subs735, Inherit: true, Workdir: true},
+	{Name: "tnpm", Operands: Unread, Options: options733, Subs: subs735, Inherit: true, Workdir: true},
+	{Name: "npm-run-all", Options: options736, Workdir: true},
+	{Name: "run-s", Options: options736, Workdir: true},
+	{Name: "run-p", Options: options736, Workdir: true},
+	{Name: "npm-run-all2", Options: options736, Workdir: true},
+	{Name: "nproc", Options: options737, Shared: [][]Option{options4}, Safe: true},
+	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options738, Ends: true, Workdir: true},
+	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options739, Ends: true, Stdin: true},
+	{Name: "nu", Style: POSIX, Operands: Unread, Options: options740, Stdin: true},
+	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options740, Stdin: true},
+	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options740, Stdin: true},
+	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options740, Stdin: true},
+	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options740, Stdin: true},
+	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options740, Stdin: true},
+	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options740, Stdin: true},
+	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options740, Stdin: true},
+	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options740, Stdin: true},
+	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options740, Stdin: true},
+	{Name: "oil", Style: POSIX, Operands: Unread, Options: options740, Stdin: true},
+	{Name: "osh", Style: POSIX, Operands: Unread, Options: options740, Stdin: true},
+	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options740, Stdin: true},
+	{Name: "rc", Style: POSIX, Operands: Unread, Options: options740, Stdin: true},
+	{Name: "es", Style: POSIX, Operands: Unread, Options: options740, Stdin: true},
+	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options741, Ends: true},
+	{Name: "numfmt", Options: options742, Shared: [][]Option{options4}, Safe: true},
+	{Name: "od", Operands: Reads, Options: options743, Shared: [][]Option{options4}, Safe: true},
+	{Name: "god", Operands: Reads, Options: options743, Shared: [][]Option{options4}, Safe: true},
+	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs749},
+	{Name: "osascript", Style: POSIX, Operands: Script, Options: options750, Ends: true, Stdin: true},
+	{Name: "pandoc", Operands: Reads, Options: options751},
+	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options752, Ends: true, Stdin: true},
+	{Name: "paste", Operands: Reads, Options: options753, Shared: [][]Option{options4}, Safe: true},
+	{Name: "patch", Operands: InOut, Options: options754, Shared: [][]Option{options4}, Here: true},
+	{Name: "pathchk", Operands: Names, Options: options755, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pdfinfo", Style: Dash, Operands: Reads, Options: options756},
+	{Name: "pdffonts", Style: Dash, Operands: Reads, Options: options756},
+	{Name: "mediainfo", Style: Dash, Operands: Reads, Options: options756},
+	{Name: "mutool", Style: Dash, Operands: Reads, Options: options756},
+	{Name: "tiffinfo", Style: Dash, Operands: Reads, Options: options756},
+	{Name: "pnginfo", Style: Dash, Operands: Reads, Options: options756},
+	{Name: "jpeginfo", Style: Dash, Operands: Reads, Options: options756},
+	{Name: "xlsinfo", Style: Dash, Operands: Reads, Options: options756},
+	{Name: "fc-list", Style: Dash, Operands: Reads, Options: options756},
+	{Name: "fc-match", Style: Dash, Operands: Reads, Options: options756},
+	{Name: "pdftotext", Style: Dash, Operands: InOut, Options: options757},
+	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs763},
+	{Name: "perl", Style: POSIX, Operands: Script, Options: options764, Ends: true, Stdin: true},
+	{Name: "perl5", Style: POSIX, Operands: Script, Options: options764, Ends: true, Stdin: true},
+	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options764, Ends: true, Stdin: true},
+	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options764, Ends: true, Stdin: true},
+	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options764, Ends: true, Stdin: true},
+	{Name: "pgrep", Options: options765, Shared: [][]Option{options599}, Safe: true},
+	{Name: "php", Style: POSIX, Operands: Script, Options: options766, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options766, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options766, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options766, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options766, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options766, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options766, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options766, Ends: true, Workdir: true, Stdin: true},
+	{Name: "phpunit", Operands: Unread, Options: options767, Workdir: true},
+	{Name: "pest", Operands: Unread, Options: options767, Workdir: true},
+	{Name: "phpstan", Operands: Unread, Options: options767, Workdir: true},
+	{Name: "psalm", Operands: Unread, Options: options767, Workdir: true},
+	{Name: "phpcs", Operands: Unread, Options: options767, Workdir: true},
+	{Name: "phpcbf", Operands: Unread, Options: options767, Workdir: true},
+	{Name: "php-cs-fixer", Operands: Unread, Options: options767, Workdir: true},
+	{Name: "pint", Operands: Unread, Options: options767, Workdir: true},
+	{Name: "rector", Operands: Unread, Options: options767, Workdir: true},
+	{Name: "phpmd", Operands: Unread, Options: options767, Workdir: true},
+	{Name: "infection", Operands: Unread, Options: options767, Workdir: true},
+	{Name: "phan", Operands: Unread, Options: options767, Workdir: true},
+	{Name: "deptrac", Operands: Unread, Options: options767, Workdir: true},
+	{Name: "larastan", Operands: Unread, Options: options767, Workdir: true},
+	{Name: "behat", Operands: Unread, Options: options767, Workdir: true},
+	{Name: "codecept", Operands: Unread, Options: options767, Workdir: true},
+	{Name: "paratest", Operands: Unread, Options: options767, Workdir: true},
+	{Name: "artisan", Operands: Unread, Options: options767, Workdir: true},
+	{Name: "symfony", Operands: Unread, Options: options767, Workdir: true},
+	{Name: "drush", Operands: Unread, Options: options767, Workdir: true},
+	{Name: "wp", Operands: Unread, Options: options767, Workdir: true},
+	{Name: "ping", Options: options768},
+	{Name: "ping6", Options: options768},
+	{Name: "arping", Options: options768},
+	{Name: "fping", Options: options768},
+	{Name: "pinky", Options: options769, Shared: [][]Option{options4}, Safe: true},
+	{Name: "finger", Options: options769, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pip", Operands: Unread, Options: options770, Subs: subs775, Inherit: true},
+	{Name: "pip3", Operands: Unread, Options: options770, Subs: subs775, Inherit: true},
+	{Name: "pip2", Operands: Unread, Options: options770, Subs: subs775, Inherit: true},
+	{Name: "pip3.8", Operands: Unread, Options: options770, Subs: subs775, Inherit: true},
+	{Name: "pip3.9", Operands: Unread, Options: options770, Subs: subs775, Inherit: true},
+	{Name: "pip3.10", Operands: Unread, Options: options770, Subs: subs775, Inherit: true},
+	{Name: "pip3.11", Operands: Unread, Options: options770, Subs: subs775, Inherit: true},
+	{Name: "pip3.12", Operands: Unread, Options: options770, Subs: subs775, Inherit: true},
+	{Name: "pip3.13", Operands: Unread, Options: options770, Subs: subs775, Inherit: true},
+	{Name: "pip3.14", Operands: Unread, Options: options770, Subs: subs775, Inherit: true},
+	{Name: "pip.exe", Operands: Unread, Options: options770, Subs: subs775, Inherit: true},
+	{Name: "pipx", Operands: Unread, Options: options776, Subs: subs780},
+	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options781, Ends: true},
+	{Name: "pkill", Options: options782, Shared: [][]Option{options599}},
+	{Name: "pidwait", Options: options782, Shared: [][]Option{options599}},
+	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs785, Workdir: true},
+	{Name: "pnpm", Style: Exact, Options: options786, Subs: subs790, Inherit: true, Workdir: true},
+	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options791, Ends: true, Workdir: true},
+	{Name: "poetry", Style: Exact, Operands: Unread, Options: options792, Subs: subs796, Inherit: true, Workdir: true},
+	{Name: "pdm", Style: Exact, Operands: Unread, Options: options792, Subs: subs796, Inherit: true, Workdir: true},
+	{Name: "hatch", Style: Exact, Operands: Unread, Options: options792, Subs: subs796, Inherit: true, Workdir: true},
+	{Name: "rye", Style: Exact, Operands: Unread, Options: options792, Subs: subs796, Inherit: true, Workdir: true},
+	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options792, Subs: subs796, Inherit: true, Workdir: true},
+	{Name: "pixi", Style: Exact, Operands: Unread, Options: options792, Subs: subs796, Inherit: true, Workdir: true},
+	{Name: "flit", Style: Exact, Operands: Unread, Options: options792, Subs: subs796, Inherit: true, Workdir: true},
+	{Name: "popd", Style: POSIX, Operands: Names, Options: options797, Safe: true, Special: "popd"},
+	{Name: "pr", Operands: Reads, Options: options798, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pre-commit", Operands: Unread, Options: options799, Subs: subs801, Inherit: true, Workdir: true},
+	{Name: "prek", Operands: Unread, Options: options799, Subs: subs801, Inherit: true, Workdir: true},
+	{Name: "lefthook", Operands: Unread, Options: options799, Subs: subs801, Inherit: true, Workdir: true},
+	{Name: "overcommit", Operands: Unread, Options: options799, Subs: subs801, Inherit: true, Workdir: true},
+	{Name: "prettier", Operands: Reads, Options: options802, Workdir: true},
+	{Name: "print", Style: POSIX, Options: options803},
+	{Name: "printenv", Options: options804, Shared: [][]Option{options4}, Safe: true},
+	{Name: "printf", Style: POSIX, Options: options805, Special: "printf"},
+	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options806, Ends: true},
 	{Name: "proot", Style: POSIX, Operands: Unread},
 	{Name: "bwrap", Style: POSIX, Operands: Unread},
-	{Name: "protoc", Operands: Reads, Options: options775},
-	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options776, Ends: true},
-	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options776, Ends: true},
-	{Name: "ptx", Operands: InOut, Options: options777, Shared: [][]Option{options4}},
-	{Name: "pushd", Style: POSIX, Operands: Names, Options: options765, Safe: true, Special: "pushd"},
-	{Name: "pwd", Style: POSIX, Options: options778, Safe: true},
-	{Name: "py_compile", Operands: Outputs, Options: options779},
-	{Name: "compileall", Operands: Outputs, Options: options779},
-	{Name: "pytest", Options: options780, Workdir: true},
-	{Name: "py.test", Options: options780, Workdir: true},
-	{Name: "python", Style: POSIX, Operands: Script, Options: options781, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python2", Style: POSIX, Operands: Script, Options: options781, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options781, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3", Style: POSIX, Operands: Script, Options: options781, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options781, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options781, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options781, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options781, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options781, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options781, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options781, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options781, Ends: true, Workdir: true, Stdin: true},
-	{Name: "pypy", Style: POSIX, Operands: Script, Options: options781, Ends: true, Workdir: true, Stdin: true},
-	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options781, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options781, Ends: true, Workdir: true, Stdin: true},
-	{Name: "py", Style: POSIX, Operands: Script, Options: options781, Ends: true, Workdir: true, Stdin: true},
-	{Name: "rails", Options: options782, Subs: subs785, Workdir: true},
-	{Name: "rclone", Style: Exact, Operands: Unread, Options: options786},
-	{Name: "read", Style: POSIX, Operands: Assigns, Options: options787, Special: "read"},
-	{Name: "readlink", Operands: Names, Options: options788, Shared: [][]Option{options4}, Safe: true},
-	{Name: "realpath", Operands: Names, Options: options789, Shared: [][]Option{options4}, Safe: true},
-	{Name: "grealpath", Operands: Names, Options: options789, Shared: [][]Option{options4}, Safe: true},
-	{Name: "rev", Operands: Reads, Options: options790, Shared: [][]Option{options4}, Safe: true},
-	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options791},
-	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options791},
-	{Name: "rimraf", Operands: Outputs, Options: options792},
-	{Name: "del", Operands: Outputs, Options: options792},
-	{Name: "trash", Operands: Outputs, Options: options792},
-	{Name: "trash-put", Operands: Outputs, Options: options792},
-	{Name: "del-cli", Operands: Outputs, Options: options792},
-	{Name: "shx", Operands: Outputs, Options: options792},
-	{Name: "cpx", Operands: Outputs, Options: options792},
-	{Name: "cpy", Operands: Outputs, Options: options792},
-	{Name: "ncp", Operands: Outputs, Options: options792},
-	{Name: "mkdirp", Operands: Outputs, Options: options792},
-	{Name: "copyfiles", Operands: Outputs, Options: options792},
-	{Name: "replace-in-file", Operands: Outputs, Options: options792},
-	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options793, Ends: true},
-	{Name: "rm", Operands: Writes, Options: options794, Shared: [][]Option{options4}},
-	{Name: "grm", Operands: Writes, Options: options794, Shared: [][]Option{options4}},
-	{Name: "rmdir", Operands: Writes, Options: options795, Shared: [][]Option{options4}},
-	{Name: "rspec", Options: options796, Workdir: true},
-	{Name: "rsync", Operands: Transfer, Options: options797},
-	{Name: "openrsync", Operands: Transfer, Options: options797},
-	{Name: "rubocop", Operands: Reads, Options: options798, Workdir: true},
-	{Name: "standardrb", Operands: Reads, Options: options798, Workdir: true},
-	{Name: "reek", Operands: Reads, Options: options798, Workdir: true},
-	{Name: "brakeman", Operands: Reads, Options: options798, Workdir: true},
-	{Name: "erblint", Operands: Reads, Options: options798, Workdir: true},
-	{Name: "haml-lint", Operands: Reads, Options: options798, Workdir: true},
-	{Name: "slim-lint", Operands: Reads, Options: options798, Workdir: true},
-	{Name: "srb", Operands: Reads, Options: options798, Workdir: true},
-	{Name: "steep", Operands: Reads, Options: options798, Workdir: true},
-	{Name: "sorbet", Operands: Reads, Options: options798, Workdir: true},
-	{Name: "solargraph", Operands: Reads, Options: options798, Workdir: true},
-	{Name: "yard", Operands: Reads, Options: options798, Workdir: true},
-	{Name: "rails_best_practices", Operands: Reads, Options: options798, Workdir: true},
-	{Name: "fasterer", Operands: Reads, Options: options798, Workdir: true},
-	{Name: "flog", Operands: Reads, Options: options798, Workdir: true},
-	{Name: "flay", Operands: Reads, Options: options798, Workdir: true},
-	{Name: "ruby", Style: POSIX, Operands: Script, Options: options799, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options799, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options799, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options799, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options799, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options799, Ends: true, Workdir: true, Stdin: true},
-	{Name: "jruby", Style: POSIX, Operands: Script, Options: options799, Ends: true, Workdir: true, Stdin: true},
-	{Name: "irb", Style: POSIX, Operands: Script, Options: options799, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruff", Style: Exact, Operands: Unread, Options: options800, Subs: subs804, Inherit: true, Workdir: true},
-	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options805, Ends: true, Stdin: true},
-	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options806, Shared: [][]Option{options4}, Ends: true},
-	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options807, Stdin: true},
-	{Name: "rustc", Style: Exact, Operands: Reads, Options: options808},
-	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options809},
-	{Name: "rustup", Style: Exact, Operands: Unread, Options: options810, Subs: subs814},
-	{Name: "scons", Options: options815, Workdir: true},
-	{Name: "waf", Options: options815, Workdir: true},
-	{Name: "tup", Options: options815, Workdir: true},
-	{Name: "redo", Options: options815, Workdir: true},
-	{Name: "buck", Options: options815, Workdir: true},
-	{Name: "buck2", Options: options815, Workdir: true},
-	{Name: "pants", Options: options815, Workdir: true},
-	{Name: "please", Options: options815, Workdir: true},
-	{Name: "rake", Options: options815, Workdir: true},
-	{Name: "drake", Options: options815, Workdir: true},
-	{Name: "thor", Options: options815, Workdir: true},
-	{Name: "invoke", Options: options815, Workdir: true},
-	{Name: "inv", Options: options815, Workdir: true},
-	{Name: "fab", Options: options815, Workdir: true},
-	{Name: "doit", Options: options815, Workdir: true},
-	{Name: "nox", Options: options815, Workdir: true},
-	{Name: "ant", Options: options815, Workdir: true},
-	{Name: "sbt", Options: options815, Workdir: true},
-	{Name: "lein", Options: options815, Workdir: true},
-	{Name: "boot", Options: options815, Workdir: true},
-	{Name: "mill", Options: options815, Workdir: true},
-	{Name: "bleep", Options: options815, Workdir: true},
-	{Name: "grunt", Options: options815, Workdir: true},
-	{Name: "gulp", Options: options815, Workdir: true},
-	{Name: "jake", Options: options815, Workdir: true},
-	{Name: "cake", Options: options815, Workdir: true},
-	{Name: "mage", Options: options815, Workdir: true},
-	{Name: "xmake", Options: options815, Workdir: true},
-	{Name: "premake5", Options: options815, Workdir: true},
-	{Name: "earthly", Options: options815, Workdir: true},
-	{Name: "dagger", Options: options815, Workdir: true},
-	{Name: "tilt", Options: options815, Workdir: true},
-	{Name: "skaffold", Options: options815, Workdir: true},
-	{Name: "garden", Options: options815, Workdir: true},
-	{Name: "bit", Options: options815, Workdir: true},
-	{Name: "scp", Operands: Transfer, Options: options816, Special: "ssh-option"},
-	{Name: "script", Operands: Outputs, Options: options817, Here: true},
-	{Name: "scriptreplay", Operands: Reads, Options: options818},
-	{Name: "sdiff", Operands: Reads, Options: options819, Shared: [][]Option{options4}},
-	{Name: "sed", Operands: PatternReads, Options: options820, Shared: [][]Option{options4}, Special: "sed"},
-	{Name: "gsed", Operands: PatternReads, Options: options820, Shared: [][]Option{options4}, Special: "sed"},
-	{Name: "seq", Options: options821, Shared: [][]Option{options4}, Safe: true},
-	{Name: "set", Style: POSIX, Options: options822, Special: "set"},
-	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options663}, Subs: subs823, Ends: true},
-	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options824},
-	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options824},
-	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options825, Ends: true},
-	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options826, Ends: true},
-	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options827, Stdin: true, Special: "ssh-option"},
-	{Name: "sg", Operands: RunsText, Skip: 1, Options: options828, Ends: true},
-	{Name: "shopt", Style: POSIX, Options: options829, Special: "shopt"},
-	{Name: "shred", Operands: Outputs, Options: options830, Shared: [][]Option{options4}},
-	{Name: "shuf", Operands: Reads, Options: options831, Shared: [][]Option{options4}},
-	{Name: "socat", Style: Dash, Operands: Code, Options: options832},
-	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options833, Ends: true},
-	{Name: "sort", Operands: Reads, Options: options834, Shared: [][]Option{options4}},
-	{Name: "gsort", Operands: Reads, Options: options834, Shared: [][]Option{options4}},
+	{Name: "protoc", Operands: Reads, Options: options807},
+	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options808, Ends: true},
+	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options808, Ends: true},
+	{Name: "ps", Style: Bundle, Options: options809, Safe: true},
+	{Name: "ptx", Operands: InOut, Options: options810, Shared: [][]Option{options4}},
+	{Name: "pushd", Style: POSIX, Operands: Names, Options: options797, Safe: true, Special: "pushd"},
+	{Name: "pv", Operands: Reads, Options: options811},
+	{Name: "pwd", Style: POSIX, Options: options812, Safe: true},
+	{Name: "py_compile", Operands: Outputs, Options: options813},
+	{Name: "compileall", Operands: Outputs, Options: options813},
+	{Name: "pytest", Options: options814, Workdir: true},
+	{Name: "py.test", Options: options814, Workdir: true},
+	{Name: "python", Style: POSIX, Operands: Script, Options: options815, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python2", Style: POSIX, Operands: Script, Options: options815, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options815, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3", Style: POSIX, Operands: Script, Options: options815, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options815, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options815, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options815, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options815, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options815, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options815, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options815, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options815, Ends: true, Workdir: true, Stdin: true},
+	{Name: "pypy", Style: POSIX, Operands: Script, Options: options815, Ends: true, Workdir: true, Stdin: true},
+	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options815, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options815, Ends: true, Workdir: true, Stdin: true},
+	{Name: "py", Style: POSIX, Operands: Script, Options: options815, Ends: true, Workdir: true, Stdin: true},
+	{Name: "rails", Options: options816, Subs: subs819, Workdir: true},
+	{Name: "rclone", Style: Exact, Operands: Unread, Options: options820},
+	{Name: "read", Style: POSIX, Operands: Assigns, Options: options821, Special: "read"},
+	{Name: "readlink", Operands: Names, Options: options822, Shared: [][]Option{options4}, Safe: true},
+	{Name: "realpath", Operands: Names, Options: options823, Shared: [][]Option{options4}, Safe: true},
+	{Name: "grealpath", Operands: Names, Options: options823, Shared: [][]Option{options4}, Safe: true},
+	{Name: "rev", Operands: Reads, Options: options824, Shared: [][]Option{options4}, Safe: true},
+	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options825},
+	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options825},
+	{Name: "rimraf", Operands: Outputs, Options: options826},
+	{Name: "del", Operands: Outputs, Options: options826},
+	{Name: "trash", Operands: Outputs, Options: options826},
+	{Name: "trash-put", Operands: Outputs, Options: options826},
+	{Name: "del-cli", Operands: Outputs, Options: options826},
+	{Name: "shx", Operands: Outputs, Options: options826},
+	{Name: "cpx", Operands: Outputs, Options: options826},
+	{Name: "cpy", Operands: Outputs, Options: options826},
+	{Name: "ncp", Operands: Outputs, Options: options826},
+	{Name: "mkdirp", Operands: Outputs, Options: options826},
+	{Name: "copyfiles", Operands: Outputs, Options: options826},
+	{Name: "replace-in-file", Operands: Outputs, Options: options826},
+	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options827, Ends: true},
+	{Name: "rm", Operands: Writes, Options: options828, Shared: [][]Option{options4}},
+	{Name: "grm", Operands: Writes, Options: options828, Shared: [][]Option{options4}},
+	{Name: "rmdir", Operands: Writes, Options: options829, Shared: [][]Option{options4}},
+	{Name: "rspec", Options: options830, Workdir: true},
+	{Name: "rsync", Operands: Transfer, Options: options831},
+	{Name: "openrsync", Operands: Transfer, Options: options831},
+	{Name: "rubocop", Operands: Reads, Options: options832, Workdir: true},
+	{Name: "standardrb", Operands: Reads, Options: options832, Workdir: true},
+	{Name: "reek", Operands: Reads, Options: options832, Workdir: true},
+	{Name: "brakeman", Operands: Reads, Options: options832, Workdir: true},
+	{Name: "erblint", Operands: Reads, Options: options832, Workdir: true},
+	{Name: "haml-lint", Operands: Reads, Options: options832, Workdir: true},
+	{Name: "slim-lint", Operands: Reads, Options: options832, Workdir: true},
+	{Name: "srb", Operands: Reads, Options: options832, Workdir: true},
+	{Name: "steep", Operands: Reads, Options: options832, Workdir: true},
+	{Name: "sorbet", Operands: Reads, Options: options832, Workdir: true},
+	{Name: "solargraph", Operands: Reads, Options: options832, Workdir: true},
+	{Name: "yard", Operands: Reads, Options: options832, Workdir: true},
+	{Name: "rails_best_practices", Operands: Reads, Options: options832, Workdir: true},
+	{Name: "fasterer", Operands: Reads, Options: options832, Workdir: true},
+	{Name: "flog", Operands: Reads, Options: options832, Workdir: true},
+	{Name: "flay", Operands: Reads, Options: options832, Workdir: true},
+	{Name: "ruby", Style: POSIX, Operands: Script, Options: options833, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options833, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options833, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options833, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options833, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options833, Ends: true, Workdir: true, Stdin: true},
+	{Name: "jruby", Style: POSIX, Operands: Script, Options: options833, Ends: true, Workdir: true, Stdin: true},
+	{Name: "irb", Style: POSIX, Operands: Script, Options: options833, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruff", Style: Exact, Operands: Unread, Options: options834, Subs: subs838, Inherit: true, Workdir: true},
+	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options839, Ends: true, Stdin: true},
+	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options840, Shared: [][]Option{options4}, Ends: true},
+	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options841, Stdin: true},
+	{Name: "rustc", Style: Exact, Operands: Reads, Options: options842},
+	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options843},
+	{Name: "rustup", Style: Exact, Operands: Unread, Options: options844, Subs: subs848},
+	{Name: "say", Operands: Unread},
+	{Name: "open", Operands: Unread},
+	{Name: "xdg-open", Operands: Unread},
+	{Name: "start", Operands: Unread},
+	{Name: "explorer.exe", Operands: Unread},
+	{Name: "afplay", Operands: Unread},
+	{Name: "aplay", Operands: Unread},
+	{Name: "paplay", Operands: Unread},
+	{Name: "notify-send", Operands: Unread},
+	{Name: "pbcopy", Operands: Unread},
+	{Name: "pbpaste", Operands: Unread},
+	{Name: "xclip", Operands: Unread},
+	{Name: "xsel", Operands: Unread},
+	{Name: "wl-copy", Operands: Unread},
+	{Name: "wl-paste", Operands: Unread},
+	{Name: "clip.exe", Operands: Unread},
+	{Name: "screencapture", Operands: Unread},
+	{Name: "scrot", Operands: Unread},
+	{Name: "import", Operands: Unread},
+	{Name: "xdotool", Operands: Unread},
+	{Name: "wmctrl", Operands: Unread},
+	{Name: "xprop", Operands: Unread},
+	{Name: "xrandr", Operands: Unread},
+	{Name: "gsettings", Operands: Unread},
+	{Name: "dconf", Operands: Unread},
+	{Name: "zenity", Operands: Unread},
+	{Name: "dialog", Operands: Unread},
+	{Name: "whiptail", Operands: Unread},
+	{Name: "mail", Operands: Unread},
+	{Name: "mailx", Operands: Unread},
+	{Name: "mutt", Operands: Unread},
+	{Name: "sendmail", Operands: Unread},
+	{Name: "msmtp", Operands: Unread},
+	{Name: "swaks", Operands: Unread},
+	{Name: "logger", Operands: Unread},
+	{Name: "systemd-cat", Operands: Unread},
+	{Name: "scons", Options: options849, Workdir: true},
+	{Name: "waf", Options: options849, Workdir: true},
+	{Name: "tup", Options: options849, Workdir: true},
+	{Name: "redo", Options: options849, Workdir: true},
+	{Name: "buck", Options: options849, Workdir: true},
+	{Name: "buck2", Options: options849, Workdir: true},
+	{Name: "pants", Options: options849, Workdir: true},
+	{Name: "please", Options: options849, Workdir: true},
+	{Name: "rake", Options: options849, Workdir: true},
+	{Name: "drake", Options: options849, Workdir: true},
+	{Name: "thor", Options: options849, Workdir: true},
+	{Name: "invoke", Options: options849, Workdir: true},
+	{Name: "inv", Options: options849, Workdir: true},
+	{Name: "fab", Options: options849, Workdir: true},
+	{Name: "doit", Options: options849, Workdir: true},
+	{Name: "nox", Options: options849, Workdir: true},
+	{Name: "ant", Options: options849, Workdir: true},
+	{Name: "sbt", Options: options849, Workdir: true},
+	{Name: "lein", Options: options849, Workdir: true},
+	{Name: "boot", Options: options849, Workdir: true},
+	{Name: "mill", Options: options849, Workdir: true},
+	{Name: "bleep", Options: options849, Workdir: true},
+	{Name: "grunt", Options: options849, Workdir: true},
+	{Name: "gulp", Options: options849, Workdir: true},
+	{Name: "jake", Options: options849, Workdir: true},
+	{Name: "cake", Options: options849, Workdir: true},
+	{Name: "mage", Options: options849, Workdir: true},
+	{Name: "xmake", Options: options849, Workdir: true},
+	{Name: "premake5", Options: options849, Workdir: true},
+	{Name: "earthly", Options: options849, Workdir: true},
+	{Name: "dagger", Options: options849, Workdir: true},
+	{Name: "tilt", Options: options849, Workdir: true},
+	{Name: "skaffold", Options: options849, Workdir: true},
+	{Name: "garden", Options: options849, Workdir: true},
+	{Name: "bit", Options: options849, Workdir: true},
+	{Name: "scp", Operands: Transfer, Options: options850, Special: "ssh-option"},
+	{Name: "screen", Style: POSIX, Operands: RunsArgs, Options: options851, Ends: true, Stdin: true},
+	{Name: "byobu", Style: POSIX, Operands: RunsArgs, Options: options851, Ends: true, Stdin: true},
+	{Name: "zellij", Style: POSIX, Operands: RunsArgs, Options: options851, Ends: true, Stdin: true},
+	{Name: "dtach", Style: POSIX, Operands: RunsArgs, Options: options851, Ends: true, Stdin: true},
+	{Name: "abduco", Style: POSIX, Operands: RunsArgs, Options: options851, Ends: true, Stdin: true},
+	{Name: "script", Operands: Outputs, Options: options852, Here: true},
+	{Name: "scriptreplay", Operands: Reads, Options: options853},
+	{Name: "sdiff", Operands: Reads, Options: options854, Shared: [][]Option{options4}},
+	{Name: "sed", Operands: PatternReads, Options: options855, Shared: [][]Option{options4}, Special: "sed"},
+	{Name: "gsed", Operands: PatternReads, Options: options855, Shared: [][]Option{options4}, Special: "sed"},
+	{Name: "seq", Options: options856, Shared: [][]Option{options4}, Safe: true},
+	{Name: "set", Style: POSIX, Options: options857, Special: "set"},
+	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options686}, Subs: subs858, Ends: true},
+	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options859},
+	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options859},
+	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options860, Ends: true},
+	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options861, Ends: true},
+	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options862, Stdin: true, Special: "ssh-option"},
+	{Name: "sg", Operands: RunsText, Skip: 1, Options: options863, Ends: true},
+	{Name: "shellcheck", Style: Exact, Operands: Reads, Options: options864},
+	{Name: "shfmt", Style: Dash, Operands: Reads, Options: options865},
+	{Name: "shopt", Style: POSIX, Options: options866, Special: "shopt"},
+	{Name: "shred", Operands: Outputs, Options: options867, Shared: [][]Option{options4}},
+	{Name: "shuf", Operands: Reads, Options: options868, Shared: [][]Option{options4}},
+	{Name: "socat", Style: Dash, Operands: Code, Options: options869},
+	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options870, Ends: true},
+	{Name: "sort", Operands: Reads, Options: options871, Shared: [][]Option{options4}},
+	{Name: "gsort", Operands: Reads, Options: options871, Shared: [][]Option{options4}},
 	{Name: "source", Style: POSIX, Operands: Script, Ends: true, Special: "source"},
 	{Name: ".", Style: POSIX, Operands: Script, Ends: true, Special: "source"},
-	{Name: "split", Operands: InOut, Options: options835, Shared: [][]Option{options4}, Here: true},
-	{Name: "gsplit", Operands: InOut, Options: options835, Shared: [][]Option{options4}, Here: true},
-	{Name: "ss", Options: options836},
-	{Name: "netstat", Options: options836},
-	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options837, Ends: true, Special: "ssh"},
-	{Name: "ssh-add", Operands: Reads, Options: options838},
-	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options839, Ends: true},
-	{Name: "ssh-copy-id", Options: options840, Special: "ssh-option"},
-	{Name: "ssh-keygen", Style: POSIX, Options: options841},
-	{Name: "ssh-keyscan", Options: options842},
-	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options843, Ends: true},
-	{Name: "start-stop-daemon", Operands: Unread, Options: options844},
-	{Name: "stat", Operands: Names, Options: options845, Shared: [][]Option{options4}, Safe: true},
+	{Name: "split", Operands: InOut, Options: options872, Shared: [][]Option{options4}, Here: true},
+	{Name: "gsplit", Operands: InOut, Options: options872, Shared: [][]Option{options4}, Here: true},
+	{Name: "ss", Options: options873},
+	{Name: "netstat", Options: options873},
+	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options874, Ends: true, Special: "ssh"},
+	{Name: "ssh-add", Operands: Reads, Options: options875},
+	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options876, Ends: true},
+	{Name: "ssh-copy-id", Options: options877, Special: "ssh-option"},
+	{Name: "ssh-keygen", Style: POSIX, Options: options878},
+	{Name: "ssh-keyscan", Options: options879},
+	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options880, Ends: true},
+	{Name: "start-stop-daemon", Operands: Unread, Options: options881},
+	{Name: "stat", Operands: Names, Options: options882, Shared: [][]Option{options4}, Safe: true},
 	{Name: "staticcheck", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "revive", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "errcheck", Style: Dash, Operands: Unread, Workdir: true},
@@ -3768,288 +5627,367 @@ var programs = [...]Program{
 	{Name: "goreleaser", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "protoc-gen-go", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "gocyclo", Style: Dash, Operands: Unread, Workdir: true},
-	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options846, Ends: true, Plain: true},
-	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options847, Ends: true},
-	{Name: "strings", Operands: Reads, Options: options848, Shared: [][]Option{options4}, Safe: true},
-	{Name: "stty", Options: options849, Shared: [][]Option{options4}},
-	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options850, Stdin: true},
-	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options851, Ends: true, Assigns: true},
-	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options852},
-	{Name: "swift", Style: Exact, Operands: Script, Options: options853, Subs: subs855, Ends: true, Workdir: true, Stdin: true},
-	{Name: "sync", Operands: Names, Options: options856, Shared: [][]Option{options4}, Safe: true},
-	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options857, Ends: true},
+	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options883, Ends: true, Plain: true},
+	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options884, Ends: true},
+	{Name: "strings", Operands: Reads, Options: options885, Shared: [][]Option{options4}, Safe: true},
+	{Name: "stty", Options: options886, Shared: [][]Option{options4}},
+	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options887, Stdin: true},
+	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options888, Ends: true, Assigns: true},
+	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options889},
+	{Name: "swift", Style: Exact, Operands: Script, Options: options890, Subs: subs892, Ends: true, Workdir: true, Stdin: true},
+	{Name: "sync", Operands: Names, Options: options893, Shared: [][]Option{options4}, Safe: true},
+	{Name: "systemctl", Operands: Unread, Options: options894, Subs: subs895, Inherit: true},
+	{Name: "systemd-analyze", Operands: Unread},
+	{Name: "systemd-cgls", Operands: Unread},
+	{Name: "systemd-cgtop", Operands: Unread},
+	{Name: "systemd-detect-virt", Operands: Unread},
+	{Name: "systemd-path", Operands: Unread},
+	{Name: "systemd-resolve", Operands: Unread},
+	{Name: "coredumpctl", Operands: Unread},
+	{Name: "busctl", Operands: Unread},
+	{Name: "bootctl", Operands: Unread},
+	{Name: "machinectl", Operands: Unread},
+	{Name: "portablectl", Operands: Unread},
+	{Name: "homectl", Operands: Unread},
+	{Name: "userdbctl", Operands: Unread},
+	{Name: "oomctl", Operands: Unread},
+	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options896, Ends: true},
 	{Name: "systemd-nspawn", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options858, Ends: true},
-	{Name: "tac", Operands: Reads, Options: options859, Shared: [][]Option{options4}, Safe: true},
-	{Name: "tail", Operands: Reads, Options: options860, Shared: [][]Option{options4}, Safe: true},
-	{Name: "tar", Style: Bundle, Operands: Unread, Options: options861, Shared: [][]Option{options4}, Special: "tar"},
-	{Name: "gtar", Style: Bundle, Operands: Unread, Options: options861, Shared: [][]Option{options4}, Special: "tar"},
-	{Name: "bsdtar", Style: Bundle, Operands: Unread, Options: options861, Shared: [][]Option{options4}, Special: "tar"},
-	{Name: "task", Style: Exact, Options: options862, Workdir: true},
-	{Name: "go-task", Style: Exact, Options: options862, Workdir: true},
-	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options863, Ends: true},
+	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options897, Ends: true},
+	{Name: "tac", Operands: Reads, Options: options898, Shared: [][]Option{options4}, Safe: true},
+	{Name: "tail", Operands: Reads, Options: options899, Shared: [][]Option{options4}, Safe: true},
+	{Name: "tar", Style: Bundle, Operands: Unread, Options: options900, Shared: [][]Option{options4}, Special: "tar"},
+	{Name: "gtar", Style: Bundle, Operands: Unread, Options: options900, Shared: [][]Option{options4}, Special: "tar"},
+	{Name: "bsdtar", Style: Bundle, Operands: Unread, Options: options900, Shared: [][]Option{options4}, Special: "tar"},
+	{Name: "task", Style: Exact, Options: options901, Workdir: true},
+	{Name: "go-task", Style: Exact, Options: options901, Workdir: true},
+	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options902, Ends: true},
 	{Name: "tclsh", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "wish", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "tclsh8.6", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "expectk", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
-	{Name: "tcpdump", Options: options864},
-	{Name: "tshark", Options: options864},
-	{Name: "tee", Operands: Outputs, Options: options865, Shared: [][]Option{options4}},
-	{Name: "sponge", Operands: Outputs, Options: options865, Shared: [][]Option{options4}},
-	{Name: "telnet", Style: POSIX, Options: options866},
+	{Name: "tcpdump", Options: options903},
+	{Name: "tshark", Options: options903},
+	{Name: "tee", Operands: Outputs, Options: options904, Shared: [][]Option{options4}},
+	{Name: "sponge", Operands: Outputs, Options: options904, Shared: [][]Option{options4}},
+	{Name: "telnet", Style: POSIX, Options: options905},
 	{Name: "test", Style: NoOpts, Operands: Names, Special: "test"},
 	{Name: "[", Style: NoOpts, Operands: Names, Special: "test"},
-	{Name: "time", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options536}, Ends: true, Plain: true},
-	{Name: "timeit", Operands: Code, Options: options867},
-	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options868, Ends: true, Plain: true},
-	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options868, Ends: true, Plain: true},
-	{Name: "touch", Operands: Writes, Options: options869, Shared: [][]Option{options4}},
-	{Name: "tox", Options: options870, Workdir: true},
-	{Name: "nox-x", Options: options870, Workdir: true},
-	{Name: "tr", Options: options871, Shared: [][]Option{options4}, Safe: true},
-	{Name: "traceroute", Options: options872},
-	{Name: "tracepath", Options: options872},
-	{Name: "mtr", Options: options872},
-	{Name: "traceroute6", Options: options872},
-	{Name: "trap", Style: POSIX, Operands: Unread, Options: options873, Special: "trap"},
-	{Name: "tree", Style: Exact, Operands: Names, Options: options874, Shared: [][]Option{options4}},
-	{Name: "truncate", Operands: Outputs, Options: options875, Shared: [][]Option{options4}},
-	{Name: "tsc", Style: Dash, Options: options876, Workdir: true},
-	{Name: "vue-tsc", Style: Dash, Options: options876, Workdir: true},
-	{Name: "tsgo", Style: Dash, Options: options876, Workdir: true},
+	{Name: "time", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options556}, Ends: true, Plain: true},
+	{Name: "timeit", Operands: Code, Options: options906},
+	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options907, Ends: true, Plain: true},
+	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options907, Ends: true, Plain: true},
+	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options908, Subs: subs910},
+	{Name: "tokei", Operands: Unread, Options: options911},
+	{Name: "cloc", Operands: Unread, Options: options911},
+	{Name: "scc", Operands: Unread, Options: options911},
+	{Name: "dust", Operands: Unread, Options: options911},
+	{Name: "duf", Operands: Unread, Options: options911},
+	{Name: "procs", Operands: Unread, Options: options911},
+	{Name: "hexyl", Operands: Unread, Options: options911},
+	{Name: "ncdu", Operands: Unread, Options: options911},
+	{Name: "gdu", Operands: Unread, Options: options911},
+	{Name: "dua", Operands: Unread, Options: options911},
+	{Name: "top", Options: options912},
+	{Name: "htop", Options: options912},
+	{Name: "btop", Options: options912},
+	{Name: "atop", Options: options912},
+	{Name: "iotop", Options: options912},
+	{Name: "glances", Options: options912},
+	{Name: "nvtop", Options: options912},
+	{Name: "iftop", Options: options912},
+	{Name: "nethogs", Options: options912},
+	{Name: "touch", Operands: Writes, Options: options913, Shared: [][]Option{options4}},
+	{Name: "tox", Options: options914, Workdir: true},
+	{Name: "tr", Options: options915, Shared: [][]Option{options4}, Safe: true},
+	{Name: "traceroute", Options: options916},
+	{Name: "tracepath", Options: options916},
+	{Name: "mtr", Options: options916},
+	{Name: "traceroute6", Options: options916},
+	{Name: "trap", Style: POSIX, Operands: Unread, Options: options917, Special: "trap"},
+	{Name: "tree", Style: Exact, Operands: Names, Options: options918, Shared: [][]Option{options4}},
+	{Name: "truncate", Operands: Outputs, Options: options919, Shared: [][]Option{options4}},
+	{Name: "ts", Style: POSIX, Operands: Unread},
+	{Name: "isutf8", Style: POSIX, Operands: Unread},
+	{Name: "errno", Style: POSIX, Operands: Unread},
+	{Name: "combine", Style: POSIX, Operands: Unread},
+	{Name: "mispipe", Style: POSIX, Operands: Unread},
+	{Name: "zrun", Style: POSIX, Operands: Unread},
+	{Name: "vidir", Style: POSIX, Operands: Unread},
+	{Name: "vipe", Style: POSIX, Operands: Unread},
+	{Name: "pee", Style: POSIX, Operands: Unread},
+	{Name: "lckdo", Style: POSIX, Operands: Unread},
+	{Name: "ifdata", Style: POSIX, Operands: Unread},
+	{Name: "tsc", Style: Dash, Options: options920, Workdir: true},
+	{Name: "vue-tsc", Style: Dash, Options: options920, Workdir: true},
+	{Name: "tsgo", Style: Dash, Options: options920, Workdir: true},
 	{Name: "tsort", Operands: Reads, Shared: [][]Option{options4}, Safe: true},
-	{Name: "tty", Options: options877, Shared: [][]Option{options4}, Safe: true},
-	{Name: "type", Style: POSIX, Operands: Names, Options: options878, Safe: true},
-	{Name: "whence", Style: POSIX, Operands: Names, Options: options878, Safe: true},
-	{Name: "where", Style: POSIX, Operands: Names, Options: options878, Safe: true},
-	{Name: "ulimit", Style: POSIX, Options: options879},
-	{Name: "umask", Style: POSIX, Options: options880},
-	{Name: "unalias", Style: POSIX, Options: options881},
-	{Name: "uname", Options: options882, Shared: [][]Option{options4}, Safe: true},
-	{Name: "uniq", Operands: InOut, Options: options883, Shared: [][]Option{options4}},
-	{Name: "guniq", Operands: InOut, Options: options883, Shared: [][]Option{options4}},
-	{Name: "unittest", Options: options884},
+	{Name: "tty", Options: options921, Shared: [][]Option{options4}, Safe: true},
+	{Name: "type", Style: POSIX, Operands: Names, Options: options922, Safe: true},
+	{Name: "whence", Style: POSIX, Operands: Names, Options: options922, Safe: true},
+	{Name: "where", Style: POSIX, Operands: Names, Options: options922, Safe: true},
+	{Name: "ulimit", Style: POSIX, Options: options923},
+	{Name: "umask", Style: POSIX, Options: options924},
+	{Name: "unalias", Style: POSIX, Options: options925},
+	{Name: "uname", Options: options926, Shared: [][]Option{options4}, Safe: true},
+	{Name: "uniq", Operands: InOut, Options: options927, Shared: [][]Option{options4}},
+	{Name: "guniq", Operands: InOut, Options: options927, Shared: [][]Option{options4}},
+	{Name: "unittest", Options: options928},
 	{Name: "unlink", Operands: Writes, Shared: [][]Option{options4}},
-	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options885, Special: "unset"},
-	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options886, Ends: true, Stdin: true},
-	{Name: "unzip", Operands: Unread, Options: options887, Here: true},
-	{Name: "uptime", Options: options888, Shared: [][]Option{options4}, Safe: true},
-	{Name: "uv", Style: Exact, Operands: Unread, Options: options889, Subs: subs904, Inherit: true, Workdir: true},
-	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options905, Ends: true},
-	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options906, Ends: true},
-	{Name: "venv", Operands: Outputs, Options: options907},
-	{Name: "virtualenv", Operands: Outputs, Options: options908},
-	{Name: "pyvenv", Operands: Outputs, Options: options908},
-	{Name: "vitest", Style: Exact, Options: options909, Subs: subs910, Inherit: true, Workdir: true},
-	{Name: "w", Options: options911, Shared: [][]Option{options4}, Safe: true},
-	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options912, Special: "wait"},
-	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options913, Ends: true},
-	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options914, Ends: true},
-	{Name: "wc", Operands: Reads, Options: options915, Shared: [][]Option{options4}, Safe: true},
-	{Name: "gwc", Operands: Reads, Options: options915, Shared: [][]Option{options4}, Safe: true},
-	{Name: "wdiff", Operands: Reads, Options: options916, Shared: [][]Option{options4}, Safe: true},
-	{Name: "webpack", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "vite", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "rollup", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "parcel", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "esbuild", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "swc", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "babel", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "rspack", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "tsup", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "ncc", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "wmr", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "browserify", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "metro", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "turbopack", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "postcss", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "tailwindcss", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "sass", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "lessc", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "stylus", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "pug", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "uglifyjs", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "terser", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "cleancss", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "html-minifier", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "svelte-kit", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "svelte-check", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "next", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "nuxt", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "nuxi", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "astro", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "remix", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "gatsby", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "vue-cli-service", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "react-scripts", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "craco", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "ng", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "nest", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "expo", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "eas", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "react-native", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "ionic", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "capacitor", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "cap", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "quasar", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "ember", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "docusaurus", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "vuepress", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "vitepress", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "eleventy", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "strapi", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "medusa", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "payload", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "wrangler", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "vercel", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "netlify", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "firebase", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "amplify", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "serverless", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "sls", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "cdk", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "cdktf", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "sst", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "supabase", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "prisma", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "drizzle-kit", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "typeorm", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "sequelize", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "sequelize-cli", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "knex", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "mikro-orm", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "graphql-codegen", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "openapi-generator", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "openapi-generator-cli", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "openapi-typescript", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "orval", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "swagger-cli", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "redocly", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "spectral", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "changeset", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "semantic-release", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "release-it", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "np", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "lerna", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "nx", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "turbo", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "rush", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "rushx", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "wireit", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "moon", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "husky", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "patch-package", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "serve", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "http-server", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "live-server", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "json-server", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "browser-sync", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "localtunnel", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "lt", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "nodemon", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "pm2", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "forever", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "plop", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "hygen", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "yo", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "degit", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "tiged", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "create-react-app", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "create-next-app", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "create-vite", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "shadcn", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "vsce", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "ovsx", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "electron", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "electron-builder", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "electron-forge", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "tauri", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "esm", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "zx", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "wasp", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "convex", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "inngest", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "trigger", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "solid", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "qwik", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "hardhat", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "forge", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "cast", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "anvil", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "truffle", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "anchor", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "solana", Style: Exact, Operands: Unread, Options: options917, Workdir: true},
-	{Name: "wget", Operands: URLs, Options: options918, Here: true},
-	{Name: "which", Operands: Names, Options: options919, Shared: [][]Option{options4}, Safe: true},
-	{Name: "whereis", Operands: Names, Options: options919, Shared: [][]Option{options4}, Safe: true},
-	{Name: "command-not-found", Operands: Names, Options: options919, Shared: [][]Option{options4}, Safe: true},
-	{Name: "who", Operands: Reads, Options: options920, Shared: [][]Option{options4}, Safe: true},
-	{Name: "whois", Options: options921},
-	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options922, Ends: true, Special: "xargs"},
-	{Name: "xcodebuild", Style: Dash, Options: options923, Workdir: true},
-	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options924, Ends: true},
-	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options925, Shared: [][]Option{options4}},
-	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options926, Ends: true},
-	{Name: "xxd", Style: Dash, Operands: InOut, Options: options927},
-	{Name: "yarn", Style: Exact, Options: options928, Subs: subs933, Inherit: true, Workdir: true},
-	{Name: "yarnpkg", Style: Exact, Options: options928, Subs: subs933, Inherit: true, Workdir: true},
-	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options934, Shared: [][]Option{options4}, Special: "jq"},
-	{Name: "zcat", Operands: Reads, Options: options935},
-	{Name: "bzcat", Operands: Reads, Options: options935},
-	{Name: "xzcat", Operands: Reads, Options: options935},
-	{Name: "zstdcat", Operands: Reads, Options: options935},
-	{Name: "lz4cat", Operands: Reads, Options: options935},
-	{Name: "lzcat", Operands: Reads, Options: options935},
-	{Name: "gzcat", Operands: Reads, Options: options935},
-	{Name: "zless", Operands: Reads, Options: options935},
-	{Name: "zmore", Operands: Reads, Options: options935},
-	{Name: "bzless", Operands: Reads, Options: options935},
-	{Name: "bzmore", Operands: Reads, Options: options935},
-	{Name: "xzless", Operands: Reads, Options: options935},
-	{Name: "zcmp", Operands: Reads, Options: options935},
-	{Name: "zdiff", Operands: Reads, Options: options935},
-	{Name: "bzcmp", Operands: Reads, Options: options935},
-	{Name: "bzdiff", Operands: Reads, Options: options935},
-	{Name: "xzcmp", Operands: Reads, Options: options935},
-	{Name: "xzdiff", Operands: Reads, Options: options935},
-	{Name: "zig", Style: Exact, Options: options936, Workdir: true},
-	{Name: "nim", Style: Exact, Options: options936, Workdir: true},
-	{Name: "dart", Style: Exact, Options: options936, Workdir: true},
-	{Name: "crystal", Style: Exact, Options: options936, Workdir: true},
-	{Name: "v", Style: Exact, Options: options936, Workdir: true},
-	{Name: "gleam", Style: Exact, Options: options936, Workdir: true},
-	{Name: "mix", Style: Exact, Options: options936, Workdir: true},
-	{Name: "rebar3", Style: Exact, Options: options936, Workdir: true},
-	{Name: "stack", Style: Exact, Options: options936, Workdir: true},
-	{Name: "cabal", Style: Exact, Options: options936, Workdir: true},
-	{Name: "dune", Style: Exact, Options: options936, Workdir: true},
-	{Name: "opam", Style: Exact, Options: options936, Workdir: true},
-	{Name: "sbcl-make", Style: Exact, Options: options936, Workdir: true},
-	{Name: "flutter", Style: Exact, Options: options936, Workdir: true},
-	{Name: "fvm", Style: Exact, Options: options936, Workdir: true},
-	{Name: "hugo", Style: Exact, Options: options936, Workdir: true},
-	{Name: "jekyll", Style: Exact, Options: options936, Workdir: true},
-	{Name: "mkdocs", Style: Exact, Options: options936, Workdir: true},
-	{Name: "sphinx-build", Style: Exact, Options: options936, Workdir: true},
-	{Name: "bazel", Style: Exact, Options: options936, Workdir: true},
-	{Name: "bazelisk", Style: Exact, Options: options936, Workdir: true},
-	{Name: "gprbuild", Style: Exact, Options: options936, Workdir: true},
-	{Name: "alire", Style: Exact, Options: options936, Workdir: true},
-	{Name: "zip", Operands: Outputs, Options: options937},
+	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options929, Special: "unset"},
+	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options930, Ends: true, Stdin: true},
+	{Name: "unzip", Operands: Unread, Options: options931, Here: true},
+	{Name: "uptime", Options: options932, Shared: [][]Option{options4}, Safe: true},
+	{Name: "uv", Style: Exact, Operands: Unread, Options: options933, Subs: subs948, Inherit: true, Workdir: true},
+	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options949, Ends: true},
+	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options950, Ends: true},
+	{Name: "venv", Operands: Outputs, Options: options951},
+	{Name: "vim", Operands: Outputs, Options: options952, Stdin: true},
+	{Name: "vi", Operands: Outputs, Options: options952, Stdin: true},
+	{Name: "nvim", Operands: Outputs, Options: options952, Stdin: true},
+	{Name: "view", Operands: Outputs, Options: options952, Stdin: true},
+	{Name: "vimdiff", Operands: Outputs, Options: options952, Stdin: true},
+	{Name: "gvim", Operands: Outputs, Options: options952, Stdin: true},
+	{Name: "ex", Operands: Outputs, Options: options952, Stdin: true},
+	{Name: "rvim", Operands: Outputs, Options: options952, Stdin: true},
+	{Name: "nvi", Operands: Outputs, Options: options952, Stdin: true},
+	{Name: "vim.tiny", Operands: Outputs, Options: options952, Stdin: true},
+	{Name: "vim.basic", Operands: Outputs, Options: options952, Stdin: true},
+	{Name: "ed", Operands: Outputs, Options: options952, Stdin: true},
+	{Name: "red", Operands: Outputs, Options: options952, Stdin: true},
+	{Name: "nano", Operands: Outputs, Options: options952, Stdin: true},
+	{Name: "pico", Operands: Outputs, Options: options952, Stdin: true},
+	{Name: "micro", Operands: Outputs, Options: options952, Stdin: true},
+	{Name: "joe", Operands: Outputs, Options: options952, Stdin: true},
+	{Name: "jed", Operands: Outputs, Options: options952, Stdin: true},
+	{Name: "mcedit", Operands: Outputs, Options: options952, Stdin: true},
+	{Name: "helix", Operands: Outputs, Options: options952, Stdin: true},
+	{Name: "hx", Operands: Outputs, Options: options952, Stdin: true},
+	{Name: "kak", Operands: Outputs, Options: options952, Stdin: true},
+	{Name: "ne", Operands: Outputs, Options: options952, Stdin: true},
+	{Name: "zile", Operands: Outputs, Options: options952, Stdin: true},
+	{Name: "mg", Operands: Outputs, Options: options952, Stdin: true},
+	{Name: "emacs-nox", Operands: Outputs, Options: options952, Stdin: true},
+	{Name: "code", Operands: Outputs, Options: options952, Stdin: true},
+	{Name: "cursor", Operands: Outputs, Options: options952, Stdin: true},
+	{Name: "subl", Operands: Outputs, Options: options952, Stdin: true},
+	{Name: "atom", Operands: Outputs, Options: options952, Stdin: true},
+	{Name: "gedit", Operands: Outputs, Options: options952, Stdin: true},
+	{Name: "kate", Operands: Outputs, Options: options952, Stdin: true},
+	{Name: "zed", Operands: Outputs, Options: options952, Stdin: true},
+	{Name: "idea", Operands: Outputs, Options: options952, Stdin: true},
+	{Name: "virtualenv", Operands: Outputs, Options: options953},
+	{Name: "pyvenv", Operands: Outputs, Options: options953},
+	{Name: "vitest", Style: Exact, Options: options954, Subs: subs955, Inherit: true, Workdir: true},
+	{Name: "w", Options: options956, Shared: [][]Option{options4}, Safe: true},
+	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options957, Special: "wait"},
+	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options958, Ends: true},
+	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options959, Ends: true},
+	{Name: "wc", Operands: Reads, Options: options960, Shared: [][]Option{options4}, Safe: true},
+	{Name: "gwc", Operands: Reads, Options: options960, Shared: [][]Option{options4}, Safe: true},
+	{Name: "wdiff", Operands: Reads, Options: options961, Shared: [][]Option{options4}, Safe: true},
+	{Name: "webpack", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "vite", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "rollup", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "parcel", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "esbuild", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "swc", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "babel", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "rspack", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "tsup", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "ncc", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "wmr", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "browserify", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "metro", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "turbopack", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "postcss", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "tailwindcss", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "sass", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "lessc", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "stylus", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "pug", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "uglifyjs", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "terser", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "cleancss", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "html-minifier", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "svelte-kit", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "svelte-check", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "next", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "nuxt", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "nuxi", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "astro", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "remix", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "gatsby", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "vue-cli-service", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "react-scripts", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "craco", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "ng", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "nest", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "expo", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "eas", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "react-native", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "ionic", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "capacitor", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "cap", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "quasar", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "ember", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "docusaurus", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "vuepress", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "vitepress", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "eleventy", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "strapi", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "medusa", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "payload", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "wrangler", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "vercel", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "netlify", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "firebase", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "amplify", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "serverless", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "sls", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "cdk", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "cdktf", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "sst", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "supabase", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "prisma", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "drizzle-kit", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "typeorm", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "sequelize", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "sequelize-cli", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "knex", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "mikro-orm", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "graphql-codegen", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "openapi-generator", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "openapi-generator-cli", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "openapi-typescript", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "orval", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "swagger-cli", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "redocly", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "spectral", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "changeset", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "semantic-release", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "release-it", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "np", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "lerna", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "nx", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "turbo", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "rush", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "rushx", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "wireit", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "moon", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "husky", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "patch-package", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "serve", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "http-server", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "live-server", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "json-server", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "browser-sync", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "localtunnel", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "lt", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "nodemon", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "pm2", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "forever", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "plop", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "hygen", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "yo", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "degit", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "tiged", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "create-react-app", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "create-next-app", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "create-vite", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "shadcn", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "vsce", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "ovsx", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "electron", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "electron-builder", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "electron-forge", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "tauri", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "esm", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "zx", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "wasp", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "convex", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "inngest", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "trigger", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "solid", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "qwik", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "hardhat", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "forge", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "cast", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "anvil", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "truffle", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "anchor", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "solana", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
+	{Name: "wget", Operands: URLs, Options: options963, Here: true},
+	{Name: "which", Operands: Names, Options: options964, Shared: [][]Option{options4}, Safe: true},
+	{Name: "whereis", Operands: Names, Options: options964, Shared: [][]Option{options4}, Safe: true},
+	{Name: "command-not-found", Operands: Names, Options: options964, Shared: [][]Option{options4}, Safe: true},
+	{Name: "who", Operands: Reads, Options: options965, Shared: [][]Option{options4}, Safe: true},
+	{Name: "whois", Options: options966},
+	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options967, Ends: true, Special: "xargs"},
+	{Name: "xcodebuild", Style: Dash, Options: options968, Workdir: true},
+	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options969, Ends: true},
+	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options970, Shared: [][]Option{options4}},
+	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options971, Ends: true},
+	{Name: "xxd", Style: Dash, Operands: InOut, Options: options972},
+	{Name: "yarn", Style: Exact, Options: options973, Subs: subs978, Inherit: true, Workdir: true},
+	{Name: "yarnpkg", Style: Exact, Options: options973, Subs: subs978, Inherit: true, Workdir: true},
+	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options979, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "zcat", Operands: Reads, Options: options980},
+	{Name: "bzcat", Operands: Reads, Options: options980},
+	{Name: "xzcat", Operands: Reads, Options: options980},
+	{Name: "zstdcat", Operands: Reads, Options: options980},
+	{Name: "lz4cat", Operands: Reads, Options: options980},
+	{Name: "lzcat", Operands: Reads, Options: options980},
+	{Name: "gzcat", Operands: Reads, Options: options980},
+	{Name: "zless", Operands: Reads, Options: options980},
+	{Name: "zmore", Operands: Reads, Options: options980},
+	{Name: "bzless", Operands: Reads, Options: options980},
+	{Name: "bzmore", Operands: Reads, Options: options980},
+	{Name: "xzless", Operands: Reads, Options: options980},
+	{Name: "zcmp", Operands: Reads, Options: options980},
+	{Name: "zdiff", Operands: Reads, Options: options980},
+	{Name: "bzcmp", Operands: Reads, Options: options980},
+	{Name: "bzdiff", Operands: Reads, Options: options980},
+	{Name: "xzcmp", Operands: Reads, Options: options980},
+	{Name: "xzdiff", Operands: Reads, Options: options980},
+	{Name: "zig", Style: Exact, Options: options981, Workdir: true},
+	{Name: "nim", Style: Exact, Options: options981, Workdir: true},
+	{Name: "dart", Style: Exact, Options: options981, Workdir: true},
+	{Name: "crystal", Style: Exact, Options: options981, Workdir: true},
+	{Name: "v", Style: Exact, Options: options981, Workdir: true},
+	{Name: "gleam", Style: Exact, Options: options981, Workdir: true},
+	{Name: "mix", Style: Exact, Options: options981, Workdir: true},
+	{Name: "rebar3", Style: Exact, Options: options981, Workdir: true},
+	{Name: "stack", Style: Exact, Options: options981, Workdir: true},
+	{Name: "cabal", Style: Exact, Options: options981, Workdir: true},
+	{Name: "dune", Style: Exact, Options: options981, Workdir: true},
+	{Name: "opam", Style: Exact, Options: options981, Workdir: true},
+	{Name: "sbcl-make", Style: Exact, Options: options981, Workdir: true},
+	{Name: "flutter", Style: Exact, Options: options981, Workdir: true},
+	{Name: "fvm", Style: Exact, Options: options981, Workdir: true},
+	{Name: "hugo", Style: Exact, Options: options981, Workdir: true},
+	{Name: "jekyll", Style: Exact, Options: options981, Workdir: true},
+	{Name: "mkdocs", Style: Exact, Options: options981, Workdir: true},
+	{Name: "sphinx-build", Style: Exact, Options: options981, Workdir: true},
+	{Name: "bazel", Style: Exact, Options: options981, Workdir: true},
+	{Name: "bazelisk", Style: Exact, Options: options981, Workdir: true},
+	{Name: "gprbuild", Style: Exact, Options: options981, Workdir: true},
+	{Name: "alire", Style: Exact, Options: options981, Workdir: true},
+	{Name: "zip", Operands: Outputs, Options: options982},
 	{Name: "zipinfo", Operands: Reads},
 	{Name: "zipgrep", Operands: Reads},
 	{Name: "zipnote", Operands: Reads},
 	{Name: "unrar", Operands: Reads},
 	{Name: "lsar", Operands: Reads},
-	{Name: "zmodload", Operands: Unread, Options: options938},
+	{Name: "zmodload", Operands: Unread, Options: options983},
 }
 
 var options0 = []Option{
@@ -4304,6 +6242,99 @@ var options7 = []Option{
 }
 
 var options8 = []Option{
+	{Names: names{"-y", "--yes", "--assume-yes"}},
+	{Names: names{"--assume-no"}},
+	{Names: names{"-q", "--quiet"}, Value: Optional},
+	{Names: names{"-qq"}},
+	{Names: names{"-s", "--simulate", "--just-print", "--dry-run", "--recon", "--no-act"}},
+	{Names: names{"-d", "--download-only"}},
+	{Names: names{"-f", "--fix-broken"}},
+	{Names: names{"-m", "--ignore-missing", "--fix-missing"}},
+	{Names: names{"--no-download"}},
+	{Names: names{"-u", "--show-upgraded"}},
+	{Names: names{"-V", "--verbose-versions"}},
+	{Names: names{"--no-install-recommends"}},
+	{Names: names{"--install-recommends"}},
+	{Names: names{"--install-suggests"}},
+	{Names: names{"--reinstall"}},
+	{Names: names{"--only-upgrade"}},
+	{Names: names{"--no-upgrade"}},
+	{Names: names{"--allow-downgrades"}},
+	{Names: names{"--allow-remove-essential"}},
+	{Names: names{"--allow-change-held-packages"}},
+	{Names: names{"--allow-unauthenticated"}},
+	{Names: names{"--purge"}},
+	{Names: names{"-t", "--target-release", "--default-release"}, Value: Required},
+	{Names: names{"-a", "--host-architecture", "--all-versions"}, Value: Required},
+	{Names: names{"-o", "--option"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"-c", "--config-file"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-v", "--version"}},
+	{Names: names{"--auto-remove", "--autoremove"}},
+	{Names: names{"--fix-policy"}},
+	{Names: names{"-b", "--compile", "--build"}},
+	{Names: names{"--installed"}},
+	{Names: names{"--upgradable"}},
+	{Names: names{"--manual-installed"}},
+	{Names: names{"--no-remove"}},
+	{Names: names{"--force-yes"}},
+	{Names: names{"--print-uris"}},
+	{Names: names{"-P", "--build-profiles"}, Value: Required},
+	{Names: names{"--trivial-only"}},
+	{Names: names{"--no-show-user-simulation-note"}},
+	{Names: names{"-n", "--names-only"}},
+	{Names: names{"-F"}},
+	{Names: names{"--with-new-pkgs"}},
+	{Names: names{"--update"}},
+	{Names: names{"--color"}, Value: Required},
+	{Names: names{"--no-color"}},
+}
+
+var subs9 = []Program{
+	{Name: "auto", Path: names{"install"}},
+	{Name: "autoclean", Path: names{"install"}},
+	{Name: "autopurge", Path: names{"install"}},
+	{Name: "autoremove", Path: names{"install"}},
+	{Name: "build-dep", Path: names{"install"}},
+	{Name: "changelog", Path: names{"list"}},
+	{Name: "check", Path: names{"install"}},
+	{Name: "clean", Path: names{"install"}},
+	{Name: "depends", Path: names{"list"}},
+	{Name: "dist-upgrade", Path: names{"install"}},
+	{Name: "download", Path: names{"install"}},
+	{Name: "dselect-upgrade", Path: names{"install"}},
+	{Name: "dump", Path: names{"list"}},
+	{Name: "edit-sources", Path: names{"install"}},
+	{Name: "full-upgrade", Path: names{"install"}},
+	{Name: "help", Path: names{"list"}},
+	{Name: "hold", Path: names{"install"}},
+	{Name: "install", Path: names{"install"}},
+	{Name: "list", Path: names{"list"}},
+	{Name: "madison", Path: names{"list"}},
+	{Name: "manual", Path: names{"install"}},
+	{Name: "moo", Path: names{"list"}},
+	{Name: "pkgnames", Path: names{"list"}},
+	{Name: "policy", Path: names{"list"}},
+	{Name: "purge", Path: names{"install"}},
+	{Name: "rdepends", Path: names{"list"}},
+	{Name: "reinstall", Path: names{"install"}},
+	{Name: "remove", Path: names{"install"}},
+	{Name: "satisfy", Path: names{"install"}},
+	{Name: "search", Path: names{"list"}},
+	{Name: "show", Path: names{"list"}},
+	{Name: "showauto", Path: names{"list"}},
+	{Name: "showhold", Path: names{"list"}},
+	{Name: "showmanual", Path: names{"list"}},
+	{Name: "showpkg", Path: names{"list"}},
+	{Name: "showsrc", Path: names{"list"}},
+	{Name: "source", Path: names{"install"}},
+	{Name: "stats", Path: names{"list"}},
+	{Name: "unhold", Path: names{"install"}},
+	{Name: "update", Path: names{"install"}},
+	{Name: "upgrade", Path: names{"install"}},
+}
+
+var options10 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-m"}},
 	{Names: names{"-p"}, Effect: EffReadOnly},
@@ -4338,11 +6369,11 @@ var options8 = []Option{
 	{Names: names{"-X32_64"}},
 }
 
-var options9 = []Option{
+var options11 = []Option{
 	{Names: names{"-h", "--exponents"}},
 }
 
-var options10 = []Option{
+var options12 = []Option{
 	{Names: names{"-o", "--out"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-d", "--dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-i", "--input-file"}, Value: Required, Effect: EffRead},
@@ -4385,7 +6416,7 @@ var options10 = []Option{
 	{Names: names{"-M", "--metalink-file"}, Value: Required, Effect: EffInput},
 }
 
-var subs11 = []Program{
+var subs13 = []Program{
 	{Name: "current", Path: names{"current"}},
 	{Name: "env", Operands: RunsArgs, Skip: 1, Path: names{"env"}, Ends: true},
 	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Ends: true},
@@ -4408,7 +6439,33 @@ var subs11 = []Program{
 	{Name: "which", Path: names{"current"}},
 }
 
-var options12 = []Option{
+var options14 = []Option{
+	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-p", "--pattern"}, Value: Required},
+	{Names: names{"-r", "--rewrite"}, Value: Required},
+	{Names: names{"-l", "--lang"}, Value: Required},
+	{Names: names{"-U", "--update-all"}, Effect: EffUnproven},
+	{Names: names{"-i", "--interactive"}},
+	{Names: names{"--json"}, Value: Optional},
+	{Names: names{"-A", "--after"}, Value: Required},
+	{Names: names{"-B", "--before"}, Value: Required},
+	{Names: names{"-C", "--context"}, Value: Required},
+	{Names: names{"--globs"}, Value: Required},
+	{Names: names{"--no-ignore"}, Value: Required},
+	{Names: names{"--stdin"}},
+	{Names: names{"--color"}, Value: Required},
+	{Names: names{"--heading"}, Value: Required},
+	{Names: names{"--strictness"}, Value: Required},
+	{Names: names{"--selector"}, Value: Required},
+	{Names: names{"-j", "--threads"}, Value: Required},
+	{Names: names{"--debug-query"}, Value: Optional},
+	{Names: names{"--follow"}},
+	{Names: names{"--inspect"}, Value: Required},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-V", "--version"}},
+}
+
+var options15 = []Option{
 	{Names: names{"-U"}},
 	{Names: names{"-z"}},
 	{Names: names{"-k"}, Effect: EffUnproven},
@@ -4416,7 +6473,7 @@ var options12 = []Option{
 	{Names: names{"+X"}, Effect: EffUnproven},
 }
 
-var options13 = []Option{
+var options16 = []Option{
 	{Names: names{"-M"}, Value: Required},
 	{Names: names{"-f"}},
 	{Names: names{"-V"}},
@@ -4440,7 +6497,7 @@ var options13 = []Option{
 	{Names: names{"-J"}, Value: Required, Effect: EffUnproven},
 }
 
-var options14 = []Option{
+var options17 = []Option{
 	{Names: names{"-c", "--config", "--nycrc-path"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-h", "--help"}},
@@ -4449,7 +6506,7 @@ var options14 = []Option{
 	{Names: names{"-o", "--output", "--output-dir"}, Value: Required, Effect: EffWrite},
 }
 
-var options15 = []Option{
+var options18 = []Option{
 	{Names: names{"-W"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-k", "--csv"}},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
@@ -4482,7 +6539,7 @@ var options15 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options16 = []Option{
+var options19 = []Option{
 	{Names: names{"-a", "--algorithm"}, Value: Required},
 	{Names: names{"-l", "--length"}, Value: Required},
 	{Names: names{"-0", "--01"}},
@@ -4501,7 +6558,7 @@ var options16 = []Option{
 	{Names: names{"-w", "--warn"}},
 }
 
-var options17 = []Option{
+var options20 = []Option{
 	{Names: names{"-d", "-D", "--decode"}},
 	{Names: names{"--base64"}},
 	{Names: names{"--base64url"}},
@@ -4516,13 +6573,13 @@ var options17 = []Option{
 	{Names: names{"-w", "--wrap"}, Value: Required},
 }
 
-var options18 = []Option{
+var options21 = []Option{
 	{Names: names{"-a", "--multiple"}},
 	{Names: names{"-s", "--suffix"}, Value: Required},
 	{Names: names{"-z", "--zero"}},
 }
 
-var options19 = []Option{
+var options22 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -4567,7 +6624,7 @@ var options19 = []Option{
 	{Names: names{"--pretty-print"}},
 }
 
-var options20 = []Option{
+var options23 = []Option{
 	{Names: names{"-A", "--show-all"}},
 	{Names: names{"--nonprintable-notation"}, Value: Required},
 	{Names: names{"-p", "--plain"}},
@@ -4617,7 +6674,51 @@ var options20 = []Option{
 	{Names: names{"--set-terminal-title"}},
 }
 
-var options21 = []Option{
+var options24 = []Option{
+	{Names: names{"-c", "--count"}},
+	{Names: names{"--code-quote-style"}, Value: Required},
+	{Names: names{"-f", "--filter"}, Value: Required},
+	{Names: names{"-F", "--formatter"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"--filter-status"}, Value: Required},
+	{Names: names{"--filter-tags"}, Value: Required},
+	{Names: names{"--gather-test-outputs-in"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-j", "--jobs"}, Value: Required},
+	{Names: names{"--no-tempdir-cleanup"}},
+	{Names: names{"--no-parallelize-across-files"}},
+	{Names: names{"--no-parallelize-within-files"}},
+	{Names: names{"--report-formatter"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-p", "--pretty"}},
+	{Names: names{"--print-output-on-failure"}},
+	{Names: names{"-r", "--recursive"}},
+	{Names: names{"--show-output-of-passing-tests"}},
+	{Names: names{"-t", "--tap"}},
+	{Names: names{"-T", "--timing"}},
+	{Names: names{"-v", "--version"}},
+	{Names: names{"-x", "--trace"}},
+	{Names: names{"--verbose-run"}},
+	{Names: names{"--parallel-binary-name"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--line-reference-format"}, Value: Required},
+	{Names: names{"--errexit"}},
+	{Names: names{"--setup-suite-file"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--tempdir"}, Value: Required, Effect: EffWrite},
+}
+
+var options25 = []Option{
+	{Names: names{"-e", "--expression"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-i", "--interactive"}},
+	{Names: names{"-l", "--mathlib"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-s", "--standard"}},
+	{Names: names{"-v", "-V", "--version"}},
+	{Names: names{"-w", "--warn"}},
+	{Names: names{"-x"}},
+}
+
+var options26 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
@@ -4634,7 +6735,7 @@ var options21 = []Option{
 	{Names: names{"-x"}, Value: Required, Effect: EffRun},
 }
 
-var options22 = []Option{
+var options27 = []Option{
 	{Names: names{"-c", "--config", "--config-path", "--config-basedir"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--write", "--fix", "--apply", "--apply-unsafe", "--unsafe"}, Effect: EffInPlace},
 	{Names: names{"-o", "--output", "--output-file", "--report-file"}, Value: Required, Effect: EffWrite},
@@ -4692,7 +6793,7 @@ var options22 = []Option{
 	{Names: names{"--circular"}},
 }
 
-var options23 = []Option{
+var options28 = []Option{
 	{Names: names{"-c", "--code"}, Value: Required},
 	{Names: names{"-l", "--line-length", "--line-width"}, Value: Required},
 	{Names: names{"-t", "--target-version"}, Value: Required},
@@ -4754,7 +6855,114 @@ var options23 = []Option{
 	{Names: names{"--jobs"}, Value: Required},
 }
 
-var options24 = []Option{
+var options29 = []Option{
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-v", "--version", "--verbose"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-d", "--debug"}},
+}
+
+var options30 = []Option{
+	{Names: names{"--cask"}},
+	{Names: names{"--formula"}},
+	{Names: names{"--force", "-f"}},
+	{Names: names{"-n", "--dry-run"}},
+	{Names: names{"--HEAD"}},
+	{Names: names{"--build-from-source", "-s"}},
+	{Names: names{"--overwrite"}},
+	{Names: names{"--greedy"}},
+	{Names: names{"--file"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--zap"}},
+	{Names: names{"--ignore-dependencies"}},
+	{Names: names{"-g"}},
+	{Names: names{"--global"}},
+	{Names: names{"--all"}},
+	{Names: names{"--fetch-HEAD"}},
+	{Names: names{"--no-quarantine"}},
+	{Names: names{"--only-dependencies"}},
+}
+
+var options31 = []Option{
+	{Names: names{"--cask"}},
+	{Names: names{"--formula"}},
+	{Names: names{"--versions"}},
+	{Names: names{"-l"}},
+	{Names: names{"-1"}},
+	{Names: names{"--json"}, Value: Optional},
+	{Names: names{"--installed"}},
+	{Names: names{"--tree"}},
+	{Names: names{"--full-name"}},
+	{Names: names{"--all"}},
+	{Names: names{"--eval-all"}},
+	{Names: names{"--prefix"}},
+	{Names: names{"--desc"}},
+	{Names: names{"--installed-on-request"}},
+	{Names: names{"--include-build"}},
+}
+
+var subs32 = []Program{
+	{Name: "--cache", Path: names{"list"}, Options: options31},
+	{Name: "--cellar", Path: names{"list"}, Options: options31},
+	{Name: "--prefix", Path: names{"list"}, Options: options31},
+	{Name: "--repository", Path: names{"list"}, Options: options31},
+	{Name: "abv", Path: names{"list"}, Options: options31},
+	{Name: "analytics", Path: names{"install"}, Options: options30},
+	{Name: "audit", Operands: Unread, Path: names{"sh"}},
+	{Name: "autoremove", Path: names{"install"}, Options: options30},
+	{Name: "bump-formula-pr", Operands: Unread, Path: names{"sh"}},
+	{Name: "bundle", Path: names{"install"}, Options: options30},
+	{Name: "cat", Path: names{"list"}, Options: options31},
+	{Name: "cleanup", Path: names{"install"}, Options: options30},
+	{Name: "command", Operands: Unread, Path: names{"sh"}},
+	{Name: "commands", Path: names{"list"}, Options: options31},
+	{Name: "config", Path: names{"list"}, Options: options31},
+	{Name: "create", Operands: Unread, Path: names{"sh"}},
+	{Name: "deps", Path: names{"list"}, Options: options31},
+	{Name: "desc", Path: names{"list"}, Options: options31},
+	{Name: "developer", Path: names{"install"}, Options: options30},
+	{Name: "doctor", Path: names{"install"}, Options: options30},
+	{Name: "dr", Path: names{"install"}, Options: options30},
+	{Name: "edit", Operands: Unread, Path: names{"sh"}},
+	{Name: "exec", Operands: Unread, Path: names{"sh"}},
+	{Name: "fetch", Path: names{"install"}, Options: options30},
+	{Name: "help", Path: names{"list"}, Options: options31},
+	{Name: "home", Path: names{"list"}, Options: options31},
+	{Name: "homepage", Path: names{"list"}, Options: options31},
+	{Name: "info", Path: names{"list"}, Options: options31},
+	{Name: "install", Path: names{"install"}, Options: options30},
+	{Name: "irb", Operands: Unread, Path: names{"sh"}},
+	{Name: "leaves", Path: names{"list"}, Options: options31},
+	{Name: "link", Path: names{"install"}, Options: options30},
+	{Name: "list", Path: names{"list"}, Options: options31},
+	{Name: "log", Path: names{"list"}, Options: options31},
+	{Name: "ls", Path: names{"list"}, Options: options31},
+	{Name: "missing", Path: names{"list"}, Options: options31},
+	{Name: "options", Path: names{"list"}, Options: options31},
+	{Name: "outdated", Path: names{"list"}, Options: options31},
+	{Name: "pin", Path: names{"install"}, Options: options30},
+	{Name: "postinstall", Path: names{"install"}, Options: options30},
+	{Name: "reinstall", Path: names{"install"}, Options: options30},
+	{Name: "remove", Path: names{"install"}, Options: options30},
+	{Name: "rm", Path: names{"install"}, Options: options30},
+	{Name: "ruby", Operands: Unread, Path: names{"sh"}},
+	{Name: "search", Path: names{"list"}, Options: options31},
+	{Name: "services", Path: names{"install"}, Options: options30},
+	{Name: "sh", Operands: Unread, Path: names{"sh"}},
+	{Name: "shellenv", Operands: Unread, Path: names{"sh"}},
+	{Name: "style", Operands: Unread, Path: names{"sh"}},
+	{Name: "switch", Path: names{"install"}, Options: options30},
+	{Name: "tap", Path: names{"install"}, Options: options30},
+	{Name: "test", Operands: Unread, Path: names{"sh"}},
+	{Name: "uninstall", Path: names{"install"}, Options: options30},
+	{Name: "unlink", Path: names{"install"}, Options: options30},
+	{Name: "unpin", Path: names{"install"}, Options: options30},
+	{Name: "untap", Path: names{"install"}, Options: options30},
+	{Name: "update", Path: names{"install"}, Options: options30},
+	{Name: "upgrade", Path: names{"install"}, Options: options30},
+	{Name: "uses", Path: names{"list"}, Options: options31},
+}
+
+var options33 = []Option{
 	{Names: names{"--debug"}},
 	{Names: names{"--log-format"}, Value: Required},
 	{Names: names{"--timeout"}, Value: Required},
@@ -4774,7 +6982,7 @@ var options24 = []Option{
 	{Names: names{"--disable-symlinks"}},
 }
 
-var options25 = []Option{
+var options34 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-r", "--preload", "--require", "--import"}, Value: Required, Effect: EffProgram},
@@ -4836,7 +7044,7 @@ var options25 = []Option{
 	{Names: names{"--console-depth"}, Value: Required},
 }
 
-var options26 = []Option{
+var options35 = []Option{
 	{Names: names{"--production"}},
 	{Names: names{"--compile"}, Effect: EffWriteHere},
 	{Names: names{"--bytecode"}},
@@ -4874,7 +7082,7 @@ var options26 = []Option{
 	{Names: names{"--bundle"}},
 }
 
-var options27 = []Option{
+var options36 = []Option{
 	{Names: names{"-d", "--dev", "-D", "--development"}},
 	{Names: names{"--optional"}},
 	{Names: names{"--peer"}},
@@ -4914,7 +7122,7 @@ var options27 = []Option{
 	{Names: names{"--minimum-release-age"}, Value: Required},
 }
 
-var options28 = []Option{
+var options37 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 	{Names: names{"--update-snapshots"}},
 	{Names: names{"-u"}},
@@ -4938,22 +7146,22 @@ var options28 = []Option{
 	{Names: names{"--preload"}, Value: Required, Effect: EffProgram},
 }
 
-var subs29 = []Program{
-	{Name: "a", Style: Exact, Path: names{"install"}, Options: options27, Workdir: true},
-	{Name: "add", Style: Exact, Path: names{"install"}, Options: options27, Workdir: true},
+var subs38 = []Program{
+	{Name: "a", Style: Exact, Path: names{"install"}, Options: options36, Workdir: true},
+	{Name: "add", Style: Exact, Path: names{"install"}, Options: options36, Workdir: true},
 	{Name: "audit", Style: Exact, Path: names{"pm"}, Workdir: true},
-	{Name: "build", Style: Exact, Operands: Reads, Path: names{"build"}, Options: options26, Workdir: true},
+	{Name: "build", Style: Exact, Operands: Reads, Path: names{"build"}, Options: options35, Workdir: true},
 	{Name: "c", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
-	{Name: "ci", Style: Exact, Path: names{"install"}, Options: options27, Workdir: true},
+	{Name: "ci", Style: Exact, Path: names{"install"}, Options: options36, Workdir: true},
 	{Name: "completions", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
 	{Name: "discord", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
 	{Name: "exec", Style: Exact, Operands: RunsText, Path: names{"exec"}, Ends: true, Workdir: true},
 	{Name: "help", Style: Exact, Path: names{"pm"}, Workdir: true},
-	{Name: "i", Style: Exact, Path: names{"install"}, Options: options27, Workdir: true},
+	{Name: "i", Style: Exact, Path: names{"install"}, Options: options36, Workdir: true},
 	{Name: "info", Style: Exact, Path: names{"pm"}, Workdir: true},
 	{Name: "init", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options27, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options36, Workdir: true},
 	{Name: "link", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
 	{Name: "list", Style: Exact, Path: names{"pm"}, Workdir: true},
 	{Name: "ls", Style: Exact, Path: names{"pm"}, Workdir: true},
@@ -4961,19 +7169,19 @@ var subs29 = []Program{
 	{Name: "patch", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
 	{Name: "pm", Style: Exact, Path: names{"pm"}, Workdir: true},
 	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options27, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options36, Workdir: true},
 	{Name: "repl", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
-	{Name: "rm", Style: Exact, Path: names{"install"}, Options: options27, Workdir: true},
+	{Name: "rm", Style: Exact, Path: names{"install"}, Options: options36, Workdir: true},
 	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Ends: true, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options28, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options37, Workdir: true},
 	{Name: "unlink", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
-	{Name: "update", Style: Exact, Path: names{"install"}, Options: options27, Workdir: true},
+	{Name: "update", Style: Exact, Path: names{"install"}, Options: options36, Workdir: true},
 	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
 	{Name: "why", Style: Exact, Path: names{"pm"}, Workdir: true},
 	{Name: "x", Style: Exact, Operands: RunsArgs, Path: names{"x"}, Ends: true, Workdir: true},
 }
 
-var options30 = []Option{
+var options39 = []Option{
 	{Names: names{"--no-color"}},
 	{Names: names{"-r", "--retry"}, Value: Required},
 	{Names: names{"-V", "--verbose"}},
@@ -4982,12 +7190,12 @@ var options30 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options31 = []Option{
+var options40 = []Option{
 	{Names: names{"--keep-file-descriptors"}},
 	{Names: names{"--gemfile"}, Value: Required, Effect: EffProgram},
 }
 
-var options32 = []Option{
+var options41 = []Option{
 	{Names: names{"--path"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--without"}, Value: Required},
 	{Names: names{"--with"}, Value: Required},
@@ -5028,48 +7236,48 @@ var options32 = []Option{
 	{Names: names{"--dry-run"}},
 }
 
-var subs33 = []Program{
-	{Name: "add", Path: names{"install"}, Options: options32, Workdir: true},
+var subs42 = []Program{
+	{Name: "add", Path: names{"install"}, Options: options41, Workdir: true},
 	{Name: "audit", Path: names{"list"}, Workdir: true},
-	{Name: "binstubs", Path: names{"install"}, Options: options32, Workdir: true},
-	{Name: "cache", Path: names{"install"}, Options: options32, Workdir: true},
+	{Name: "binstubs", Path: names{"install"}, Options: options41, Workdir: true},
+	{Name: "cache", Path: names{"install"}, Options: options41, Workdir: true},
 	{Name: "check", Path: names{"list"}, Workdir: true},
-	{Name: "clean", Path: names{"install"}, Options: options32, Workdir: true},
-	{Name: "config", Path: names{"install"}, Options: options32, Workdir: true},
-	{Name: "console", Path: names{"install"}, Options: options32, Workdir: true},
+	{Name: "clean", Path: names{"install"}, Options: options41, Workdir: true},
+	{Name: "config", Path: names{"install"}, Options: options41, Workdir: true},
+	{Name: "console", Path: names{"install"}, Options: options41, Workdir: true},
 	{Name: "doctor", Path: names{"list"}, Workdir: true},
-	{Name: "e", Operands: RunsArgs, Path: names{"exec"}, Options: options31, Ends: true, Workdir: true},
-	{Name: "env", Path: names{"install"}, Options: options32, Workdir: true},
-	{Name: "ex", Operands: RunsArgs, Path: names{"exec"}, Options: options31, Ends: true, Workdir: true},
-	{Name: "exe", Operands: RunsArgs, Path: names{"exec"}, Options: options31, Ends: true, Workdir: true},
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options31, Ends: true, Workdir: true},
+	{Name: "e", Operands: RunsArgs, Path: names{"exec"}, Options: options40, Ends: true, Workdir: true},
+	{Name: "env", Path: names{"install"}, Options: options41, Workdir: true},
+	{Name: "ex", Operands: RunsArgs, Path: names{"exec"}, Options: options40, Ends: true, Workdir: true},
+	{Name: "exe", Operands: RunsArgs, Path: names{"exec"}, Options: options40, Ends: true, Workdir: true},
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options40, Ends: true, Workdir: true},
 	{Name: "fund", Path: names{"list"}, Workdir: true},
-	{Name: "gem", Path: names{"install"}, Options: options32, Workdir: true},
+	{Name: "gem", Path: names{"install"}, Options: options41, Workdir: true},
 	{Name: "help", Path: names{"list"}, Workdir: true},
-	{Name: "i", Path: names{"install"}, Options: options32, Workdir: true},
+	{Name: "i", Path: names{"install"}, Options: options41, Workdir: true},
 	{Name: "info", Path: names{"list"}, Workdir: true},
-	{Name: "init", Path: names{"install"}, Options: options32, Workdir: true},
-	{Name: "inject", Path: names{"install"}, Options: options32, Workdir: true},
-	{Name: "install", Path: names{"install"}, Options: options32, Workdir: true},
-	{Name: "issue", Path: names{"install"}, Options: options32, Workdir: true},
+	{Name: "init", Path: names{"install"}, Options: options41, Workdir: true},
+	{Name: "inject", Path: names{"install"}, Options: options41, Workdir: true},
+	{Name: "install", Path: names{"install"}, Options: options41, Workdir: true},
+	{Name: "issue", Path: names{"install"}, Options: options41, Workdir: true},
 	{Name: "licenses", Path: names{"list"}, Workdir: true},
 	{Name: "list", Path: names{"list"}, Workdir: true},
-	{Name: "lock", Path: names{"install"}, Options: options32, Workdir: true},
-	{Name: "open", Path: names{"install"}, Options: options32, Workdir: true},
+	{Name: "lock", Path: names{"install"}, Options: options41, Workdir: true},
+	{Name: "open", Path: names{"install"}, Options: options41, Workdir: true},
 	{Name: "outdated", Path: names{"list"}, Workdir: true},
-	{Name: "pack", Path: names{"install"}, Options: options32, Workdir: true},
-	{Name: "package", Path: names{"install"}, Options: options32, Workdir: true},
+	{Name: "pack", Path: names{"install"}, Options: options41, Workdir: true},
+	{Name: "package", Path: names{"install"}, Options: options41, Workdir: true},
 	{Name: "platform", Path: names{"list"}, Workdir: true},
-	{Name: "plugin", Path: names{"install"}, Options: options32, Workdir: true},
-	{Name: "pristine", Path: names{"install"}, Options: options32, Workdir: true},
-	{Name: "remove", Path: names{"install"}, Options: options32, Workdir: true},
+	{Name: "plugin", Path: names{"install"}, Options: options41, Workdir: true},
+	{Name: "pristine", Path: names{"install"}, Options: options41, Workdir: true},
+	{Name: "remove", Path: names{"install"}, Options: options41, Workdir: true},
 	{Name: "show", Path: names{"list"}, Workdir: true},
-	{Name: "update", Path: names{"install"}, Options: options32, Workdir: true},
+	{Name: "update", Path: names{"install"}, Options: options41, Workdir: true},
 	{Name: "version", Path: names{"list"}, Workdir: true},
-	{Name: "viz", Path: names{"install"}, Options: options32, Workdir: true},
+	{Name: "viz", Path: names{"install"}, Options: options41, Workdir: true},
 }
 
-var options34 = []Option{
+var options43 = []Option{
 	{Names: names{"--bun"}},
 	{Names: names{"-p", "--package"}, Value: Required},
 	{Names: names{"--no-install"}},
@@ -5077,7 +7285,7 @@ var options34 = []Option{
 	{Names: names{"--verbose"}},
 }
 
-var options35 = []Option{
+var options44 = []Option{
 	{Names: names{"-c", "--stdout", "--to-stdout"}, Effect: EffReadOnly},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
 	{Names: names{"-z", "--compress"}},
@@ -5146,7 +7354,7 @@ var options35 = []Option{
 	{Names: names{"--no-adjust"}},
 }
 
-var options36 = []Option{
+var options45 = []Option{
 	{Names: names{"-o", "--outfile"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-s"}, Value: Required},
 	{Names: names{"-m", "--module"}, Effect: EffPattern},
@@ -5162,7 +7370,7 @@ var options36 = []Option{
 	{Names: names{"--pid"}, Value: Required, Effect: EffUnproven},
 }
 
-var options37 = []Option{
+var options46 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-i"}},
 	{Names: names{"-m"}},
@@ -5172,7 +7380,7 @@ var options37 = []Option{
 	{Names: names{"-w"}, Value: Required},
 }
 
-var options38 = []Option{
+var options47 = []Option{
 	{Names: names{"--print"}},
 	{Names: names{"--current"}},
 	{Names: names{"--chroot"}, Value: Required},
@@ -5216,7 +7424,7 @@ var options38 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options39 = []Option{
+var options48 = []Option{
 	{Names: names{"-V", "--version"}},
 	{Names: names{"--list"}},
 	{Names: names{"--explain"}, Value: Required},
@@ -5233,7 +7441,7 @@ var options39 = []Option{
 	{Names: names{"+"}},
 }
 
-var options40 = []Option{
+var options49 = []Option{
 	{Names: names{"--dev"}},
 	{Names: names{"--build"}},
 	{Names: names{"--optional"}},
@@ -5265,7 +7473,7 @@ var options40 = []Option{
 	{Names: names{"-a", "--add"}, Value: Required},
 }
 
-var options41 = []Option{
+var options50 = []Option{
 	{Names: names{"--future-incompat-report"}},
 	{Names: names{"--message-format"}, Value: Required},
 	{Names: names{"-p", "--package"}, Value: Required},
@@ -5299,7 +7507,7 @@ var options41 = []Option{
 	{Names: names{"--build-plan"}},
 }
 
-var options42 = []Option{
+var options51 = []Option{
 	{Names: names{"--artifact-dir", "--out-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--open"}, Effect: EffUnproven},
 	{Names: names{"--no-deps"}},
@@ -5308,7 +7516,7 @@ var options42 = []Option{
 	{Names: names{"--crate-type"}, Value: Required},
 }
 
-var options43 = []Option{
+var options52 = []Option{
 	{Names: names{"--fix"}},
 	{Names: names{"--no-deps"}},
 	{Names: names{"--allow-dirty"}},
@@ -5317,7 +7525,7 @@ var options43 = []Option{
 	{Names: names{"--explain"}, Value: Required},
 }
 
-var options44 = []Option{
+var options53 = []Option{
 	{Names: names{"--broken-code"}},
 	{Names: names{"--edition"}},
 	{Names: names{"--edition-idioms"}},
@@ -5326,7 +7534,7 @@ var options44 = []Option{
 	{Names: names{"--allow-no-vcs"}},
 }
 
-var options45 = []Option{
+var options54 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--check"}},
 	{Names: names{"-p", "--package"}, Value: Required},
@@ -5334,7 +7542,7 @@ var options45 = []Option{
 	{Names: names{"--message-format"}, Value: Required},
 }
 
-var options46 = []Option{
+var options55 = []Option{
 	{Names: names{"--version", "--vers"}, Value: Required},
 	{Names: names{"--git"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--branch"}, Value: Required},
@@ -5352,7 +7560,7 @@ var options46 = []Option{
 	{Names: names{"-y", "--no-confirm"}},
 }
 
-var options47 = []Option{
+var options56 = []Option{
 	{Names: names{"--makefile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-t", "--task"}, Value: Required},
 	{Names: names{"-p", "--profile"}, Value: Required},
@@ -5379,7 +7587,7 @@ var options47 = []Option{
 	{Names: names{"--list-category-steps"}, Value: Required},
 }
 
-var options48 = []Option{
+var options57 = []Option{
 	{Names: names{"--bin"}},
 	{Names: names{"--lib"}},
 	{Names: names{"--name"}, Value: Required},
@@ -5392,7 +7600,7 @@ var options48 = []Option{
 	{Names: names{"-b"}, Value: Required},
 }
 
-var options49 = []Option{
+var options58 = []Option{
 	{Names: names{"--no-run"}},
 	{Names: names{"--no-fail-fast"}},
 	{Names: names{"--fail-fast"}},
@@ -5421,23 +7629,23 @@ var options49 = []Option{
 	{Names: names{"--debugger"}, Value: Required, Effect: EffRun},
 }
 
-var subs50 = []Program{
-	{Name: "archive", Style: Exact, Path: names{"nextest", "run"}, Options: options49, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "l", Style: Exact, Path: names{"nextest", "run"}, Options: options49, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"nextest", "run"}, Options: options49, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "r", Style: Exact, Path: names{"nextest", "run"}, Options: options49, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"nextest", "run"}, Options: options49, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "self", Style: Exact, Path: names{"nextest", "run"}, Options: options49, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "show-config", Style: Exact, Path: names{"nextest", "run"}, Options: options49, Shared: [][]Option{options41}, Workdir: true},
+var subs59 = []Program{
+	{Name: "archive", Style: Exact, Path: names{"nextest", "run"}, Options: options58, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "l", Style: Exact, Path: names{"nextest", "run"}, Options: options58, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"nextest", "run"}, Options: options58, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "r", Style: Exact, Path: names{"nextest", "run"}, Options: options58, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"nextest", "run"}, Options: options58, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "self", Style: Exact, Path: names{"nextest", "run"}, Options: options58, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "show-config", Style: Exact, Path: names{"nextest", "run"}, Options: options58, Shared: [][]Option{options50}, Workdir: true},
 }
 
-var options51 = []Option{
+var options60 = []Option{
 	{Names: names{"--no-run"}},
 	{Names: names{"--no-fail-fast"}},
 	{Names: names{"--doc"}},
 }
 
-var options52 = []Option{
+var options61 = []Option{
 	{Names: names{"-e", "--edges"}, Value: Required},
 	{Names: names{"-i", "--invert"}, Value: Required},
 	{Names: names{"--prune"}, Value: Required},
@@ -5461,7 +7669,7 @@ var options52 = []Option{
 	{Names: names{"-o"}, Effect: EffWrite},
 }
 
-var options53 = []Option{
+var options62 = []Option{
 	{Names: names{"-x", "--exec"}, Value: Required},
 	{Names: names{"-s", "--shell"}, Value: Required, Effect: EffRun},
 	{Names: names{"-w", "--watch"}, Value: Required},
@@ -5484,102 +7692,102 @@ var options53 = []Option{
 	{Names: names{"--postpone"}},
 }
 
-var subs54 = []Program{
-	{Name: "about", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "add", Style: Exact, Path: names{"add"}, Options: options40, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "asm", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "audit", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "b", Style: Exact, Path: names{"build"}, Options: options42, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "bench", Style: Exact, Path: names{"test"}, Options: options51, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "binstall", Style: Exact, Path: names{"install"}, Options: options46, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "binutils", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "bloat", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options42, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "c", Style: Exact, Path: names{"build"}, Options: options42, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "cache", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "careful", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "check", Style: Exact, Path: names{"build"}, Options: options42, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"add"}, Options: options40, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "clippy", Style: Exact, Path: names{"clippy"}, Options: options43, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "criterion", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "d", Style: Exact, Path: names{"build"}, Options: options42, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "deny", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "depgraph", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "doc", Style: Exact, Path: names{"build"}, Options: options42, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "edit", Style: Exact, Path: names{"add"}, Options: options40, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "expand", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "fetch", Style: Exact, Path: names{"add"}, Options: options40, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "fix", Style: Exact, Path: names{"fix"}, Options: options44, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "flamegraph", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options45, Workdir: true},
-	{Name: "geiger", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "generate", Style: Exact, Operands: Places, Path: names{"new"}, Options: options48, Workdir: true},
-	{Name: "generate-lockfile", Style: Exact, Path: names{"add"}, Options: options40, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "hack", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "hakari", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "info", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "init", Style: Exact, Operands: Places, Path: names{"new"}, Options: options48, Workdir: true},
-	{Name: "insta", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options46, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "install-update", Style: Exact, Path: names{"add"}, Options: options40, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "llvm-cov", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "locate-project", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "login", Style: Exact, Path: names{"add"}, Options: options40, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "logout", Style: Exact, Path: names{"add"}, Options: options40, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "machete", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "make", Style: Exact, Path: names{"make"}, Options: options47, Workdir: true},
-	{Name: "metadata", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
+var subs63 = []Program{
+	{Name: "about", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "add", Style: Exact, Path: names{"add"}, Options: options49, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "asm", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "audit", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "b", Style: Exact, Path: names{"build"}, Options: options51, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "bench", Style: Exact, Path: names{"test"}, Options: options60, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "binstall", Style: Exact, Path: names{"install"}, Options: options55, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "binutils", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "bloat", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options51, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "c", Style: Exact, Path: names{"build"}, Options: options51, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "cache", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "careful", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "check", Style: Exact, Path: names{"build"}, Options: options51, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"add"}, Options: options49, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "clippy", Style: Exact, Path: names{"clippy"}, Options: options52, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "criterion", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "d", Style: Exact, Path: names{"build"}, Options: options51, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "deny", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "depgraph", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "doc", Style: Exact, Path: names{"build"}, Options: options51, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "edit", Style: Exact, Path: names{"add"}, Options: options49, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "expand", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "fetch", Style: Exact, Path: names{"add"}, Options: options49, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "fix", Style: Exact, Path: names{"fix"}, Options: options53, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "flamegraph", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options54, Workdir: true},
+	{Name: "geiger", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "generate", Style: Exact, Operands: Places, Path: names{"new"}, Options: options57, Workdir: true},
+	{Name: "generate-lockfile", Style: Exact, Path: names{"add"}, Options: options49, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "hack", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "hakari", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "init", Style: Exact, Operands: Places, Path: names{"new"}, Options: options57, Workdir: true},
+	{Name: "insta", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options55, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "install-update", Style: Exact, Path: names{"add"}, Options: options49, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "llvm-cov", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "locate-project", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "login", Style: Exact, Path: names{"add"}, Options: options49, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "logout", Style: Exact, Path: names{"add"}, Options: options49, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "machete", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "make", Style: Exact, Path: names{"make"}, Options: options56, Workdir: true},
+	{Name: "metadata", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
 	{Name: "miri", Style: Exact, Operands: Unread, Path: names{"miri"}, Workdir: true},
-	{Name: "modules", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "msrv", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "mutants", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "new", Style: Exact, Operands: Places, Path: names{"new"}, Options: options48, Workdir: true},
-	{Name: "nextest", Style: Exact, Operands: Unread, Path: names{"nextest"}, Subs: subs50, Workdir: true},
-	{Name: "nm", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "objcopy", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "objdump", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "owner", Style: Exact, Path: names{"add"}, Options: options40, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "package", Style: Exact, Path: names{"add"}, Options: options40, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "pkgid", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "publish", Style: Exact, Path: names{"add"}, Options: options40, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "r", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options41}, Ends: true, Workdir: true},
-	{Name: "read-manifest", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "readobj", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options40, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "report", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "rm", Style: Exact, Path: names{"add"}, Options: options40, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options41}, Ends: true, Workdir: true},
-	{Name: "rustc", Style: Exact, Path: names{"build"}, Options: options42, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "rustdoc", Style: Exact, Path: names{"build"}, Options: options42, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "semver-checks", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "set-version", Style: Exact, Path: names{"add"}, Options: options40, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "show-asm", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "size", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "sort", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "spellcheck", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "strip", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "sweep", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "t", Style: Exact, Path: names{"test"}, Options: options51, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "tarpaulin", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options51, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "tree", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "udeps", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options46, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "update", Style: Exact, Path: names{"add"}, Options: options40, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "upgrade", Style: Exact, Path: names{"add"}, Options: options40, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "vendor", Style: Exact, Path: names{"add"}, Options: options40, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "verify-project", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "vet", Style: Exact, Path: names{"tree"}, Options: options52, Shared: [][]Option{options41}, Workdir: true},
-	{Name: "watch", Style: Exact, Operands: Unread, Path: names{"watch"}, Options: options53, Workdir: true},
+	{Name: "modules", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "msrv", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "mutants", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "new", Style: Exact, Operands: Places, Path: names{"new"}, Options: options57, Workdir: true},
+	{Name: "nextest", Style: Exact, Operands: Unread, Path: names{"nextest"}, Subs: subs59, Workdir: true},
+	{Name: "nm", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "objcopy", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "objdump", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "owner", Style: Exact, Path: names{"add"}, Options: options49, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "package", Style: Exact, Path: names{"add"}, Options: options49, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "pkgid", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "publish", Style: Exact, Path: names{"add"}, Options: options49, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "r", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options50}, Ends: true, Workdir: true},
+	{Name: "read-manifest", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "readobj", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options49, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "report", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "rm", Style: Exact, Path: names{"add"}, Options: options49, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options50}, Ends: true, Workdir: true},
+	{Name: "rustc", Style: Exact, Path: names{"build"}, Options: options51, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "rustdoc", Style: Exact, Path: names{"build"}, Options: options51, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "semver-checks", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "set-version", Style: Exact, Path: names{"add"}, Options: options49, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "show-asm", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "size", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "sort", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "spellcheck", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "strip", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "sweep", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "t", Style: Exact, Path: names{"test"}, Options: options60, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "tarpaulin", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options60, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "tree", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "udeps", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options55, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "update", Style: Exact, Path: names{"add"}, Options: options49, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "upgrade", Style: Exact, Path: names{"add"}, Options: options49, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "vendor", Style: Exact, Path: names{"add"}, Options: options49, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "verify-project", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "vet", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "watch", Style: Exact, Operands: Unread, Path: names{"watch"}, Options: options62, Workdir: true},
 	{Name: "xtask", Style: Exact, Path: names{"xtask"}, Ends: true, Workdir: true},
-	{Name: "yank", Style: Exact, Path: names{"add"}, Options: options40, Shared: [][]Option{options41}, Workdir: true},
+	{Name: "yank", Style: Exact, Path: names{"add"}, Options: options49, Shared: [][]Option{options50}, Workdir: true},
 }
 
-var options55 = []Option{
+var options64 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-A", "--show-all"}},
 	{Names: names{"-b", "--number-nonblank"}},
@@ -5593,14 +7801,14 @@ var options55 = []Option{
 	{Names: names{"-v", "--show-nonprinting"}},
 }
 
-var options56 = []Option{
+var options65 = []Option{
 	{Names: names{"-L"}},
 	{Names: names{"-P"}},
 	{Names: names{"-e"}},
 	{Names: names{"-@"}},
 }
 
-var options57 = []Option{
+var options66 = []Option{
 	{Names: names{"--dereference"}},
 	{Names: names{"-h", "--no-dereference"}},
 	{Names: names{"-u", "--user"}, Value: Required, Effect: EffPattern},
@@ -5617,7 +7825,7 @@ var options57 = []Option{
 	{Names: names{"-P"}},
 }
 
-var options58 = []Option{
+var options67 = []Option{
 	{Names: names{"-c", "--changes"}},
 	{Names: names{"-f", "--silent", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
@@ -5632,7 +7840,7 @@ var options58 = []Option{
 	{Names: names{"-P"}},
 }
 
-var options59 = []Option{
+var options68 = []Option{
 	{Names: names{"-r"}, Effect: EffPattern},
 	{Names: names{"-w"}, Effect: EffPattern},
 	{Names: names{"-x"}, Effect: EffPattern},
@@ -5652,7 +7860,7 @@ var options59 = []Option{
 	{Names: names{"-R", "--recursive"}, Effect: EffRecursive},
 }
 
-var options60 = []Option{
+var options69 = []Option{
 	{Names: names{"-c", "--changes"}},
 	{Names: names{"-f", "--silent", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
@@ -5668,7 +7876,7 @@ var options60 = []Option{
 	{Names: names{"-P"}},
 }
 
-var options61 = []Option{
+var options70 = []Option{
 	{Names: names{"-u"}, Value: Required},
 	{Names: names{"-U"}, Value: Required},
 	{Names: names{"-b"}, Value: Required},
@@ -5692,7 +7900,7 @@ var options61 = []Option{
 	{Names: names{"-2"}},
 }
 
-var options62 = []Option{
+var options71 = []Option{
 	{Names: names{"--groups"}, Value: Required},
 	{Names: names{"--userspec"}, Value: Required},
 	{Names: names{"--skip-chdir"}},
@@ -5700,7 +7908,7 @@ var options62 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options63 = []Option{
+var options72 = []Option{
 	{Names: names{"-o", "--other"}},
 	{Names: names{"-f", "--fifo"}},
 	{Names: names{"-r", "--rr"}},
@@ -5719,7 +7927,7 @@ var options63 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options64 = []Option{
+var options73 = []Option{
 	{Names: names{"-r"}},
 	{Names: names{"-s", "--sysv"}},
 	{Names: names{"-a", "--algorithm"}, Value: Required},
@@ -5736,7 +7944,7 @@ var options64 = []Option{
 	{Names: names{"--debug"}},
 }
 
-var options65 = []Option{
+var options74 = []Option{
 	{Names: names{"-S"}, Value: Required, Effect: EffDir},
 	{Names: names{"-B"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-C"}, Value: Required, Effect: EffProgram},
@@ -5803,7 +8011,7 @@ var options65 = []Option{
 	{Names: names{"--find-package"}},
 }
 
-var options66 = []Option{
+var options75 = []Option{
 	{Names: names{"-b", "--print-bytes"}},
 	{Names: names{"-i", "--ignore-initial"}, Value: Required},
 	{Names: names{"-l", "--verbose"}},
@@ -5812,7 +8020,7 @@ var options66 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options67 = []Option{
+var options76 = []Option{
 	{Names: names{"-J", "--json"}},
 	{Names: names{"-c", "--output-width"}, Value: Required},
 	{Names: names{"-d", "--table-noheadings"}},
@@ -5838,7 +8046,7 @@ var options67 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options68 = []Option{
+var options77 = []Option{
 	{Names: names{"-1"}},
 	{Names: names{"-2"}},
 	{Names: names{"-3"}},
@@ -5849,13 +8057,13 @@ var options68 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options69 = []Option{
+var options78 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-v"}},
 	{Names: names{"-V"}},
 }
 
-var options70 = []Option{
+var options79 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -5880,7 +8088,7 @@ var options70 = []Option{
 	{Names: names{"-S"}, Value: Required},
 }
 
-var options71 = []Option{
+var options80 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-r"}},
 	{Names: names{"-D"}},
@@ -5888,7 +8096,7 @@ var options71 = []Option{
 	{Names: names{"-I"}},
 }
 
-var options72 = []Option{
+var options81 = []Option{
 	{Names: names{"-o"}, Value: Required},
 	{Names: names{"-D"}},
 	{Names: names{"-E"}},
@@ -5896,7 +8104,7 @@ var options72 = []Option{
 	{Names: names{"+o"}, Value: Required},
 }
 
-var options73 = []Option{
+var options82 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-V", "--version"}},
@@ -5913,11 +8121,11 @@ var options73 = []Option{
 	{Names: names{"-vvv", "--verbose"}},
 }
 
-var options74 = []Option{
+var options83 = []Option{
 	{Names: names{"-l", "--list"}},
 }
 
-var options75 = []Option{
+var options84 = []Option{
 	{Names: names{"--prefer-source"}},
 	{Names: names{"--prefer-dist"}},
 	{Names: names{"--prefer-install"}, Value: Required},
@@ -5960,60 +8168,60 @@ var options75 = []Option{
 	{Names: names{"--append"}},
 }
 
-var subs76 = []Program{
+var subs85 = []Program{
 	{Name: "about", Path: names{"show"}, Workdir: true},
-	{Name: "archive", Path: names{"install"}, Options: options75, Workdir: true},
-	{Name: "audit", Path: names{"install"}, Options: options75, Workdir: true},
+	{Name: "archive", Path: names{"install"}, Options: options84, Workdir: true},
+	{Name: "audit", Path: names{"install"}, Options: options84, Workdir: true},
 	{Name: "browse", Path: names{"show"}, Workdir: true},
-	{Name: "bump", Path: names{"install"}, Options: options75, Workdir: true},
-	{Name: "cc", Path: names{"install"}, Options: options75, Workdir: true},
+	{Name: "bump", Path: names{"install"}, Options: options84, Workdir: true},
+	{Name: "cc", Path: names{"install"}, Options: options84, Workdir: true},
 	{Name: "check-platform-reqs", Path: names{"show"}, Workdir: true},
-	{Name: "clear-cache", Path: names{"install"}, Options: options75, Workdir: true},
-	{Name: "clearcache", Path: names{"install"}, Options: options75, Workdir: true},
+	{Name: "clear-cache", Path: names{"install"}, Options: options84, Workdir: true},
+	{Name: "clearcache", Path: names{"install"}, Options: options84, Workdir: true},
 	{Name: "completion", Path: names{"show"}, Workdir: true},
-	{Name: "config", Path: names{"install"}, Options: options75, Workdir: true},
-	{Name: "create-project", Path: names{"install"}, Options: options75, Workdir: true},
+	{Name: "config", Path: names{"install"}, Options: options84, Workdir: true},
+	{Name: "create-project", Path: names{"install"}, Options: options84, Workdir: true},
 	{Name: "depends", Path: names{"show"}, Workdir: true},
 	{Name: "diagnose", Path: names{"show"}, Workdir: true},
-	{Name: "dump-autoload", Path: names{"install"}, Options: options75, Workdir: true},
-	{Name: "dumpautoload", Path: names{"install"}, Options: options75, Workdir: true},
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options74, Ends: true, Workdir: true},
+	{Name: "dump-autoload", Path: names{"install"}, Options: options84, Workdir: true},
+	{Name: "dumpautoload", Path: names{"install"}, Options: options84, Workdir: true},
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options83, Ends: true, Workdir: true},
 	{Name: "fund", Path: names{"show"}, Workdir: true},
-	{Name: "global", Path: names{"install"}, Options: options75, Workdir: true},
+	{Name: "global", Path: names{"install"}, Options: options84, Workdir: true},
 	{Name: "help", Path: names{"show"}, Workdir: true},
 	{Name: "home", Path: names{"show"}, Workdir: true},
-	{Name: "i", Path: names{"install"}, Options: options75, Workdir: true},
+	{Name: "i", Path: names{"install"}, Options: options84, Workdir: true},
 	{Name: "info", Path: names{"show"}, Workdir: true},
-	{Name: "init", Path: names{"install"}, Options: options75, Workdir: true},
-	{Name: "install", Path: names{"install"}, Options: options75, Workdir: true},
+	{Name: "init", Path: names{"install"}, Options: options84, Workdir: true},
+	{Name: "install", Path: names{"install"}, Options: options84, Workdir: true},
 	{Name: "licenses", Path: names{"show"}, Workdir: true},
-	{Name: "lint", Path: names{"install"}, Options: options75, Workdir: true},
+	{Name: "lint", Path: names{"install"}, Options: options84, Workdir: true},
 	{Name: "list", Path: names{"show"}, Workdir: true},
 	{Name: "outdated", Path: names{"show"}, Workdir: true},
 	{Name: "prohibits", Path: names{"show"}, Workdir: true},
-	{Name: "r", Path: names{"install"}, Options: options75, Workdir: true},
-	{Name: "reinstall", Path: names{"install"}, Options: options75, Workdir: true},
-	{Name: "remove", Path: names{"install"}, Options: options75, Workdir: true},
-	{Name: "require", Path: names{"install"}, Options: options75, Workdir: true},
-	{Name: "rm", Path: names{"install"}, Options: options75, Workdir: true},
-	{Name: "run", Path: names{"install"}, Options: options75, Workdir: true},
-	{Name: "run-script", Path: names{"install"}, Options: options75, Workdir: true},
+	{Name: "r", Path: names{"install"}, Options: options84, Workdir: true},
+	{Name: "reinstall", Path: names{"install"}, Options: options84, Workdir: true},
+	{Name: "remove", Path: names{"install"}, Options: options84, Workdir: true},
+	{Name: "require", Path: names{"install"}, Options: options84, Workdir: true},
+	{Name: "rm", Path: names{"install"}, Options: options84, Workdir: true},
+	{Name: "run", Path: names{"install"}, Options: options84, Workdir: true},
+	{Name: "run-script", Path: names{"install"}, Options: options84, Workdir: true},
 	{Name: "search", Path: names{"show"}, Workdir: true},
-	{Name: "self-update", Path: names{"install"}, Options: options75, Workdir: true},
+	{Name: "self-update", Path: names{"install"}, Options: options84, Workdir: true},
 	{Name: "show", Path: names{"show"}, Workdir: true},
 	{Name: "status", Path: names{"show"}, Workdir: true},
 	{Name: "suggests", Path: names{"show"}, Workdir: true},
-	{Name: "test", Path: names{"install"}, Options: options75, Workdir: true},
-	{Name: "u", Path: names{"install"}, Options: options75, Workdir: true},
-	{Name: "uninstall", Path: names{"install"}, Options: options75, Workdir: true},
-	{Name: "update", Path: names{"install"}, Options: options75, Workdir: true},
-	{Name: "upgrade", Path: names{"install"}, Options: options75, Workdir: true},
+	{Name: "test", Path: names{"install"}, Options: options84, Workdir: true},
+	{Name: "u", Path: names{"install"}, Options: options84, Workdir: true},
+	{Name: "uninstall", Path: names{"install"}, Options: options84, Workdir: true},
+	{Name: "update", Path: names{"install"}, Options: options84, Workdir: true},
+	{Name: "upgrade", Path: names{"install"}, Options: options84, Workdir: true},
 	{Name: "validate", Path: names{"show"}, Workdir: true},
 	{Name: "why", Path: names{"show"}, Workdir: true},
 	{Name: "why-not", Path: names{"show"}, Workdir: true},
 }
 
-var options77 = []Option{
+var options86 = []Option{
 	{Names: names{"-n", "--names"}, Value: Required},
 	{Names: names{"--name-separator"}, Value: Required},
 	{Names: names{"-s", "--success"}, Value: Required},
@@ -6043,14 +8251,14 @@ var options77 = []Option{
 	{Names: names{"--shell"}, Value: Required, Effect: EffProgram},
 }
 
-var options78 = []Option{
+var options87 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-V", "--version"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--no-plugins"}},
 }
 
-var options79 = []Option{
+var options88 = []Option{
 	{Names: names{"-n", "--name"}, Value: Required},
 	{Names: names{"-p", "--prefix"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c", "--channel"}, Value: Required, Effect: EffUnproven},
@@ -6066,7 +8274,7 @@ var options79 = []Option{
 	{Names: names{"--offline"}},
 }
 
-var options80 = []Option{
+var options89 = []Option{
 	{Names: names{"-n", "--name"}, Value: Required},
 	{Names: names{"-p", "--prefix"}, Value: Required},
 	{Names: names{"-v", "--verbose"}},
@@ -6078,35 +8286,62 @@ var options80 = []Option{
 	{Names: names{"-e", "--env"}, Value: Required, Effect: EffUnproven},
 }
 
-var subs81 = []Program{
-	{Name: "activate", Path: names{"install"}, Options: options79},
-	{Name: "build", Path: names{"install"}, Options: options79},
-	{Name: "clean", Path: names{"install"}, Options: options79},
+var subs90 = []Program{
+	{Name: "activate", Path: names{"install"}, Options: options88},
+	{Name: "build", Path: names{"install"}, Options: options88},
+	{Name: "clean", Path: names{"install"}, Options: options88},
 	{Name: "compare", Path: names{"list"}},
-	{Name: "config", Path: names{"install"}, Options: options79},
-	{Name: "create", Path: names{"install"}, Options: options79},
-	{Name: "deactivate", Path: names{"install"}, Options: options79},
+	{Name: "config", Path: names{"install"}, Options: options88},
+	{Name: "create", Path: names{"install"}, Options: options88},
+	{Name: "deactivate", Path: names{"install"}, Options: options88},
 	{Name: "doctor", Path: names{"list"}},
-	{Name: "env", Path: names{"install"}, Options: options79},
-	{Name: "export", Path: names{"install"}, Options: options79},
+	{Name: "env", Path: names{"install"}, Options: options88},
+	{Name: "export", Path: names{"install"}, Options: options88},
 	{Name: "help", Path: names{"list"}},
 	{Name: "info", Path: names{"list"}},
-	{Name: "init", Path: names{"install"}, Options: options79},
-	{Name: "install", Path: names{"install"}, Options: options79},
+	{Name: "init", Path: names{"install"}, Options: options88},
+	{Name: "install", Path: names{"install"}, Options: options88},
 	{Name: "list", Path: names{"list"}},
 	{Name: "notices", Path: names{"list"}},
-	{Name: "package", Path: names{"install"}, Options: options79},
-	{Name: "remove", Path: names{"install"}, Options: options79},
+	{Name: "package", Path: names{"install"}, Options: options88},
+	{Name: "remove", Path: names{"install"}, Options: options88},
 	{Name: "repoquery", Path: names{"list"}},
-	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options80, Ends: true},
+	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options89, Ends: true},
 	{Name: "search", Path: names{"list"}},
 	{Name: "shell", Path: names{"list"}},
-	{Name: "uninstall", Path: names{"install"}, Options: options79},
-	{Name: "update", Path: names{"install"}, Options: options79},
-	{Name: "upgrade", Path: names{"install"}, Options: options79},
+	{Name: "uninstall", Path: names{"install"}, Options: options88},
+	{Name: "update", Path: names{"install"}, Options: options88},
+	{Name: "upgrade", Path: names{"install"}, Options: options88},
 }
 
-var options82 = []Option{
+var options91 = []Option{
+	{Names: names{"-o", "-output", "--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-h", "-help", "--help"}},
+	{Names: names{"-version", "--version"}},
+	{Names: names{"-e", "-exec", "--exec"}, Value: Required, Effect: EffRun},
+	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"-shell-escape", "--shell-escape"}, Effect: EffOpaque},
+	{Names: names{"-f"}, Value: Required, Effect: EffInput},
+	{Names: names{"-config", "--config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-script"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-python"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-dSAFER"}},
+	{Names: names{"-dNOSAFER"}, Effect: EffOpaque},
+	{Names: names{"-ping"}},
+	{Names: names{"-verbose"}},
+	{Names: names{"-format"}, Value: Required},
+	{Names: names{"-quality"}, Value: Required},
+	{Names: names{"-resize"}, Value: Required},
+	{Names: names{"-P", "--paths"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--exec-before-download"}, Value: Required, Effect: EffRun},
+	{Names: names{"--external-downloader"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--config-location"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--plugin-dirs"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--postprocessor-args"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"--use-postprocessor"}, Value: Required, Effect: EffUnproven},
+}
+
+var options92 = []Option{
 	{Names: names{"--install-directory"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-g", "--global"}},
 	{Names: names{"--all"}},
@@ -6115,24 +8350,24 @@ var options82 = []Option{
 	{Names: names{"--json"}},
 }
 
-var subs83 = []Program{
-	{Name: "cache", Style: Exact, Path: names{"enable"}, Options: options82},
-	{Name: "disable", Style: Exact, Path: names{"enable"}, Options: options82},
-	{Name: "enable", Style: Exact, Path: names{"enable"}, Options: options82},
-	{Name: "hydrate", Style: Exact, Path: names{"enable"}, Options: options82},
-	{Name: "install", Style: Exact, Path: names{"enable"}, Options: options82},
-	{Name: "pack", Style: Exact, Path: names{"enable"}, Options: options82},
-	{Name: "prepare", Style: Exact, Path: names{"enable"}, Options: options82},
-	{Name: "up", Style: Exact, Path: names{"enable"}, Options: options82},
-	{Name: "use", Style: Exact, Path: names{"enable"}, Options: options82},
+var subs93 = []Program{
+	{Name: "cache", Style: Exact, Path: names{"enable"}, Options: options92},
+	{Name: "disable", Style: Exact, Path: names{"enable"}, Options: options92},
+	{Name: "enable", Style: Exact, Path: names{"enable"}, Options: options92},
+	{Name: "hydrate", Style: Exact, Path: names{"enable"}, Options: options92},
+	{Name: "install", Style: Exact, Path: names{"enable"}, Options: options92},
+	{Name: "pack", Style: Exact, Path: names{"enable"}, Options: options92},
+	{Name: "prepare", Style: Exact, Path: names{"enable"}, Options: options92},
+	{Name: "up", Style: Exact, Path: names{"enable"}, Options: options92},
+	{Name: "use", Style: Exact, Path: names{"enable"}, Options: options92},
 }
 
-var options84 = []Option{
+var options94 = []Option{
 	{Names: names{"--help", "-h"}},
 	{Names: names{"--version"}},
 }
 
-var options85 = []Option{
+var options95 = []Option{
 	{Names: names{"-m", "--show-missing"}},
 	{Names: names{"-i", "--ignore-errors"}},
 	{Names: names{"--include"}, Value: Required},
@@ -6158,7 +8393,7 @@ var options85 = []Option{
 	{Names: names{"--debug"}, Value: Required},
 }
 
-var options86 = []Option{
+var options96 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"--branch"}},
 	{Names: names{"--concurrency"}, Value: Required},
@@ -6177,21 +8412,21 @@ var options86 = []Option{
 	{Names: names{"--save-signal"}, Value: Required},
 }
 
-var subs87 = []Program{
-	{Name: "annotate", Path: names{"report"}, Options: options85, Workdir: true},
-	{Name: "combine", Path: names{"report"}, Options: options85, Workdir: true},
-	{Name: "debug", Path: names{"report"}, Options: options85, Workdir: true},
-	{Name: "erase", Path: names{"report"}, Options: options85, Workdir: true},
-	{Name: "help", Path: names{"report"}, Options: options85, Workdir: true},
-	{Name: "html", Path: names{"report"}, Options: options85, Workdir: true},
-	{Name: "json", Path: names{"report"}, Options: options85, Workdir: true},
-	{Name: "lcov", Path: names{"report"}, Options: options85, Workdir: true},
-	{Name: "report", Path: names{"report"}, Options: options85, Workdir: true},
-	{Name: "run", Operands: Script, Path: names{"run"}, Options: options86, Ends: true, Workdir: true},
-	{Name: "xml", Path: names{"report"}, Options: options85, Workdir: true},
+var subs97 = []Program{
+	{Name: "annotate", Path: names{"report"}, Options: options95, Workdir: true},
+	{Name: "combine", Path: names{"report"}, Options: options95, Workdir: true},
+	{Name: "debug", Path: names{"report"}, Options: options95, Workdir: true},
+	{Name: "erase", Path: names{"report"}, Options: options95, Workdir: true},
+	{Name: "help", Path: names{"report"}, Options: options95, Workdir: true},
+	{Name: "html", Path: names{"report"}, Options: options95, Workdir: true},
+	{Name: "json", Path: names{"report"}, Options: options95, Workdir: true},
+	{Name: "lcov", Path: names{"report"}, Options: options95, Workdir: true},
+	{Name: "report", Path: names{"report"}, Options: options95, Workdir: true},
+	{Name: "run", Operands: Script, Path: names{"run"}, Options: options96, Ends: true, Workdir: true},
+	{Name: "xml", Path: names{"report"}, Options: options95, Workdir: true},
 }
 
-var options88 = []Option{
+var options98 = []Option{
 	{Names: names{"-u"}},
 	{Names: names{"--update"}, Value: Optional},
 	{Names: names{"--debug"}},
@@ -6230,7 +8465,7 @@ var options88 = []Option{
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options89 = []Option{
+var options99 = []Option{
 	{Names: names{"-G"}, Value: Required},
 	{Names: names{"-C"}, Value: Required},
 	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
@@ -6247,7 +8482,7 @@ var options89 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options90 = []Option{
+var options100 = []Option{
 	{Names: names{"-o", "--create"}},
 	{Names: names{"-i", "--extract"}, Effect: EffWriteHere},
 	{Names: names{"-p", "--pass-through"}, Effect: EffWriteHere},
@@ -6298,7 +8533,7 @@ var options90 = []Option{
 	{Names: names{"-u", "--unconditional"}},
 }
 
-var options91 = []Option{
+var options101 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-d"}},
@@ -6317,7 +8552,7 @@ var options91 = []Option{
 	{Names: names{"-X"}},
 }
 
-var options92 = []Option{
+var options102 = []Option{
 	{Names: names{"--suppress-matched"}},
 	{Names: names{"-b", "--suffix-format"}, Value: Required},
 	{Names: names{"-f", "--prefix"}, Value: Required, Effect: EffWrite},
@@ -6327,7 +8562,7 @@ var options92 = []Option{
 	{Names: names{"-z", "--elide-empty-files"}},
 }
 
-var options93 = []Option{
+var options103 = []Option{
 	{Names: names{"--preset"}, Value: Required},
 	{Names: names{"--list-presets"}},
 	{Names: names{"-C", "--build-config"}, Value: Required},
@@ -6388,7 +8623,7 @@ var options93 = []Option{
 	{Names: names{"--no-compress-output"}},
 }
 
-var options94 = []Option{
+var options104 = []Option{
 	{Names: names{"-d", "--data", "--data-ascii"}, Value: Required},
 	{Names: names{"--data-binary"}, Value: Required},
 	{Names: names{"--data-urlencode"}, Value: Required},
@@ -6674,7 +8909,7 @@ var options94 = []Option{
 	{Names: names{"--xattr"}},
 }
 
-var options95 = []Option{
+var options105 = []Option{
 	{Names: names{"-b", "--bytes"}, Value: Required},
 	{Names: names{"-c", "--characters"}, Value: Required},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -6686,7 +8921,7 @@ var options95 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options96 = []Option{
+var options106 = []Option{
 	{Names: names{"-b", "--browser"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-c", "--config"}, Value: Required},
 	{Names: names{"-C", "--config-file"}, Value: Required, Effect: EffProgram},
@@ -6712,18 +8947,18 @@ var options96 = []Option{
 	{Names: names{"--no-runner-ui"}},
 }
 
-var subs97 = []Program{
+var subs107 = []Program{
 	{Name: "cache", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "help", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "info", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "install", Style: Exact, Path: names{"install"}, Workdir: true},
-	{Name: "open", Style: Exact, Path: names{"run"}, Options: options96, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options96, Workdir: true},
+	{Name: "open", Style: Exact, Path: names{"run"}, Options: options106, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options106, Workdir: true},
 	{Name: "verify", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "version", Style: Exact, Path: names{"install"}, Workdir: true},
 }
 
-var options98 = []Option{
+var options108 = []Option{
 	{Names: names{"-j"}},
 	{Names: names{"-v"}, Value: Required},
 	{Names: names{"-n"}},
@@ -6739,7 +8974,7 @@ var options98 = []Option{
 	{Names: names{"-u", "--utc", "--universal"}},
 }
 
-var options99 = []Option{
+var options109 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-f"}},
@@ -6757,7 +8992,16 @@ var options99 = []Option{
 	{Names: names{"+"}},
 }
 
-var options100 = []Option{
+var options110 = []Option{
+	{Names: names{"--output", "--out", "--outfile", "--report-path"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--config", "--config-file", "--rcfile", "--options"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
+	{Names: names{"--pager"}, Value: Required, Effect: EffRun},
+	{Names: names{"--plugin", "--load"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--in-place", "--write"}, Effect: EffInPlace},
+}
+
+var options111 = []Option{
 	{Names: names{"-A", "--allow-all"}},
 	{Names: names{"-R", "--allow-read"}, Value: Optional},
 	{Names: names{"-W", "--allow-write"}, Value: Optional},
@@ -6817,13 +9061,13 @@ var options100 = []Option{
 	{Names: names{"--coverage"}, Value: Optional},
 }
 
-var options101 = []Option{
+var options112 = []Option{
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"--json"}},
 	{Names: names{"--no-run"}},
 }
 
-var options102 = []Option{
+var options113 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--doc"}},
 	{Names: names{"--doc-only"}},
@@ -6836,7 +9080,7 @@ var options102 = []Option{
 	{Names: names{"--private"}},
 }
 
-var options103 = []Option{
+var options114 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--target"}, Value: Required},
 	{Names: names{"--include"}, Value: Required},
@@ -6844,12 +9088,12 @@ var options103 = []Option{
 	{Names: names{"--no-terminal"}},
 }
 
-var options104 = []Option{
+var options115 = []Option{
 	{Names: names{"-p", "--print"}},
 	{Names: names{"--ext"}, Value: Required},
 }
 
-var options105 = []Option{
+var options116 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config"}},
@@ -6865,7 +9109,7 @@ var options105 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options106 = []Option{
+var options117 = []Option{
 	{Names: names{"--fix"}, Effect: EffInPlace},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config"}},
@@ -6881,19 +9125,19 @@ var options106 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options107 = []Option{
+var options118 = []Option{
 	{Names: names{"--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"--eval-file"}, Value: Required, Effect: EffProgram},
 }
 
-var options108 = []Option{
+var options119 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"-r", "--recursive"}},
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--eval"}, Value: Required, Effect: EffRun},
 }
 
-var options109 = []Option{
+var options120 = []Option{
 	{Names: names{"--coverage"}, Value: Optional, Effect: EffWrite},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"--junit-path"}, Value: Required, Effect: EffWrite},
@@ -6908,44 +9152,44 @@ var options109 = []Option{
 	{Names: names{"--permit-no-files"}},
 }
 
-var subs110 = []Program{
-	{Name: "add", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options100}},
-	{Name: "approve-scripts", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options100}},
-	{Name: "bench", Style: Exact, Path: names{"bench"}, Options: options101, Shared: [][]Option{options100}},
-	{Name: "bundle", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options103, Shared: [][]Option{options100}, Ends: true},
-	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options100}},
-	{Name: "check", Style: Exact, Path: names{"check"}, Options: options102, Shared: [][]Option{options100}},
-	{Name: "clean", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options100}},
-	{Name: "compile", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options103, Shared: [][]Option{options100}, Ends: true},
-	{Name: "completions", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options100}},
-	{Name: "coverage", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options100}},
-	{Name: "create", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options100}},
-	{Name: "doc", Style: Exact, Path: names{"check"}, Options: options102, Shared: [][]Option{options100}},
-	{Name: "eval", Style: Exact, Operands: Code, Path: names{"eval"}, Options: options104, Shared: [][]Option{options100}},
-	{Name: "fmt", Style: Exact, Operands: Outputs, Path: names{"fmt"}, Options: options105},
-	{Name: "info", Style: Exact, Path: names{"check"}, Options: options102, Shared: [][]Option{options100}},
-	{Name: "init", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options100}},
-	{Name: "install", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options100}},
-	{Name: "jupyter", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options100}},
-	{Name: "lint", Style: Exact, Operands: Reads, Path: names{"lint"}, Options: options106},
-	{Name: "lsp", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options100}},
-	{Name: "outdated", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options100}},
-	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options100}},
-	{Name: "remove", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options100}},
-	{Name: "repl", Style: Exact, Path: names{"repl"}, Options: options107, Shared: [][]Option{options100}, Stdin: true},
-	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options100}, Ends: true},
-	{Name: "serve", Style: Exact, Operands: Script, Path: names{"serve"}, Shared: [][]Option{options100}, Ends: true},
-	{Name: "task", Style: Exact, Path: names{"task"}, Options: options108, Shared: [][]Option{options100}, Ends: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options109, Shared: [][]Option{options100}},
-	{Name: "types", Style: Exact, Path: names{"check"}, Options: options102, Shared: [][]Option{options100}},
-	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options100}},
-	{Name: "update", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options100}},
-	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options100}},
-	{Name: "vendor", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options100}},
-	{Name: "x", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options100}},
+var subs121 = []Program{
+	{Name: "add", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options111}},
+	{Name: "approve-scripts", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options111}},
+	{Name: "bench", Style: Exact, Path: names{"bench"}, Options: options112, Shared: [][]Option{options111}},
+	{Name: "bundle", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options114, Shared: [][]Option{options111}, Ends: true},
+	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options111}},
+	{Name: "check", Style: Exact, Path: names{"check"}, Options: options113, Shared: [][]Option{options111}},
+	{Name: "clean", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options111}},
+	{Name: "compile", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options114, Shared: [][]Option{options111}, Ends: true},
+	{Name: "completions", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options111}},
+	{Name: "coverage", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options111}},
+	{Name: "create", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options111}},
+	{Name: "doc", Style: Exact, Path: names{"check"}, Options: options113, Shared: [][]Option{options111}},
+	{Name: "eval", Style: Exact, Operands: Code, Path: names{"eval"}, Options: options115, Shared: [][]Option{options111}},
+	{Name: "fmt", Style: Exact, Operands: Outputs, Path: names{"fmt"}, Options: options116},
+	{Name: "info", Style: Exact, Path: names{"check"}, Options: options113, Shared: [][]Option{options111}},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options111}},
+	{Name: "install", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options111}},
+	{Name: "jupyter", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options111}},
+	{Name: "lint", Style: Exact, Operands: Reads, Path: names{"lint"}, Options: options117},
+	{Name: "lsp", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options111}},
+	{Name: "outdated", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options111}},
+	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options111}},
+	{Name: "remove", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options111}},
+	{Name: "repl", Style: Exact, Path: names{"repl"}, Options: options118, Shared: [][]Option{options111}, Stdin: true},
+	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options111}, Ends: true},
+	{Name: "serve", Style: Exact, Operands: Script, Path: names{"serve"}, Shared: [][]Option{options111}, Ends: true},
+	{Name: "task", Style: Exact, Path: names{"task"}, Options: options119, Shared: [][]Option{options111}, Ends: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options120, Shared: [][]Option{options111}},
+	{Name: "types", Style: Exact, Path: names{"check"}, Options: options113, Shared: [][]Option{options111}},
+	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options111}},
+	{Name: "update", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options111}},
+	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options111}},
+	{Name: "vendor", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options111}},
+	{Name: "x", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options111}},
 }
 
-var options111 = []Option{
+var options122 = []Option{
 	{Names: names{"--sync"}},
 	{Names: names{"-g"}},
 	{Names: names{"-I"}},
@@ -6966,7 +9210,7 @@ var options111 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options112 = []Option{
+var options123 = []Option{
 	{Names: names{"--normal"}},
 	{Names: names{"-q", "--brief"}},
 	{Names: names{"-s", "--report-identical-files"}},
@@ -7028,7 +9272,7 @@ var options112 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options113 = []Option{
+var options124 = []Option{
 	{Names: names{"-X"}},
 	{Names: names{"-A", "--show-all"}},
 	{Names: names{"-e", "--ed"}},
@@ -7045,7 +9289,7 @@ var options113 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options114 = []Option{
+var options125 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
 	{Names: names{"-C"}},
@@ -7075,7 +9319,7 @@ var options114 = []Option{
 	{Names: names{"-D"}, Value: Required, Effect: EffDir},
 }
 
-var options115 = []Option{
+var options126 = []Option{
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-f"}, Value: Required, Effect: EffRead},
@@ -7096,7 +9340,7 @@ var options115 = []Option{
 	{Names: names{"+"}},
 }
 
-var options116 = []Option{
+var options127 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-A", "--almost-all"}},
 	{Names: names{"--author"}},
@@ -7155,18 +9399,18 @@ var options116 = []Option{
 	{Names: names{"-1"}},
 }
 
-var options117 = []Option{
+var options128 = []Option{
 	{Names: names{"-b", "--sh", "--bourne-shell"}},
 	{Names: names{"-c", "--csh", "--c-shell"}},
 	{Names: names{"-p", "--print-database"}},
 	{Names: names{"--print-ls-colors"}},
 }
 
-var options118 = []Option{
+var options129 = []Option{
 	{Names: names{"--json"}},
 }
 
-var subs119 = []Program{
+var subs130 = []Program{
 	{Name: "allow", Operands: Unread, Path: names{"allow"}},
 	{Name: "block", Operands: Unread, Path: names{"allow"}},
 	{Name: "deny", Operands: Unread, Path: names{"allow"}},
@@ -7181,15 +9425,15 @@ var subs119 = []Program{
 	{Name: "prune", Operands: Unread, Path: names{"allow"}},
 	{Name: "reload", Operands: Unread, Path: names{"allow"}},
 	{Name: "revoke", Operands: Unread, Path: names{"allow"}},
-	{Name: "status", Path: names{"status"}, Options: options118},
+	{Name: "status", Path: names{"status"}, Options: options129},
 	{Name: "version", Path: names{"export"}},
 }
 
-var options120 = []Option{
+var options131 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options121 = []Option{
+var options132 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
@@ -7198,13 +9442,13 @@ var options121 = []Option{
 	{Names: names{"+"}},
 }
 
-var options122 = []Option{
+var options133 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-h"}},
 	{Names: names{"-r"}},
 }
 
-var options123 = []Option{
+var options134 = []Option{
 	{Names: names{"--init"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--headless"}},
 	{Names: names{"-l", "--listen"}, Value: Required},
@@ -7221,7 +9465,22 @@ var options123 = []Option{
 	{Names: names{"--only-same-user"}},
 }
 
-var options124 = []Option{
+var options135 = []Option{
+	{Names: names{"-y", "--assumeyes", "--noconfirm"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"--version"}},
+	{Names: names{"--setopt"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--installroot", "--root", "-r"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--define"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--eval"}, Value: Required, Effect: EffCode},
+	{Names: names{"--pipe"}, Value: Required, Effect: EffRun},
+	{Names: names{"--expr", "-E"}, Value: Required, Effect: EffCode},
+}
+
+var options136 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-L"}},
 	{Names: names{"-n"}},
@@ -7230,7 +9489,7 @@ var options124 = []Option{
 	{Names: names{"-a"}, Value: Required},
 }
 
-var options125 = []Option{
+var options137 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--context"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-D", "--debug"}},
@@ -7245,13 +9504,13 @@ var options125 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options126 = []Option{
+var options138 = []Option{
 	{Names: names{"--detach-keys"}, Value: Required},
 	{Names: names{"--no-stdin"}},
 	{Names: names{"--sig-proxy"}},
 }
 
-var options127 = []Option{
+var options139 = []Option{
 	{Names: names{"--add-host"}, Value: Required},
 	{Names: names{"--build-arg"}, Value: Required},
 	{Names: names{"--cache-from"}, Value: Required},
@@ -7303,24 +9562,24 @@ var options127 = []Option{
 	{Names: names{"-D", "--debug"}},
 }
 
-var options128 = []Option{
+var options140 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--keep-storage"}, Value: Required},
 }
 
-var subs129 = []Program{
-	{Name: "build", Style: Exact, Path: names{"builder", "build"}, Options: options127},
-	{Name: "prune", Style: Exact, Path: names{"builder", "prune"}, Options: options128},
+var subs141 = []Program{
+	{Name: "build", Style: Exact, Path: names{"builder", "build"}, Options: options139},
+	{Name: "prune", Style: Exact, Path: names{"builder", "prune"}, Options: options140},
 }
 
-var options130 = []Option{
+var options142 = []Option{
 	{Names: names{"--builder"}, Value: Required},
 	{Names: names{"-D", "--debug"}},
 }
 
-var options131 = []Option{
+var options143 = []Option{
 	{Names: names{"--add-host"}, Value: Required},
 	{Names: names{"--allow"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--annotation"}, Value: Required},
@@ -7357,7 +9616,7 @@ var options131 = []Option{
 	{Names: names{"-D", "--debug"}},
 }
 
-var options132 = []Option{
+var options144 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-trunc"}},
 	{Names: names{"--builder"}, Value: Required},
@@ -7368,49 +9627,49 @@ var options132 = []Option{
 	{Names: names{"--bootstrap"}},
 }
 
-var subs133 = []Program{
-	{Name: "b", Style: Exact, Path: names{"buildx", "build"}, Options: options131},
-	{Name: "bake", Style: Exact, Path: names{"buildx", "ls"}, Options: options132},
-	{Name: "build", Style: Exact, Path: names{"buildx", "build"}, Options: options131},
-	{Name: "create", Style: Exact, Path: names{"buildx", "ls"}, Options: options132},
-	{Name: "dial-stdio", Style: Exact, Path: names{"buildx", "ls"}, Options: options132},
-	{Name: "du", Style: Exact, Path: names{"buildx", "ls"}, Options: options132},
-	{Name: "history", Style: Exact, Path: names{"buildx", "ls"}, Options: options132},
-	{Name: "imagetools", Style: Exact, Path: names{"buildx", "ls"}, Options: options132},
-	{Name: "inspect", Style: Exact, Path: names{"buildx", "ls"}, Options: options132},
-	{Name: "install", Style: Exact, Path: names{"buildx", "ls"}, Options: options132},
-	{Name: "ls", Style: Exact, Path: names{"buildx", "ls"}, Options: options132},
-	{Name: "prune", Style: Exact, Path: names{"buildx", "ls"}, Options: options132},
-	{Name: "rm", Style: Exact, Path: names{"buildx", "ls"}, Options: options132},
-	{Name: "stop", Style: Exact, Path: names{"buildx", "ls"}, Options: options132},
-	{Name: "uninstall", Style: Exact, Path: names{"buildx", "ls"}, Options: options132},
-	{Name: "use", Style: Exact, Path: names{"buildx", "ls"}, Options: options132},
-	{Name: "version", Style: Exact, Path: names{"buildx", "ls"}, Options: options132},
+var subs145 = []Program{
+	{Name: "b", Style: Exact, Path: names{"buildx", "build"}, Options: options143},
+	{Name: "bake", Style: Exact, Path: names{"buildx", "ls"}, Options: options144},
+	{Name: "build", Style: Exact, Path: names{"buildx", "build"}, Options: options143},
+	{Name: "create", Style: Exact, Path: names{"buildx", "ls"}, Options: options144},
+	{Name: "dial-stdio", Style: Exact, Path: names{"buildx", "ls"}, Options: options144},
+	{Name: "du", Style: Exact, Path: names{"buildx", "ls"}, Options: options144},
+	{Name: "history", Style: Exact, Path: names{"buildx", "ls"}, Options: options144},
+	{Name: "imagetools", Style: Exact, Path: names{"buildx", "ls"}, Options: options144},
+	{Name: "inspect", Style: Exact, Path: names{"buildx", "ls"}, Options: options144},
+	{Name: "install", Style: Exact, Path: names{"buildx", "ls"}, Options: options144},
+	{Name: "ls", Style: Exact, Path: names{"buildx", "ls"}, Options: options144},
+	{Name: "prune", Style: Exact, Path: names{"buildx", "ls"}, Options: options144},
+	{Name: "rm", Style: Exact, Path: names{"buildx", "ls"}, Options: options144},
+	{Name: "stop", Style: Exact, Path: names{"buildx", "ls"}, Options: options144},
+	{Name: "uninstall", Style: Exact, Path: names{"buildx", "ls"}, Options: options144},
+	{Name: "use", Style: Exact, Path: names{"buildx", "ls"}, Options: options144},
+	{Name: "version", Style: Exact, Path: names{"buildx", "ls"}, Options: options144},
 }
 
-var options134 = []Option{
+var options146 = []Option{
 	{Names: names{"--checkpoint-dir"}, Value: Required},
 	{Names: names{"--leave-running"}},
 }
 
-var options135 = []Option{
+var options147 = []Option{
 	{Names: names{"--checkpoint-dir"}, Value: Required},
 }
 
-var subs136 = []Program{
-	{Name: "create", Style: Exact, Path: names{"checkpoint", "create"}, Options: options134},
-	{Name: "ls", Style: Exact, Path: names{"checkpoint", "ls"}, Options: options135},
-	{Name: "rm", Style: Exact, Path: names{"checkpoint", "rm"}, Options: options135},
+var subs148 = []Program{
+	{Name: "create", Style: Exact, Path: names{"checkpoint", "create"}, Options: options146},
+	{Name: "ls", Style: Exact, Path: names{"checkpoint", "ls"}, Options: options147},
+	{Name: "rm", Style: Exact, Path: names{"checkpoint", "rm"}, Options: options147},
 }
 
-var options137 = []Option{
+var options149 = []Option{
 	{Names: names{"-a", "--author"}, Value: Required},
 	{Names: names{"-c", "--change"}, Value: Required},
 	{Names: names{"-m", "--message"}, Value: Required},
 	{Names: names{"-p", "--pause"}},
 }
 
-var options138 = []Option{
+var options150 = []Option{
 	{Names: names{"--ansi"}, Value: Required},
 	{Names: names{"--compatibility"}},
 	{Names: names{"--dry-run"}},
@@ -7427,7 +9686,7 @@ var options138 = []Option{
 	{Names: names{"--workdir"}, Value: Required, Effect: EffDir},
 }
 
-var options139 = []Option{
+var options151 = []Option{
 	{Names: names{"--build-arg"}, Value: Required},
 	{Names: names{"--builder"}, Value: Required},
 	{Names: names{"--check"}},
@@ -7443,21 +9702,21 @@ var options139 = []Option{
 	{Names: names{"--with-dependencies"}},
 }
 
-var options140 = []Option{
+var options152 = []Option{
 	{Names: names{"-a", "--archive"}},
 	{Names: names{"-L", "--follow-link"}},
 	{Names: names{"--index"}, Value: Required},
 	{Names: names{"--all"}},
 }
 
-var options141 = []Option{
+var options153 = []Option{
 	{Names: names{"--remove-orphans"}},
 	{Names: names{"--rmi"}, Value: Required},
 	{Names: names{"-t", "--timeout"}, Value: Required},
 	{Names: names{"-v", "--volumes"}},
 }
 
-var options142 = []Option{
+var options154 = []Option{
 	{Names: names{"-d", "--detach"}},
 	{Names: names{"-e", "--env"}, Value: Required},
 	{Names: names{"--index"}, Value: Required},
@@ -7469,7 +9728,7 @@ var options142 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options143 = []Option{
+var options155 = []Option{
 	{Names: names{"-f", "--follow"}},
 	{Names: names{"--index"}, Value: Required},
 	{Names: names{"--no-color"}},
@@ -7480,7 +9739,7 @@ var options143 = []Option{
 	{Names: names{"--until"}, Value: Required},
 }
 
-var options144 = []Option{
+var options156 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
@@ -7491,7 +9750,7 @@ var options144 = []Option{
 	{Names: names{"--status"}, Value: Required},
 }
 
-var options145 = []Option{
+var options157 = []Option{
 	{Names: names{"--build"}},
 	{Names: names{"--cap-add"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--cap-drop"}, Value: Required},
@@ -7518,7 +9777,7 @@ var options145 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options146 = []Option{
+var options158 = []Option{
 	{Names: names{"--abort-on-container-exit"}},
 	{Names: names{"--abort-on-container-failure"}},
 	{Names: names{"--always-recreate-deps"}},
@@ -7550,76 +9809,76 @@ var options146 = []Option{
 	{Names: names{"-y", "--yes"}},
 }
 
-var subs147 = []Program{
-	{Name: "alpha", Style: Exact, Path: names{"compose", "ps"}, Options: options144, Workdir: true},
-	{Name: "attach", Style: Exact, Path: names{"compose", "build"}, Options: options139, Workdir: true},
-	{Name: "bridge", Style: Exact, Path: names{"compose", "build"}, Options: options139, Workdir: true},
-	{Name: "build", Style: Exact, Path: names{"compose", "build"}, Options: options139, Workdir: true},
-	{Name: "commit", Style: Exact, Path: names{"compose", "build"}, Options: options139, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"compose", "ps"}, Options: options144, Workdir: true},
-	{Name: "convert", Style: Exact, Path: names{"compose", "ps"}, Options: options144, Workdir: true},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"compose", "cp"}, Options: options140, Workdir: true},
-	{Name: "create", Style: Exact, Path: names{"compose", "up"}, Options: options146, Workdir: true},
-	{Name: "down", Style: Exact, Path: names{"compose", "down"}, Options: options141, Workdir: true},
-	{Name: "events", Style: Exact, Path: names{"compose", "ps"}, Options: options144, Workdir: true},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"compose", "exec"}, Options: options142, Ends: true, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"compose", "build"}, Options: options139, Workdir: true},
-	{Name: "images", Style: Exact, Path: names{"compose", "ps"}, Options: options144, Workdir: true},
-	{Name: "kill", Style: Exact, Path: names{"compose", "build"}, Options: options139, Workdir: true},
-	{Name: "logs", Style: Exact, Path: names{"compose", "logs"}, Options: options143, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"compose", "ps"}, Options: options144, Workdir: true},
-	{Name: "pause", Style: Exact, Path: names{"compose", "build"}, Options: options139, Workdir: true},
-	{Name: "port", Style: Exact, Path: names{"compose", "ps"}, Options: options144, Workdir: true},
-	{Name: "ps", Style: Exact, Path: names{"compose", "ps"}, Options: options144, Workdir: true},
-	{Name: "publish", Style: Exact, Path: names{"compose", "build"}, Options: options139, Workdir: true},
-	{Name: "pull", Style: Exact, Path: names{"compose", "build"}, Options: options139, Workdir: true},
-	{Name: "push", Style: Exact, Path: names{"compose", "build"}, Options: options139, Workdir: true},
-	{Name: "restart", Style: Exact, Path: names{"compose", "build"}, Options: options139, Workdir: true},
-	{Name: "rm", Style: Exact, Path: names{"compose", "build"}, Options: options139, Workdir: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"compose", "run"}, Options: options145, Ends: true, Workdir: true},
-	{Name: "scale", Style: Exact, Path: names{"compose", "build"}, Options: options139, Workdir: true},
-	{Name: "start", Style: Exact, Path: names{"compose", "build"}, Options: options139, Workdir: true},
-	{Name: "stats", Style: Exact, Path: names{"compose", "ps"}, Options: options144, Workdir: true},
-	{Name: "stop", Style: Exact, Path: names{"compose", "build"}, Options: options139, Workdir: true},
-	{Name: "top", Style: Exact, Path: names{"compose", "ps"}, Options: options144, Workdir: true},
-	{Name: "unpause", Style: Exact, Path: names{"compose", "build"}, Options: options139, Workdir: true},
-	{Name: "up", Style: Exact, Path: names{"compose", "up"}, Options: options146, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"compose", "ps"}, Options: options144, Workdir: true},
-	{Name: "volumes", Style: Exact, Path: names{"compose", "ps"}, Options: options144, Workdir: true},
-	{Name: "wait", Style: Exact, Path: names{"compose", "build"}, Options: options139, Workdir: true},
-	{Name: "watch", Style: Exact, Path: names{"compose", "build"}, Options: options139, Workdir: true},
+var subs159 = []Program{
+	{Name: "alpha", Style: Exact, Path: names{"compose", "ps"}, Options: options156, Workdir: true},
+	{Name: "attach", Style: Exact, Path: names{"compose", "build"}, Options: options151, Workdir: true},
+	{Name: "bridge", Style: Exact, Path: names{"compose", "build"}, Options: options151, Workdir: true},
+	{Name: "build", Style: Exact, Path: names{"compose", "build"}, Options: options151, Workdir: true},
+	{Name: "commit", Style: Exact, Path: names{"compose", "build"}, Options: options151, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"compose", "ps"}, Options: options156, Workdir: true},
+	{Name: "convert", Style: Exact, Path: names{"compose", "ps"}, Options: options156, Workdir: true},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"compose", "cp"}, Options: options152, Workdir: true},
+	{Name: "create", Style: Exact, Path: names{"compose", "up"}, Options: options158, Workdir: true},
+	{Name: "down", Style: Exact, Path: names{"compose", "down"}, Options: options153, Workdir: true},
+	{Name: "events", Style: Exact, Path: names{"compose", "ps"}, Options: options156, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"compose", "exec"}, Options: options154, Ends: true, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"compose", "build"}, Options: options151, Workdir: true},
+	{Name: "images", Style: Exact, Path: names{"compose", "ps"}, Options: options156, Workdir: true},
+	{Name: "kill", Style: Exact, Path: names{"compose", "build"}, Options: options151, Workdir: true},
+	{Name: "logs", Style: Exact, Path: names{"compose", "logs"}, Options: options155, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"compose", "ps"}, Options: options156, Workdir: true},
+	{Name: "pause", Style: Exact, Path: names{"compose", "build"}, Options: options151, Workdir: true},
+	{Name: "port", Style: Exact, Path: names{"compose", "ps"}, Options: options156, Workdir: true},
+	{Name: "ps", Style: Exact, Path: names{"compose", "ps"}, Options: options156, Workdir: true},
+	{Name: "publish", Style: Exact, Path: names{"compose", "build"}, Options: options151, Workdir: true},
+	{Name: "pull", Style: Exact, Path: names{"compose", "build"}, Options: options151, Workdir: true},
+	{Name: "push", Style: Exact, Path: names{"compose", "build"}, Options: options151, Workdir: true},
+	{Name: "restart", Style: Exact, Path: names{"compose", "build"}, Options: options151, Workdir: true},
+	{Name: "rm", Style: Exact, Path: names{"compose", "build"}, Options: options151, Workdir: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"compose", "run"}, Options: options157, Ends: true, Workdir: true},
+	{Name: "scale", Style: Exact, Path: names{"compose", "build"}, Options: options151, Workdir: true},
+	{Name: "start", Style: Exact, Path: names{"compose", "build"}, Options: options151, Workdir: true},
+	{Name: "stats", Style: Exact, Path: names{"compose", "ps"}, Options: options156, Workdir: true},
+	{Name: "stop", Style: Exact, Path: names{"compose", "build"}, Options: options151, Workdir: true},
+	{Name: "top", Style: Exact, Path: names{"compose", "ps"}, Options: options156, Workdir: true},
+	{Name: "unpause", Style: Exact, Path: names{"compose", "build"}, Options: options151, Workdir: true},
+	{Name: "up", Style: Exact, Path: names{"compose", "up"}, Options: options158, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"compose", "ps"}, Options: options156, Workdir: true},
+	{Name: "volumes", Style: Exact, Path: names{"compose", "ps"}, Options: options156, Workdir: true},
+	{Name: "wait", Style: Exact, Path: names{"compose", "build"}, Options: options151, Workdir: true},
+	{Name: "watch", Style: Exact, Path: names{"compose", "build"}, Options: options151, Workdir: true},
 }
 
-var options148 = []Option{
+var options160 = []Option{
 	{Names: names{"-l", "--label"}, Value: Required},
 	{Names: names{"--template-driver"}, Value: Required},
 }
 
-var options149 = []Option{
+var options161 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"--pretty"}},
 }
 
-var options150 = []Option{
+var options162 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var subs151 = []Program{
-	{Name: "create", Style: Exact, Path: names{"config", "create"}, Options: options148},
-	{Name: "inspect", Style: Exact, Path: names{"config", "inspect"}, Options: options149},
-	{Name: "ls", Style: Exact, Path: names{"config", "ls"}, Options: options150},
+var subs163 = []Program{
+	{Name: "create", Style: Exact, Path: names{"config", "create"}, Options: options160},
+	{Name: "inspect", Style: Exact, Path: names{"config", "inspect"}, Options: options161},
+	{Name: "ls", Style: Exact, Path: names{"config", "ls"}, Options: options162},
 	{Name: "rm", Style: Exact, Path: names{"config", "rm"}},
 }
 
-var options152 = []Option{
+var options164 = []Option{
 	{Names: names{"-a", "--archive"}},
 	{Names: names{"-L", "--follow-link"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options153 = []Option{
+var options165 = []Option{
 	{Names: names{"--add-host"}, Value: Required},
 	{Names: names{"--annotation"}, Value: Required},
 	{Names: names{"-a", "--attach"}, Value: Required},
@@ -7723,7 +9982,7 @@ var options153 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options154 = []Option{
+var options166 = []Option{
 	{Names: names{"-d", "--detach"}},
 	{Names: names{"--detach-keys"}, Value: Required},
 	{Names: names{"-e", "--env"}, Value: Required},
@@ -7735,20 +9994,20 @@ var options154 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options155 = []Option{
+var options167 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 }
 
-var options156 = []Option{
+var options168 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-s", "--size"}},
 }
 
-var options157 = []Option{
+var options169 = []Option{
 	{Names: names{"-s", "--signal"}, Value: Required},
 }
 
-var options158 = []Option{
+var options170 = []Option{
 	{Names: names{"--details"}},
 	{Names: names{"-f", "--follow"}},
 	{Names: names{"--since"}, Value: Required},
@@ -7757,7 +10016,7 @@ var options158 = []Option{
 	{Names: names{"--until"}, Value: Required},
 }
 
-var options159 = []Option{
+var options171 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
@@ -7768,23 +10027,23 @@ var options159 = []Option{
 	{Names: names{"-s", "--size"}},
 }
 
-var options160 = []Option{
+var options172 = []Option{
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 }
 
-var options161 = []Option{
+var options173 = []Option{
 	{Names: names{"-s", "--signal"}, Value: Required},
 	{Names: names{"-t", "--timeout"}, Value: Required},
 }
 
-var options162 = []Option{
+var options174 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-l", "--link"}},
 	{Names: names{"-v", "--volumes"}, Effect: EffUnproven},
 }
 
-var options163 = []Option{
+var options175 = []Option{
 	{Names: names{"--add-host"}, Value: Required},
 	{Names: names{"--annotation"}, Value: Required},
 	{Names: names{"-a", "--attach"}, Value: Required},
@@ -7891,7 +10150,7 @@ var options163 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options164 = []Option{
+var options176 = []Option{
 	{Names: names{"-a", "--attach"}},
 	{Names: names{"--checkpoint"}, Value: Required},
 	{Names: names{"--checkpoint-dir"}, Value: Required},
@@ -7899,14 +10158,14 @@ var options164 = []Option{
 	{Names: names{"-i", "--interactive"}},
 }
 
-var options165 = []Option{
+var options177 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-stream"}},
 	{Names: names{"--no-trunc"}},
 }
 
-var options166 = []Option{
+var options178 = []Option{
 	{Names: names{"--blkio-weight"}, Value: Required},
 	{Names: names{"--cpu-period"}, Value: Required},
 	{Names: names{"--cpu-quota"}, Value: Required},
@@ -7923,83 +10182,83 @@ var options166 = []Option{
 	{Names: names{"--restart"}, Value: Required},
 }
 
-var subs167 = []Program{
-	{Name: "attach", Style: Exact, Path: names{"container", "attach"}, Options: options126},
-	{Name: "commit", Style: Exact, Path: names{"container", "commit"}, Options: options137},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"container", "cp"}, Options: options152},
-	{Name: "create", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "create"}, Options: options153, Ends: true},
+var subs179 = []Program{
+	{Name: "attach", Style: Exact, Path: names{"container", "attach"}, Options: options138},
+	{Name: "commit", Style: Exact, Path: names{"container", "commit"}, Options: options149},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"container", "cp"}, Options: options164},
+	{Name: "create", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "create"}, Options: options165, Ends: true},
 	{Name: "diff", Style: Exact, Path: names{"container", "diff"}},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "exec"}, Options: options154, Ends: true},
-	{Name: "export", Style: Exact, Path: names{"container", "export"}, Options: options155},
-	{Name: "inspect", Style: Exact, Path: names{"container", "inspect"}, Options: options156},
-	{Name: "kill", Style: Exact, Path: names{"container", "kill"}, Options: options157},
-	{Name: "list", Style: Exact, Path: names{"container", "ls"}, Options: options159},
-	{Name: "logs", Style: Exact, Path: names{"container", "logs"}, Options: options158},
-	{Name: "ls", Style: Exact, Path: names{"container", "ls"}, Options: options159},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "exec"}, Options: options166, Ends: true},
+	{Name: "export", Style: Exact, Path: names{"container", "export"}, Options: options167},
+	{Name: "inspect", Style: Exact, Path: names{"container", "inspect"}, Options: options168},
+	{Name: "kill", Style: Exact, Path: names{"container", "kill"}, Options: options169},
+	{Name: "list", Style: Exact, Path: names{"container", "ls"}, Options: options171},
+	{Name: "logs", Style: Exact, Path: names{"container", "logs"}, Options: options170},
+	{Name: "ls", Style: Exact, Path: names{"container", "ls"}, Options: options171},
 	{Name: "pause", Style: Exact, Path: names{"container", "pause"}},
 	{Name: "port", Style: Exact, Path: names{"container", "port"}},
-	{Name: "prune", Style: Exact, Path: names{"container", "prune"}, Options: options160},
-	{Name: "ps", Style: Exact, Path: names{"container", "ls"}, Options: options159},
-	{Name: "remove", Style: Exact, Path: names{"container", "rm"}, Options: options162},
+	{Name: "prune", Style: Exact, Path: names{"container", "prune"}, Options: options172},
+	{Name: "ps", Style: Exact, Path: names{"container", "ls"}, Options: options171},
+	{Name: "remove", Style: Exact, Path: names{"container", "rm"}, Options: options174},
 	{Name: "rename", Style: Exact, Path: names{"container", "rename"}},
-	{Name: "restart", Style: Exact, Path: names{"container", "restart"}, Options: options161},
-	{Name: "rm", Style: Exact, Path: names{"container", "rm"}, Options: options162},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "run"}, Options: options163, Ends: true},
-	{Name: "start", Style: Exact, Path: names{"container", "start"}, Options: options164},
-	{Name: "stats", Style: Exact, Path: names{"container", "stats"}, Options: options165},
-	{Name: "stop", Style: Exact, Path: names{"container", "stop"}, Options: options161},
+	{Name: "restart", Style: Exact, Path: names{"container", "restart"}, Options: options173},
+	{Name: "rm", Style: Exact, Path: names{"container", "rm"}, Options: options174},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "run"}, Options: options175, Ends: true},
+	{Name: "start", Style: Exact, Path: names{"container", "start"}, Options: options176},
+	{Name: "stats", Style: Exact, Path: names{"container", "stats"}, Options: options177},
+	{Name: "stop", Style: Exact, Path: names{"container", "stop"}, Options: options173},
 	{Name: "top", Style: Exact, Path: names{"container", "top"}},
 	{Name: "unpause", Style: Exact, Path: names{"container", "unpause"}},
-	{Name: "update", Style: Exact, Path: names{"container", "update"}, Options: options166},
+	{Name: "update", Style: Exact, Path: names{"container", "update"}, Options: options178},
 	{Name: "wait", Style: Exact, Path: names{"container", "wait"}},
 }
 
-var options168 = []Option{
+var options180 = []Option{
 	{Names: names{"--description"}, Value: Required},
 	{Names: names{"--docker"}, Value: Required},
 	{Names: names{"--from"}, Value: Required},
 }
 
-var options169 = []Option{
+var options181 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 }
 
-var options170 = []Option{
+var options182 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options171 = []Option{
+var options183 = []Option{
 	{Names: names{"-f", "--force"}},
 }
 
-var options172 = []Option{
+var options184 = []Option{
 	{Names: names{"--description"}, Value: Required},
 	{Names: names{"--docker"}, Value: Required},
 }
 
-var subs173 = []Program{
-	{Name: "create", Style: Exact, Path: names{"context", "create"}, Options: options168},
+var subs185 = []Program{
+	{Name: "create", Style: Exact, Path: names{"context", "create"}, Options: options180},
 	{Name: "export", Style: Exact, Path: names{"context", "export"}},
 	{Name: "import", Style: Exact, Path: names{"context", "import"}},
-	{Name: "inspect", Style: Exact, Path: names{"context", "inspect"}, Options: options169},
-	{Name: "list", Style: Exact, Path: names{"context", "ls"}, Options: options170},
-	{Name: "ls", Style: Exact, Path: names{"context", "ls"}, Options: options170},
-	{Name: "remove", Style: Exact, Path: names{"context", "rm"}, Options: options171},
-	{Name: "rm", Style: Exact, Path: names{"context", "rm"}, Options: options171},
+	{Name: "inspect", Style: Exact, Path: names{"context", "inspect"}, Options: options181},
+	{Name: "list", Style: Exact, Path: names{"context", "ls"}, Options: options182},
+	{Name: "ls", Style: Exact, Path: names{"context", "ls"}, Options: options182},
+	{Name: "remove", Style: Exact, Path: names{"context", "rm"}, Options: options183},
+	{Name: "rm", Style: Exact, Path: names{"context", "rm"}, Options: options183},
 	{Name: "show", Style: Exact, Path: names{"context", "show"}},
-	{Name: "update", Style: Exact, Path: names{"context", "update"}, Options: options172},
+	{Name: "update", Style: Exact, Path: names{"context", "update"}, Options: options184},
 	{Name: "use", Style: Exact, Path: names{"context", "use"}},
 }
 
-var options174 = []Option{
+var options186 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--since"}, Value: Required},
 	{Names: names{"--until"}, Value: Required},
 }
 
-var options175 = []Option{
+var options187 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-H", "--human"}},
 	{Names: names{"--no-trunc"}},
@@ -8007,24 +10266,24 @@ var options175 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options176 = []Option{
+var options188 = []Option{
 	{Names: names{"-c", "--change"}, Value: Required},
 	{Names: names{"-m", "--message"}, Value: Required},
 	{Names: names{"--platform"}, Value: Required},
 }
 
-var options177 = []Option{
+var options189 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"--platform"}, Value: Required},
 }
 
-var options178 = []Option{
+var options190 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required, Effect: EffInput},
 	{Names: names{"--platform"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options179 = []Option{
+var options191 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--digests"}},
 	{Names: names{"-f", "--filter"}, Value: Required},
@@ -8034,60 +10293,60 @@ var options179 = []Option{
 	{Names: names{"--tree"}},
 }
 
-var options180 = []Option{
+var options192 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 }
 
-var options181 = []Option{
+var options193 = []Option{
 	{Names: names{"-a", "--all-tags"}},
 	{Names: names{"--disable-content-trust"}},
 	{Names: names{"--platform"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options182 = []Option{
+var options194 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--no-prune"}},
 	{Names: names{"--platform"}, Value: Required},
 }
 
-var options183 = []Option{
+var options195 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--platform"}, Value: Required},
 }
 
-var subs184 = []Program{
-	{Name: "build", Style: Exact, Path: names{"image", "build"}, Options: options127},
-	{Name: "history", Style: Exact, Path: names{"image", "history"}, Options: options175},
-	{Name: "import", Style: Exact, Path: names{"image", "import"}, Options: options176},
-	{Name: "inspect", Style: Exact, Path: names{"image", "inspect"}, Options: options177},
-	{Name: "list", Style: Exact, Path: names{"image", "ls"}, Options: options179},
-	{Name: "load", Style: Exact, Path: names{"image", "load"}, Options: options178},
-	{Name: "ls", Style: Exact, Path: names{"image", "ls"}, Options: options179},
-	{Name: "prune", Style: Exact, Path: names{"image", "prune"}, Options: options180},
-	{Name: "pull", Style: Exact, Path: names{"image", "pull"}, Options: options181},
-	{Name: "push", Style: Exact, Path: names{"image", "push"}, Options: options181},
-	{Name: "remove", Style: Exact, Path: names{"image", "rm"}, Options: options182},
-	{Name: "rm", Style: Exact, Path: names{"image", "rm"}, Options: options182},
-	{Name: "save", Style: Exact, Path: names{"image", "save"}, Options: options183},
+var subs196 = []Program{
+	{Name: "build", Style: Exact, Path: names{"image", "build"}, Options: options139},
+	{Name: "history", Style: Exact, Path: names{"image", "history"}, Options: options187},
+	{Name: "import", Style: Exact, Path: names{"image", "import"}, Options: options188},
+	{Name: "inspect", Style: Exact, Path: names{"image", "inspect"}, Options: options189},
+	{Name: "list", Style: Exact, Path: names{"image", "ls"}, Options: options191},
+	{Name: "load", Style: Exact, Path: names{"image", "load"}, Options: options190},
+	{Name: "ls", Style: Exact, Path: names{"image", "ls"}, Options: options191},
+	{Name: "prune", Style: Exact, Path: names{"image", "prune"}, Options: options192},
+	{Name: "pull", Style: Exact, Path: names{"image", "pull"}, Options: options193},
+	{Name: "push", Style: Exact, Path: names{"image", "push"}, Options: options193},
+	{Name: "remove", Style: Exact, Path: names{"image", "rm"}, Options: options194},
+	{Name: "rm", Style: Exact, Path: names{"image", "rm"}, Options: options194},
+	{Name: "save", Style: Exact, Path: names{"image", "save"}, Options: options195},
 	{Name: "tag", Style: Exact, Path: names{"image", "tag"}},
 }
 
-var options185 = []Option{
+var options197 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-s", "--size"}},
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options186 = []Option{
+var options198 = []Option{
 	{Names: names{"-p", "--password"}, Value: Required},
 	{Names: names{"--password-stdin"}},
 	{Names: names{"-u", "--username"}, Value: Required},
 }
 
-var options187 = []Option{
+var options199 = []Option{
 	{Names: names{"--arch"}, Value: Required},
 	{Names: names{"--os"}, Value: Required},
 	{Names: names{"--os-features"}, Value: Required},
@@ -8095,30 +10354,30 @@ var options187 = []Option{
 	{Names: names{"--variant"}, Value: Required},
 }
 
-var options188 = []Option{
+var options200 = []Option{
 	{Names: names{"-a", "--amend"}},
 	{Names: names{"--insecure"}},
 }
 
-var options189 = []Option{
+var options201 = []Option{
 	{Names: names{"--insecure"}},
 	{Names: names{"-v", "--verbose"}, Effect: EffUnproven},
 }
 
-var options190 = []Option{
+var options202 = []Option{
 	{Names: names{"--insecure"}},
 	{Names: names{"-p", "--purge"}},
 }
 
-var subs191 = []Program{
-	{Name: "annotate", Style: Exact, Path: names{"manifest", "annotate"}, Options: options187},
-	{Name: "create", Style: Exact, Path: names{"manifest", "create"}, Options: options188},
-	{Name: "inspect", Style: Exact, Path: names{"manifest", "inspect"}, Options: options189},
-	{Name: "push", Style: Exact, Path: names{"manifest", "push"}, Options: options190},
+var subs203 = []Program{
+	{Name: "annotate", Style: Exact, Path: names{"manifest", "annotate"}, Options: options199},
+	{Name: "create", Style: Exact, Path: names{"manifest", "create"}, Options: options200},
+	{Name: "inspect", Style: Exact, Path: names{"manifest", "inspect"}, Options: options201},
+	{Name: "push", Style: Exact, Path: names{"manifest", "push"}, Options: options202},
 	{Name: "rm", Style: Exact, Path: names{"manifest", "rm"}},
 }
 
-var options192 = []Option{
+var options204 = []Option{
 	{Names: names{"--alias"}, Value: Required},
 	{Names: names{"--driver-opt"}, Value: Required},
 	{Names: names{"--gw-priority"}, Value: Required},
@@ -8128,7 +10387,7 @@ var options192 = []Option{
 	{Names: names{"--link-local-ip"}, Value: Required},
 }
 
-var options193 = []Option{
+var options205 = []Option{
 	{Names: names{"--attachable"}},
 	{Names: names{"--aux-address"}, Value: Required},
 	{Names: names{"--config-from"}, Value: Required},
@@ -8148,31 +10407,31 @@ var options193 = []Option{
 	{Names: names{"--subnet"}, Value: Required},
 }
 
-var options194 = []Option{
+var options206 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-v", "--verbose"}, Effect: EffUnproven},
 }
 
-var options195 = []Option{
+var options207 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-trunc"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var subs196 = []Program{
-	{Name: "connect", Style: Exact, Path: names{"network", "connect"}, Options: options192},
-	{Name: "create", Style: Exact, Path: names{"network", "create"}, Options: options193},
-	{Name: "disconnect", Style: Exact, Path: names{"network", "disconnect"}, Options: options171},
-	{Name: "inspect", Style: Exact, Path: names{"network", "inspect"}, Options: options194},
-	{Name: "list", Style: Exact, Path: names{"network", "ls"}, Options: options195},
-	{Name: "ls", Style: Exact, Path: names{"network", "ls"}, Options: options195},
-	{Name: "prune", Style: Exact, Path: names{"network", "prune"}, Options: options160},
-	{Name: "remove", Style: Exact, Path: names{"network", "rm"}, Options: options171},
-	{Name: "rm", Style: Exact, Path: names{"network", "rm"}, Options: options171},
+var subs208 = []Program{
+	{Name: "connect", Style: Exact, Path: names{"network", "connect"}, Options: options204},
+	{Name: "create", Style: Exact, Path: names{"network", "create"}, Options: options205},
+	{Name: "disconnect", Style: Exact, Path: names{"network", "disconnect"}, Options: options183},
+	{Name: "inspect", Style: Exact, Path: names{"network", "inspect"}, Options: options206},
+	{Name: "list", Style: Exact, Path: names{"network", "ls"}, Options: options207},
+	{Name: "ls", Style: Exact, Path: names{"network", "ls"}, Options: options207},
+	{Name: "prune", Style: Exact, Path: names{"network", "prune"}, Options: options172},
+	{Name: "remove", Style: Exact, Path: names{"network", "rm"}, Options: options183},
+	{Name: "rm", Style: Exact, Path: names{"network", "rm"}, Options: options183},
 }
 
-var options197 = []Option{
+var options209 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-resolve"}},
@@ -8180,82 +10439,82 @@ var options197 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options198 = []Option{
+var options210 = []Option{
 	{Names: names{"--availability"}, Value: Required},
 	{Names: names{"--label-add"}, Value: Required},
 	{Names: names{"--label-rm"}, Value: Required},
 	{Names: names{"--role"}, Value: Required},
 }
 
-var subs199 = []Program{
+var subs211 = []Program{
 	{Name: "demote", Style: Exact, Path: names{"node", "demote"}},
-	{Name: "inspect", Style: Exact, Path: names{"node", "inspect"}, Options: options149},
-	{Name: "ls", Style: Exact, Path: names{"node", "ls"}, Options: options150},
+	{Name: "inspect", Style: Exact, Path: names{"node", "inspect"}, Options: options161},
+	{Name: "ls", Style: Exact, Path: names{"node", "ls"}, Options: options162},
 	{Name: "promote", Style: Exact, Path: names{"node", "promote"}},
-	{Name: "ps", Style: Exact, Path: names{"node", "ps"}, Options: options197},
-	{Name: "rm", Style: Exact, Path: names{"node", "rm"}, Options: options171},
-	{Name: "update", Style: Exact, Path: names{"node", "update"}, Options: options198},
+	{Name: "ps", Style: Exact, Path: names{"node", "ps"}, Options: options209},
+	{Name: "rm", Style: Exact, Path: names{"node", "rm"}, Options: options183},
+	{Name: "update", Style: Exact, Path: names{"node", "update"}, Options: options210},
 }
 
-var options200 = []Option{
+var options212 = []Option{
 	{Names: names{"--compress"}},
 }
 
-var options201 = []Option{
+var options213 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options202 = []Option{
+var options214 = []Option{
 	{Names: names{"--alias"}, Value: Required},
 	{Names: names{"--disable"}},
 	{Names: names{"--disable-content-trust"}},
 	{Names: names{"--grant-all-permissions"}},
 }
 
-var options203 = []Option{
+var options215 = []Option{
 	{Names: names{"--disable-content-trust"}},
 }
 
-var options204 = []Option{
+var options216 = []Option{
 	{Names: names{"--disable-content-trust"}},
 	{Names: names{"--grant-all-permissions"}},
 	{Names: names{"--skip-remote-check"}},
 }
 
-var subs205 = []Program{
-	{Name: "create", Style: Exact, Path: names{"plugin", "create"}, Options: options200},
-	{Name: "disable", Style: Exact, Path: names{"plugin", "disable"}, Options: options171},
-	{Name: "enable", Style: Exact, Path: names{"plugin", "enable"}, Options: options201},
-	{Name: "inspect", Style: Exact, Path: names{"plugin", "inspect"}, Options: options169},
-	{Name: "install", Style: Exact, Path: names{"plugin", "install"}, Options: options202},
-	{Name: "ls", Style: Exact, Path: names{"plugin", "ls"}, Options: options195},
-	{Name: "push", Style: Exact, Path: names{"plugin", "push"}, Options: options203},
-	{Name: "rm", Style: Exact, Path: names{"plugin", "rm"}, Options: options171},
+var subs217 = []Program{
+	{Name: "create", Style: Exact, Path: names{"plugin", "create"}, Options: options212},
+	{Name: "disable", Style: Exact, Path: names{"plugin", "disable"}, Options: options183},
+	{Name: "enable", Style: Exact, Path: names{"plugin", "enable"}, Options: options213},
+	{Name: "inspect", Style: Exact, Path: names{"plugin", "inspect"}, Options: options181},
+	{Name: "install", Style: Exact, Path: names{"plugin", "install"}, Options: options214},
+	{Name: "ls", Style: Exact, Path: names{"plugin", "ls"}, Options: options207},
+	{Name: "push", Style: Exact, Path: names{"plugin", "push"}, Options: options215},
+	{Name: "rm", Style: Exact, Path: names{"plugin", "rm"}, Options: options183},
 	{Name: "set", Style: Exact, Path: names{"plugin", "set"}},
-	{Name: "upgrade", Style: Exact, Path: names{"plugin", "upgrade"}, Options: options204},
+	{Name: "upgrade", Style: Exact, Path: names{"plugin", "upgrade"}, Options: options216},
 }
 
-var options206 = []Option{
+var options218 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--limit"}, Value: Required},
 	{Names: names{"--no-trunc"}},
 }
 
-var options207 = []Option{
+var options219 = []Option{
 	{Names: names{"-d", "--driver"}, Value: Required},
 	{Names: names{"-l", "--label"}, Value: Required},
 	{Names: names{"--template-driver"}, Value: Required},
 }
 
-var subs208 = []Program{
-	{Name: "create", Style: Exact, Path: names{"secret", "create"}, Options: options207},
-	{Name: "inspect", Style: Exact, Path: names{"secret", "inspect"}, Options: options149},
-	{Name: "ls", Style: Exact, Path: names{"secret", "ls"}, Options: options150},
+var subs220 = []Program{
+	{Name: "create", Style: Exact, Path: names{"secret", "create"}, Options: options219},
+	{Name: "inspect", Style: Exact, Path: names{"secret", "inspect"}, Options: options161},
+	{Name: "ls", Style: Exact, Path: names{"secret", "ls"}, Options: options162},
 	{Name: "rm", Style: Exact, Path: names{"secret", "rm"}},
 }
 
-var options209 = []Option{
+var options221 = []Option{
 	{Names: names{"--cap-add"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--cap-drop"}, Value: Required},
 	{Names: names{"--config"}, Value: Required},
@@ -8331,7 +10590,7 @@ var options209 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options210 = []Option{
+var options222 = []Option{
 	{Names: names{"--details"}},
 	{Names: names{"-f", "--follow"}},
 	{Names: names{"--no-resolve"}},
@@ -8343,16 +10602,16 @@ var options210 = []Option{
 	{Names: names{"-t", "--timestamps"}},
 }
 
-var options211 = []Option{
+var options223 = []Option{
 	{Names: names{"-d", "--detach"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options212 = []Option{
+var options224 = []Option{
 	{Names: names{"-d", "--detach"}},
 }
 
-var options213 = []Option{
+var options225 = []Option{
 	{Names: names{"--args"}, Value: Required},
 	{Names: names{"--cap-add"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--cap-drop"}, Value: Required},
@@ -8447,24 +10706,24 @@ var options213 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var subs214 = []Program{
-	{Name: "create", Style: Exact, Path: names{"service", "create"}, Options: options209},
-	{Name: "inspect", Style: Exact, Path: names{"service", "inspect"}, Options: options149},
-	{Name: "logs", Style: Exact, Path: names{"service", "logs"}, Options: options210},
-	{Name: "ls", Style: Exact, Path: names{"service", "ls"}, Options: options150},
-	{Name: "ps", Style: Exact, Path: names{"service", "ps"}, Options: options197},
+var subs226 = []Program{
+	{Name: "create", Style: Exact, Path: names{"service", "create"}, Options: options221},
+	{Name: "inspect", Style: Exact, Path: names{"service", "inspect"}, Options: options161},
+	{Name: "logs", Style: Exact, Path: names{"service", "logs"}, Options: options222},
+	{Name: "ls", Style: Exact, Path: names{"service", "ls"}, Options: options162},
+	{Name: "ps", Style: Exact, Path: names{"service", "ps"}, Options: options209},
 	{Name: "rm", Style: Exact, Path: names{"service", "rm"}},
-	{Name: "rollback", Style: Exact, Path: names{"service", "rollback"}, Options: options211},
-	{Name: "scale", Style: Exact, Path: names{"service", "scale"}, Options: options212},
-	{Name: "update", Style: Exact, Path: names{"service", "update"}, Options: options213},
+	{Name: "rollback", Style: Exact, Path: names{"service", "rollback"}, Options: options223},
+	{Name: "scale", Style: Exact, Path: names{"service", "scale"}, Options: options224},
+	{Name: "update", Style: Exact, Path: names{"service", "update"}, Options: options225},
 }
 
-var options215 = []Option{
+var options227 = []Option{
 	{Names: names{"-c", "--compose-file"}, Value: Required},
 	{Names: names{"--skip-interpolation"}},
 }
 
-var options216 = []Option{
+var options228 = []Option{
 	{Names: names{"-c", "--compose-file"}, Value: Required},
 	{Names: names{"-d", "--detach"}},
 	{Names: names{"--prune"}},
@@ -8473,20 +10732,20 @@ var options216 = []Option{
 	{Names: names{"--with-registry-auth"}},
 }
 
-var options217 = []Option{
+var options229 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var subs218 = []Program{
-	{Name: "config", Style: Exact, Path: names{"stack", "config"}, Options: options215},
-	{Name: "deploy", Style: Exact, Path: names{"stack", "deploy"}, Options: options216},
-	{Name: "ls", Style: Exact, Path: names{"stack", "ls"}, Options: options217},
-	{Name: "ps", Style: Exact, Path: names{"stack", "ps"}, Options: options197},
-	{Name: "rm", Style: Exact, Path: names{"stack", "rm"}, Options: options212},
-	{Name: "services", Style: Exact, Path: names{"stack", "services"}, Options: options150},
+var subs230 = []Program{
+	{Name: "config", Style: Exact, Path: names{"stack", "config"}, Options: options227},
+	{Name: "deploy", Style: Exact, Path: names{"stack", "deploy"}, Options: options228},
+	{Name: "ls", Style: Exact, Path: names{"stack", "ls"}, Options: options229},
+	{Name: "ps", Style: Exact, Path: names{"stack", "ps"}, Options: options209},
+	{Name: "rm", Style: Exact, Path: names{"stack", "rm"}, Options: options224},
+	{Name: "services", Style: Exact, Path: names{"stack", "services"}, Options: options162},
 }
 
-var options219 = []Option{
+var options231 = []Option{
 	{Names: names{"--ca-cert"}, Value: Required},
 	{Names: names{"--ca-key"}, Value: Required},
 	{Names: names{"--cert-expiry"}, Value: Required},
@@ -8496,7 +10755,7 @@ var options219 = []Option{
 	{Names: names{"--rotate"}},
 }
 
-var options220 = []Option{
+var options232 = []Option{
 	{Names: names{"--advertise-addr"}, Value: Required},
 	{Names: names{"--autolock"}},
 	{Names: names{"--availability"}, Value: Required},
@@ -8514,7 +10773,7 @@ var options220 = []Option{
 	{Names: names{"--task-history-limit"}, Value: Required},
 }
 
-var options221 = []Option{
+var options233 = []Option{
 	{Names: names{"--advertise-addr"}, Value: Required},
 	{Names: names{"--availability"}, Value: Required},
 	{Names: names{"--data-path-addr"}, Value: Required},
@@ -8522,12 +10781,12 @@ var options221 = []Option{
 	{Names: names{"--token"}, Value: Required},
 }
 
-var options222 = []Option{
+var options234 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--rotate"}},
 }
 
-var options223 = []Option{
+var options235 = []Option{
 	{Names: names{"--autolock"}},
 	{Names: names{"--cert-expiry"}, Value: Required},
 	{Names: names{"--dispatcher-heartbeat"}, Value: Required},
@@ -8537,57 +10796,57 @@ var options223 = []Option{
 	{Names: names{"--task-history-limit"}, Value: Required},
 }
 
-var subs224 = []Program{
-	{Name: "ca", Style: Exact, Path: names{"swarm", "ca"}, Options: options219},
-	{Name: "init", Style: Exact, Path: names{"swarm", "init"}, Options: options220},
-	{Name: "join", Style: Exact, Path: names{"swarm", "join"}, Options: options221},
-	{Name: "join-token", Style: Exact, Path: names{"swarm", "join-token"}, Options: options222},
-	{Name: "leave", Style: Exact, Path: names{"swarm", "leave"}, Options: options171},
+var subs236 = []Program{
+	{Name: "ca", Style: Exact, Path: names{"swarm", "ca"}, Options: options231},
+	{Name: "init", Style: Exact, Path: names{"swarm", "init"}, Options: options232},
+	{Name: "join", Style: Exact, Path: names{"swarm", "join"}, Options: options233},
+	{Name: "join-token", Style: Exact, Path: names{"swarm", "join-token"}, Options: options234},
+	{Name: "leave", Style: Exact, Path: names{"swarm", "leave"}, Options: options183},
 	{Name: "unlock", Style: Exact, Path: names{"swarm", "unlock"}},
-	{Name: "unlock-key", Style: Exact, Path: names{"swarm", "unlock-key"}, Options: options222},
-	{Name: "update", Style: Exact, Path: names{"swarm", "update"}, Options: options223},
+	{Name: "unlock-key", Style: Exact, Path: names{"swarm", "unlock-key"}, Options: options234},
+	{Name: "update", Style: Exact, Path: names{"swarm", "update"}, Options: options235},
 }
 
-var options225 = []Option{
+var options237 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-v", "--verbose"}, Effect: EffUnproven},
 }
 
-var options226 = []Option{
+var options238 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--volumes"}},
 }
 
-var subs227 = []Program{
-	{Name: "df", Style: Exact, Path: names{"system", "df"}, Options: options225},
-	{Name: "events", Style: Exact, Path: names{"system", "events"}, Options: options174},
-	{Name: "info", Style: Exact, Path: names{"system", "info"}, Options: options169},
-	{Name: "prune", Style: Exact, Path: names{"system", "prune"}, Options: options226},
+var subs239 = []Program{
+	{Name: "df", Style: Exact, Path: names{"system", "df"}, Options: options237},
+	{Name: "events", Style: Exact, Path: names{"system", "events"}, Options: options186},
+	{Name: "info", Style: Exact, Path: names{"system", "info"}, Options: options181},
+	{Name: "prune", Style: Exact, Path: names{"system", "prune"}, Options: options238},
 }
 
-var options228 = []Option{
+var options240 = []Option{
 	{Names: names{"--pretty"}},
 }
 
-var options229 = []Option{
+var options241 = []Option{
 	{Names: names{"-y", "--yes"}},
 }
 
-var options230 = []Option{
+var options242 = []Option{
 	{Names: names{"--local"}},
 }
 
-var subs231 = []Program{
-	{Name: "inspect", Style: Exact, Path: names{"trust", "inspect"}, Options: options228},
+var subs243 = []Program{
+	{Name: "inspect", Style: Exact, Path: names{"trust", "inspect"}, Options: options240},
 	{Name: "key", Style: Exact, Path: names{"trust", "key"}},
-	{Name: "revoke", Style: Exact, Path: names{"trust", "revoke"}, Options: options229},
-	{Name: "sign", Style: Exact, Path: names{"trust", "sign"}, Options: options230},
+	{Name: "revoke", Style: Exact, Path: names{"trust", "revoke"}, Options: options241},
+	{Name: "sign", Style: Exact, Path: names{"trust", "sign"}, Options: options242},
 	{Name: "signer", Style: Exact, Path: names{"trust", "signer"}},
 }
 
-var options232 = []Option{
+var options244 = []Option{
 	{Names: names{"--availability"}, Value: Required},
 	{Names: names{"-d", "--driver"}, Value: Required},
 	{Names: names{"--group"}, Value: Required},
@@ -8603,91 +10862,91 @@ var options232 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options233 = []Option{
+var options245 = []Option{
 	{Names: names{"--cluster"}},
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options234 = []Option{
+var options246 = []Option{
 	{Names: names{"--availability"}, Value: Required},
 }
 
-var subs235 = []Program{
-	{Name: "create", Style: Exact, Path: names{"volume", "create"}, Options: options232},
-	{Name: "inspect", Style: Exact, Path: names{"volume", "inspect"}, Options: options169},
-	{Name: "list", Style: Exact, Path: names{"volume", "ls"}, Options: options233},
-	{Name: "ls", Style: Exact, Path: names{"volume", "ls"}, Options: options233},
-	{Name: "prune", Style: Exact, Path: names{"volume", "prune"}, Options: options180},
-	{Name: "remove", Style: Exact, Path: names{"volume", "rm"}, Options: options171},
-	{Name: "rm", Style: Exact, Path: names{"volume", "rm"}, Options: options171},
-	{Name: "update", Style: Exact, Path: names{"volume", "update"}, Options: options234},
+var subs247 = []Program{
+	{Name: "create", Style: Exact, Path: names{"volume", "create"}, Options: options244},
+	{Name: "inspect", Style: Exact, Path: names{"volume", "inspect"}, Options: options181},
+	{Name: "list", Style: Exact, Path: names{"volume", "ls"}, Options: options245},
+	{Name: "ls", Style: Exact, Path: names{"volume", "ls"}, Options: options245},
+	{Name: "prune", Style: Exact, Path: names{"volume", "prune"}, Options: options192},
+	{Name: "remove", Style: Exact, Path: names{"volume", "rm"}, Options: options183},
+	{Name: "rm", Style: Exact, Path: names{"volume", "rm"}, Options: options183},
+	{Name: "update", Style: Exact, Path: names{"volume", "update"}, Options: options246},
 }
 
-var subs236 = []Program{
-	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options126},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options127},
-	{Name: "builder", Style: Exact, Operands: Unread, Path: names{"builder"}, Subs: subs129},
-	{Name: "buildx", Style: Exact, Operands: Unread, Path: names{"buildx"}, Options: options130, Subs: subs133},
-	{Name: "checkpoint", Style: Exact, Operands: Unread, Path: names{"checkpoint"}, Subs: subs136},
-	{Name: "commit", Style: Exact, Path: names{"commit"}, Options: options137},
-	{Name: "compose", Style: Exact, Operands: Unread, Path: names{"compose"}, Options: options138, Subs: subs147, Inherit: true, Workdir: true},
-	{Name: "config", Style: Exact, Operands: Unread, Path: names{"config"}, Subs: subs151},
-	{Name: "container", Style: Exact, Operands: Unread, Path: names{"container"}, Subs: subs167},
-	{Name: "context", Style: Exact, Operands: Unread, Path: names{"context"}, Subs: subs173},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options152},
-	{Name: "create", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create"}, Options: options153, Ends: true},
+var subs248 = []Program{
+	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options138},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options139},
+	{Name: "builder", Style: Exact, Operands: Unread, Path: names{"builder"}, Subs: subs141},
+	{Name: "buildx", Style: Exact, Operands: Unread, Path: names{"buildx"}, Options: options142, Subs: subs145},
+	{Name: "checkpoint", Style: Exact, Operands: Unread, Path: names{"checkpoint"}, Subs: subs148},
+	{Name: "commit", Style: Exact, Path: names{"commit"}, Options: options149},
+	{Name: "compose", Style: Exact, Operands: Unread, Path: names{"compose"}, Options: options150, Subs: subs159, Inherit: true, Workdir: true},
+	{Name: "config", Style: Exact, Operands: Unread, Path: names{"config"}, Subs: subs163},
+	{Name: "container", Style: Exact, Operands: Unread, Path: names{"container"}, Subs: subs179},
+	{Name: "context", Style: Exact, Operands: Unread, Path: names{"context"}, Subs: subs185},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options164},
+	{Name: "create", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create"}, Options: options165, Ends: true},
 	{Name: "diff", Style: Exact, Path: names{"diff"}},
-	{Name: "events", Style: Exact, Path: names{"events"}, Options: options174},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options154, Ends: true},
-	{Name: "export", Style: Exact, Path: names{"export"}, Options: options155},
-	{Name: "history", Style: Exact, Path: names{"history"}, Options: options175},
-	{Name: "image", Style: Exact, Operands: Unread, Path: names{"image"}, Subs: subs184},
-	{Name: "images", Style: Exact, Path: names{"images"}, Options: options179},
-	{Name: "import", Style: Exact, Path: names{"import"}, Options: options176},
-	{Name: "info", Style: Exact, Path: names{"info"}, Options: options169},
-	{Name: "inspect", Style: Exact, Path: names{"inspect"}, Options: options185},
-	{Name: "kill", Style: Exact, Path: names{"kill"}, Options: options157},
-	{Name: "load", Style: Exact, Path: names{"load"}, Options: options178},
-	{Name: "login", Style: Exact, Path: names{"login"}, Options: options186},
+	{Name: "events", Style: Exact, Path: names{"events"}, Options: options186},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options166, Ends: true},
+	{Name: "export", Style: Exact, Path: names{"export"}, Options: options167},
+	{Name: "history", Style: Exact, Path: names{"history"}, Options: options187},
+	{Name: "image", Style: Exact, Operands: Unread, Path: names{"image"}, Subs: subs196},
+	{Name: "images", Style: Exact, Path: names{"images"}, Options: options191},
+	{Name: "import", Style: Exact, Path: names{"import"}, Options: options188},
+	{Name: "info", Style: Exact, Path: names{"info"}, Options: options181},
+	{Name: "inspect", Style: Exact, Path: names{"inspect"}, Options: options197},
+	{Name: "kill", Style: Exact, Path: names{"kill"}, Options: options169},
+	{Name: "load", Style: Exact, Path: names{"load"}, Options: options190},
+	{Name: "login", Style: Exact, Path: names{"login"}, Options: options198},
 	{Name: "logout", Style: Exact, Path: names{"logout"}},
-	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options158},
-	{Name: "manifest", Style: Exact, Operands: Unread, Path: names{"manifest"}, Subs: subs191},
-	{Name: "network", Style: Exact, Operands: Unread, Path: names{"network"}, Subs: subs196},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Subs: subs199},
+	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options170},
+	{Name: "manifest", Style: Exact, Operands: Unread, Path: names{"manifest"}, Subs: subs203},
+	{Name: "network", Style: Exact, Operands: Unread, Path: names{"network"}, Subs: subs208},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Subs: subs211},
 	{Name: "pause", Style: Exact, Path: names{"pause"}},
-	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"plugin"}, Subs: subs205},
+	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"plugin"}, Subs: subs217},
 	{Name: "port", Style: Exact, Path: names{"port"}},
-	{Name: "ps", Style: Exact, Path: names{"ps"}, Options: options159},
-	{Name: "pull", Style: Exact, Path: names{"pull"}, Options: options181},
-	{Name: "push", Style: Exact, Path: names{"push"}, Options: options181},
+	{Name: "ps", Style: Exact, Path: names{"ps"}, Options: options171},
+	{Name: "pull", Style: Exact, Path: names{"pull"}, Options: options193},
+	{Name: "push", Style: Exact, Path: names{"push"}, Options: options193},
 	{Name: "rename", Style: Exact, Path: names{"rename"}},
-	{Name: "restart", Style: Exact, Path: names{"restart"}, Options: options161},
-	{Name: "rm", Style: Exact, Path: names{"rm"}, Options: options162},
-	{Name: "rmi", Style: Exact, Path: names{"rmi"}, Options: options182},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options163, Ends: true},
-	{Name: "save", Style: Exact, Path: names{"save"}, Options: options183},
-	{Name: "search", Style: Exact, Path: names{"search"}, Options: options206},
-	{Name: "secret", Style: Exact, Operands: Unread, Path: names{"secret"}, Subs: subs208},
-	{Name: "service", Style: Exact, Operands: Unread, Path: names{"service"}, Subs: subs214},
-	{Name: "stack", Style: Exact, Operands: Unread, Path: names{"stack"}, Subs: subs218},
-	{Name: "start", Style: Exact, Path: names{"start"}, Options: options164},
-	{Name: "stats", Style: Exact, Path: names{"stats"}, Options: options165},
-	{Name: "stop", Style: Exact, Path: names{"stop"}, Options: options161},
-	{Name: "swarm", Style: Exact, Operands: Unread, Path: names{"swarm"}, Subs: subs224},
-	{Name: "system", Style: Exact, Operands: Unread, Path: names{"system"}, Subs: subs227},
+	{Name: "restart", Style: Exact, Path: names{"restart"}, Options: options173},
+	{Name: "rm", Style: Exact, Path: names{"rm"}, Options: options174},
+	{Name: "rmi", Style: Exact, Path: names{"rmi"}, Options: options194},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options175, Ends: true},
+	{Name: "save", Style: Exact, Path: names{"save"}, Options: options195},
+	{Name: "search", Style: Exact, Path: names{"search"}, Options: options218},
+	{Name: "secret", Style: Exact, Operands: Unread, Path: names{"secret"}, Subs: subs220},
+	{Name: "service", Style: Exact, Operands: Unread, Path: names{"service"}, Subs: subs226},
+	{Name: "stack", Style: Exact, Operands: Unread, Path: names{"stack"}, Subs: subs230},
+	{Name: "start", Style: Exact, Path: names{"start"}, Options: options176},
+	{Name: "stats", Style: Exact, Path: names{"stats"}, Options: options177},
+	{Name: "stop", Style: Exact, Path: names{"stop"}, Options: options173},
+	{Name: "swarm", Style: Exact, Operands: Unread, Path: names{"swarm"}, Subs: subs236},
+	{Name: "system", Style: Exact, Operands: Unread, Path: names{"system"}, Subs: subs239},
 	{Name: "tag", Style: Exact, Path: names{"tag"}},
 	{Name: "top", Style: Exact, Path: names{"top"}},
-	{Name: "trust", Style: Exact, Operands: Unread, Path: names{"trust"}, Subs: subs231},
+	{Name: "trust", Style: Exact, Operands: Unread, Path: names{"trust"}, Subs: subs243},
 	{Name: "unpause", Style: Exact, Path: names{"unpause"}},
-	{Name: "update", Style: Exact, Path: names{"update"}, Options: options166},
-	{Name: "version", Style: Exact, Path: names{"version"}, Options: options169},
-	{Name: "volume", Style: Exact, Operands: Unread, Path: names{"volume"}, Subs: subs235},
+	{Name: "update", Style: Exact, Path: names{"update"}, Options: options178},
+	{Name: "version", Style: Exact, Path: names{"version"}, Options: options181},
+	{Name: "volume", Style: Exact, Operands: Unread, Path: names{"volume"}, Subs: subs247},
 	{Name: "wait", Style: Exact, Path: names{"wait"}},
 }
 
-var options237 = []Option{
+var options249 = []Option{
 	{Names: names{"--ansi"}, Value: Required},
 	{Names: names{"--compatibility"}},
 	{Names: names{"--dry-run"}},
@@ -8709,47 +10968,47 @@ var options237 = []Option{
 	{Names: names{"--tlsverify"}},
 }
 
-var subs238 = []Program{
-	{Name: "alpha", Style: Exact, Path: names{"ps"}, Options: options144, Workdir: true},
-	{Name: "attach", Style: Exact, Path: names{"build"}, Options: options139, Workdir: true},
-	{Name: "bridge", Style: Exact, Path: names{"build"}, Options: options139, Workdir: true},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options139, Workdir: true},
-	{Name: "commit", Style: Exact, Path: names{"build"}, Options: options139, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"ps"}, Options: options144, Workdir: true},
-	{Name: "convert", Style: Exact, Path: names{"ps"}, Options: options144, Workdir: true},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options140, Workdir: true},
-	{Name: "create", Style: Exact, Path: names{"up"}, Options: options146, Workdir: true},
-	{Name: "down", Style: Exact, Path: names{"down"}, Options: options141, Workdir: true},
-	{Name: "events", Style: Exact, Path: names{"ps"}, Options: options144, Workdir: true},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options142, Ends: true, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"build"}, Options: options139, Workdir: true},
-	{Name: "images", Style: Exact, Path: names{"ps"}, Options: options144, Workdir: true},
-	{Name: "kill", Style: Exact, Path: names{"build"}, Options: options139, Workdir: true},
-	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options143, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"ps"}, Options: options144, Workdir: true},
-	{Name: "pause", Style: Exact, Path: names{"build"}, Options: options139, Workdir: true},
-	{Name: "port", Style: Exact, Path: names{"ps"}, Options: options144, Workdir: true},
-	{Name: "ps", Style: Exact, Path: names{"ps"}, Options: options144, Workdir: true},
-	{Name: "publish", Style: Exact, Path: names{"build"}, Options: options139, Workdir: true},
-	{Name: "pull", Style: Exact, Path: names{"build"}, Options: options139, Workdir: true},
-	{Name: "push", Style: Exact, Path: names{"build"}, Options: options139, Workdir: true},
-	{Name: "restart", Style: Exact, Path: names{"build"}, Options: options139, Workdir: true},
-	{Name: "rm", Style: Exact, Path: names{"build"}, Options: options139, Workdir: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options145, Ends: true, Workdir: true},
-	{Name: "scale", Style: Exact, Path: names{"build"}, Options: options139, Workdir: true},
-	{Name: "start", Style: Exact, Path: names{"build"}, Options: options139, Workdir: true},
-	{Name: "stats", Style: Exact, Path: names{"ps"}, Options: options144, Workdir: true},
-	{Name: "stop", Style: Exact, Path: names{"build"}, Options: options139, Workdir: true},
-	{Name: "top", Style: Exact, Path: names{"ps"}, Options: options144, Workdir: true},
-	{Name: "unpause", Style: Exact, Path: names{"build"}, Options: options139, Workdir: true},
-	{Name: "up", Style: Exact, Path: names{"up"}, Options: options146, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"ps"}, Options: options144, Workdir: true},
-	{Name: "volumes", Style: Exact, Path: names{"ps"}, Options: options144, Workdir: true},
-	{Name: "wait", Style: Exact, Path: names{"build"}, Options: options139, Workdir: true},
-	{Name: "watch", Style: Exact, Path: names{"build"}, Options: options139, Workdir: true},
+var subs250 = []Program{
+	{Name: "alpha", Style: Exact, Path: names{"ps"}, Options: options156, Workdir: true},
+	{Name: "attach", Style: Exact, Path: names{"build"}, Options: options151, Workdir: true},
+	{Name: "bridge", Style: Exact, Path: names{"build"}, Options: options151, Workdir: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options151, Workdir: true},
+	{Name: "commit", Style: Exact, Path: names{"build"}, Options: options151, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"ps"}, Options: options156, Workdir: true},
+	{Name: "convert", Style: Exact, Path: names{"ps"}, Options: options156, Workdir: true},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options152, Workdir: true},
+	{Name: "create", Style: Exact, Path: names{"up"}, Options: options158, Workdir: true},
+	{Name: "down", Style: Exact, Path: names{"down"}, Options: options153, Workdir: true},
+	{Name: "events", Style: Exact, Path: names{"ps"}, Options: options156, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options154, Ends: true, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"build"}, Options: options151, Workdir: true},
+	{Name: "images", Style: Exact, Path: names{"ps"}, Options: options156, Workdir: true},
+	{Name: "kill", Style: Exact, Path: names{"build"}, Options: options151, Workdir: true},
+	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options155, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"ps"}, Options: options156, Workdir: true},
+	{Name: "pause", Style: Exact, Path: names{"build"}, Options: options151, Workdir: true},
+	{Name: "port", Style: Exact, Path: names{"ps"}, Options: options156, Workdir: true},
+	{Name: "ps", Style: Exact, Path: names{"ps"}, Options: options156, Workdir: true},
+	{Name: "publish", Style: Exact, Path: names{"build"}, Options: options151, Workdir: true},
+	{Name: "pull", Style: Exact, Path: names{"build"}, Options: options151, Workdir: true},
+	{Name: "push", Style: Exact, Path: names{"build"}, Options: options151, Workdir: true},
+	{Name: "restart", Style: Exact, Path: names{"build"}, Options: options151, Workdir: true},
+	{Name: "rm", Style: Exact, Path: names{"build"}, Options: options151, Workdir: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options157, Ends: true, Workdir: true},
+	{Name: "scale", Style: Exact, Path: names{"build"}, Options: options151, Workdir: true},
+	{Name: "start", Style: Exact, Path: names{"build"}, Options: options151, Workdir: true},
+	{Name: "stats", Style: Exact, Path: names{"ps"}, Options: options156, Workdir: true},
+	{Name: "stop", Style: Exact, Path: names{"build"}, Options: options151, Workdir: true},
+	{Name: "top", Style: Exact, Path: names{"ps"}, Options: options156, Workdir: true},
+	{Name: "unpause", Style: Exact, Path: names{"build"}, Options: options151, Workdir: true},
+	{Name: "up", Style: Exact, Path: names{"up"}, Options: options158, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"ps"}, Options: options156, Workdir: true},
+	{Name: "volumes", Style: Exact, Path: names{"ps"}, Options: options156, Workdir: true},
+	{Name: "wait", Style: Exact, Path: names{"build"}, Options: options151, Workdir: true},
+	{Name: "watch", Style: Exact, Path: names{"build"}, Options: options151, Workdir: true},
 }
 
-var options239 = []Option{
+var options251 = []Option{
 	{Names: names{"-n", "--newfile"}},
 	{Names: names{"-o", "--oldfile"}},
 	{Names: names{"-k", "--keepdate"}},
@@ -8768,7 +11027,7 @@ var options239 = []Option{
 	{Names: names{"-O", "--to-stdout"}},
 }
 
-var options240 = []Option{
+var options252 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}},
@@ -8779,7 +11038,7 @@ var options240 = []Option{
 	{Names: names{"-q"}, Value: Required},
 }
 
-var options241 = []Option{
+var options253 = []Option{
 	{Names: names{"--info"}},
 	{Names: names{"--version"}},
 	{Names: names{"--list-sdks"}},
@@ -8793,7 +11052,7 @@ var options241 = []Option{
 	{Names: names{"--roll-forward"}, Value: Required},
 }
 
-var options242 = []Option{
+var options254 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"-f", "--framework"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
@@ -8815,7 +11074,7 @@ var options242 = []Option{
 	{Names: names{"--version-suffix"}, Value: Required},
 }
 
-var options243 = []Option{
+var options255 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"-f", "--framework"}, Value: Required},
 	{Names: names{"--project"}, Value: Required},
@@ -8829,7 +11088,7 @@ var options243 = []Option{
 	{Names: names{"-r", "--runtime"}, Value: Required},
 }
 
-var options244 = []Option{
+var options256 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"-f", "--framework"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
@@ -8850,10 +11109,10 @@ var options244 = []Option{
 	{Names: names{"-p"}, Value: Required},
 }
 
-var subs245 = []Program{
+var subs257 = []Program{
 	{Name: "add", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "build", Path: names{"build"}, Options: options242, Workdir: true},
-	{Name: "clean", Path: names{"build"}, Options: options242, Workdir: true},
+	{Name: "build", Path: names{"build"}, Options: options254, Workdir: true},
+	{Name: "clean", Path: names{"build"}, Options: options254, Workdir: true},
 	{Name: "dev-certs", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "ef", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "exec", Operands: Script, Path: names{"exec"}, Ends: true, Workdir: true},
@@ -8861,21 +11120,21 @@ var subs245 = []Program{
 	{Name: "fsi", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "help", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "list", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "msbuild", Path: names{"build"}, Options: options242, Workdir: true},
+	{Name: "msbuild", Path: names{"build"}, Options: options254, Workdir: true},
 	{Name: "new", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "nuget", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "pack", Path: names{"build"}, Options: options242, Workdir: true},
+	{Name: "pack", Path: names{"build"}, Options: options254, Workdir: true},
 	{Name: "package", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "publish", Path: names{"build"}, Options: options242, Workdir: true},
+	{Name: "publish", Path: names{"build"}, Options: options254, Workdir: true},
 	{Name: "reference", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "remove", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "restore", Path: names{"build"}, Options: options242, Workdir: true},
-	{Name: "run", Operands: Script, Path: names{"run"}, Options: options243, Ends: true, Workdir: true},
+	{Name: "restore", Path: names{"build"}, Options: options254, Workdir: true},
+	{Name: "run", Operands: Script, Path: names{"run"}, Options: options255, Ends: true, Workdir: true},
 	{Name: "sdk", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "sln", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "solution", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "store", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "test", Path: names{"test"}, Options: options244, Workdir: true},
+	{Name: "test", Path: names{"test"}, Options: options256, Workdir: true},
 	{Name: "tool", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "user-secrets", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "vstest", Operands: Unread, Path: names{"tool"}, Workdir: true},
@@ -8883,7 +11142,64 @@ var subs245 = []Program{
 	{Name: "workload", Operands: Unread, Path: names{"tool"}, Workdir: true},
 }
 
-var options246 = []Option{
+var options258 = []Option{
+	{Names: names{"-l", "--list"}},
+	{Names: names{"-L", "--listfiles"}},
+	{Names: names{"-s", "--status"}},
+	{Names: names{"-S", "--search"}},
+	{Names: names{"-p", "--print-avail"}},
+	{Names: names{"-i", "--install"}},
+	{Names: names{"-r", "--remove"}},
+	{Names: names{"-P", "--purge"}},
+	{Names: names{"-V", "--verify"}},
+	{Names: names{"-C", "--audit"}},
+	{Names: names{"--get-selections"}},
+	{Names: names{"--set-selections"}},
+	{Names: names{"--configure"}},
+	{Names: names{"--unpack"}},
+	{Names: names{"-c", "--contents"}},
+	{Names: names{"-I", "--info"}},
+	{Names: names{"-x", "--extract"}},
+	{Names: names{"-e", "--control"}},
+	{Names: names{"-b", "--build"}},
+	{Names: names{"--print-architecture"}},
+	{Names: names{"--print-foreign-architectures"}},
+	{Names: names{"--compare-versions"}},
+	{Names: names{"--version"}},
+	{Names: names{"-?", "--help"}},
+	{Names: names{"-a", "--pending"}},
+	{Names: names{"--force-all"}, Value: Optional},
+	{Names: names{"--root", "--instdir"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--admindir"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--pre-invoke"}, Value: Required, Effect: EffRun},
+	{Names: names{"--post-invoke"}, Value: Required, Effect: EffRun},
+	{Names: names{"--no-pager"}},
+	{Names: names{"--status-fd"}, Value: Required},
+	{Names: names{"--log"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-E"}},
+	{Names: names{"-G"}},
+	{Names: names{"-R", "--recursive"}},
+	{Names: names{"--field", "-f"}},
+	{Names: names{"--add-architecture"}},
+}
+
+var options259 = []Option{
+	{Names: names{"-l", "--list"}},
+	{Names: names{"-L", "--listfiles"}},
+	{Names: names{"-s", "--status"}},
+	{Names: names{"-S", "--search"}},
+	{Names: names{"-p", "--print-avail"}},
+	{Names: names{"-W", "--show"}},
+	{Names: names{"-c", "--control-path"}},
+	{Names: names{"-f", "--showformat"}, Value: Required},
+	{Names: names{"--admindir"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--load-avail"}},
+	{Names: names{"--no-pager"}},
+	{Names: names{"--version"}},
+	{Names: names{"-?", "--help"}},
+}
+
+var options260 = []Option{
 	{Names: names{"--time"}, Value: Optional},
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--all"}},
@@ -8912,14 +11228,14 @@ var options246 = []Option{
 	{Names: names{"-x", "--one-file-system"}},
 }
 
-var options247 = []Option{
+var options261 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-L"}},
 	{Names: names{"-R"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
 }
 
-var options248 = []Option{
+var options262 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-d"}},
 	{Names: names{"-n"}},
@@ -8928,7 +11244,7 @@ var options248 = []Option{
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 }
 
-var options249 = []Option{
+var options263 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-c"}},
 	{Names: names{"-d"}},
@@ -8940,7 +11256,7 @@ var options249 = []Option{
 	{Names: names{"-s"}, Value: Required, Effect: EffRun},
 }
 
-var options250 = []Option{
+var options264 = []Option{
 	{Names: names{"-i", "--ignore-environment"}},
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-u", "--unset"}, Value: Required},
@@ -8958,13 +11274,13 @@ var options250 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options251 = []Option{
+var options265 = []Option{
 	{Names: names{"-v", "--variables"}},
 	{Names: names{"-h"}},
 	{Names: names{"-V"}},
 }
 
-var options252 = []Option{
+var options266 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config-lookup"}},
 	{Names: names{"--no-eslintrc"}},
@@ -9021,13 +11337,13 @@ var options252 = []Option{
 	{Names: names{"--concurrency"}, Value: Required},
 }
 
-var options253 = []Option{
+var options267 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-l"}},
 	{Names: names{"-a"}, Value: Required},
 }
 
-var options254 = []Option{
+var options268 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-i", "--initial"}},
 	{Names: names{"-t", "--tabs"}, Value: Required},
@@ -9035,7 +11351,7 @@ var options254 = []Option{
 	{Names: names{"--first-only"}},
 }
 
-var options255 = []Option{
+var options269 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffCode},
 	{Names: names{"-d"}},
@@ -9047,13 +11363,69 @@ var options255 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options256 = []Option{
+var options270 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}},
 }
 
-var options257 = []Option{
+var options271 = []Option{
+	{Names: names{"-1", "--oneline"}},
+	{Names: names{"-l", "--long"}},
+	{Names: names{"-G", "--grid"}},
+	{Names: names{"-x", "--across"}},
+	{Names: names{"-R", "--recurse"}},
+	{Names: names{"-T", "--tree"}},
+	{Names: names{"-X", "--dereference"}},
+	{Names: names{"-F", "--classify"}, Value: Optional},
+	{Names: names{"--color", "--colour"}, Value: Required},
+	{Names: names{"--color-scale"}, Value: Optional},
+	{Names: names{"--icons"}, Value: Optional},
+	{Names: names{"--no-quotes"}},
+	{Names: names{"--hyperlink"}},
+	{Names: names{"-w", "--width"}, Value: Required},
+	{Names: names{"-a", "--all"}},
+	{Names: names{"-A", "--almost-all"}},
+	{Names: names{"-d", "--list-dirs"}},
+	{Names: names{"-D", "--only-dirs"}},
+	{Names: names{"-f", "--only-files"}},
+	{Names: names{"-L", "--level"}, Value: Required},
+	{Names: names{"-r", "--reverse"}},
+	{Names: names{"-s", "--sort"}, Value: Required},
+	{Names: names{"--group-directories-first"}},
+	{Names: names{"-I", "--ignore-glob"}, Value: Required},
+	{Names: names{"--git-ignore"}},
+	{Names: names{"-b", "--binary"}},
+	{Names: names{"-B", "--bytes"}},
+	{Names: names{"-g", "--group"}},
+	{Names: names{"-h", "--header"}},
+	{Names: names{"-H", "--links"}},
+	{Names: names{"-i", "--inode"}},
+	{Names: names{"-m", "--modified"}},
+	{Names: names{"-M", "--mounts"}},
+	{Names: names{"-S", "--blocksize"}},
+	{Names: names{"-t", "--time"}, Value: Required},
+	{Names: names{"-u", "--accessed"}},
+	{Names: names{"-U", "--created"}},
+	{Names: names{"--changed"}},
+	{Names: names{"--time-style"}, Value: Required},
+	{Names: names{"--total-size"}},
+	{Names: names{"--no-permissions"}},
+	{Names: names{"-o", "--octal-permissions"}},
+	{Names: names{"--no-filesize"}},
+	{Names: names{"--no-user"}},
+	{Names: names{"--no-time"}},
+	{Names: names{"--git"}},
+	{Names: names{"--git-repos"}},
+	{Names: names{"-@", "--extended"}},
+	{Names: names{"-Z", "--context"}},
+	{Names: names{"-n", "--numeric"}},
+	{Names: names{"--smart-group"}},
+	{Names: names{"-?", "--help"}},
+	{Names: names{"-v", "--version"}},
+}
+
+var options272 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-f"}},
 	{Names: names{"--exclude-monotonic"}},
@@ -9061,7 +11433,7 @@ var options257 = []Option{
 	{Names: names{"--date-prog"}, Value: Required, Effect: EffProgram},
 }
 
-var options258 = []Option{
+var options273 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffRun},
 	{Names: names{"-l"}},
 	{Names: names{"-n"}},
@@ -9070,7 +11442,7 @@ var options258 = []Option{
 	{Names: names{"-#"}},
 }
 
-var options259 = []Option{
+var options274 = []Option{
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffExec},
 	{Names: names{"-X", "--exec-batch"}, Value: Required, Effect: EffExec},
 	{Names: names{"-o", "--owner"}, Value: Required},
@@ -9131,7 +11503,139 @@ var options259 = []Option{
 	{Names: names{"--batch-size"}, Value: Required},
 }
 
-var options260 = []Option{
+var options275 = []Option{
+	{Names: names{"-i"}, Value: Required, Effect: EffInput},
+	{Names: names{"-y"}},
+	{Names: names{"-n"}},
+	{Names: names{"-f"}, Value: Required},
+	{Names: names{"-c"}, Value: Required},
+	{Names: names{"-codec"}, Value: Required},
+	{Names: names{"-vcodec"}, Value: Required},
+	{Names: names{"-acodec"}, Value: Required},
+	{Names: names{"-c:v"}, Value: Required},
+	{Names: names{"-c:a"}, Value: Required},
+	{Names: names{"-c:s"}, Value: Required},
+	{Names: names{"-t"}, Value: Required},
+	{Names: names{"-to"}, Value: Required},
+	{Names: names{"-ss"}, Value: Required},
+	{Names: names{"-sseof"}, Value: Required},
+	{Names: names{"-fs"}, Value: Required},
+	{Names: names{"-vf"}, Value: Required},
+	{Names: names{"-af"}, Value: Required},
+	{Names: names{"-filter:v"}, Value: Required},
+	{Names: names{"-filter:a"}, Value: Required},
+	{Names: names{"-filter_complex"}, Value: Required},
+	{Names: names{"-filter_script"}, Value: Required, Effect: EffInput},
+	{Names: names{"-map"}, Value: Required},
+	{Names: names{"-map_metadata"}, Value: Required},
+	{Names: names{"-r"}, Value: Required},
+	{Names: names{"-s"}, Value: Required},
+	{Names: names{"-aspect"}, Value: Required},
+	{Names: names{"-vn"}},
+	{Names: names{"-an"}},
+	{Names: names{"-sn"}},
+	{Names: names{"-dn"}},
+	{Names: names{"-b:v"}, Value: Required},
+	{Names: names{"-b:a"}, Value: Required},
+	{Names: names{"-crf"}, Value: Required},
+	{Names: names{"-preset"}, Value: Required},
+	{Names: names{"-tune"}, Value: Required},
+	{Names: names{"-profile:v"}, Value: Required},
+	{Names: names{"-level"}, Value: Required},
+	{Names: names{"-pix_fmt"}, Value: Required},
+	{Names: names{"-ar"}, Value: Required},
+	{Names: names{"-ac"}, Value: Required},
+	{Names: names{"-q:v"}, Value: Required},
+	{Names: names{"-q:a"}, Value: Required},
+	{Names: names{"-qscale"}, Value: Required},
+	{Names: names{"-frames:v"}, Value: Required},
+	{Names: names{"-vframes"}, Value: Required},
+	{Names: names{"-g"}, Value: Required},
+	{Names: names{"-threads"}, Value: Required},
+	{Names: names{"-loglevel", "-v"}, Value: Required},
+	{Names: names{"-hide_banner"}},
+	{Names: names{"-stats"}},
+	{Names: names{"-nostats"}},
+	{Names: names{"-nostdin"}},
+	{Names: names{"-shortest"}},
+	{Names: names{"-movflags"}, Value: Required},
+	{Names: names{"-metadata"}, Value: Required},
+	{Names: names{"-disposition"}, Value: Required},
+	{Names: names{"-pass"}, Value: Required},
+	{Names: names{"-passlogfile"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-report"}, Effect: EffWriteHere},
+	{Names: names{"-progress"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-safe"}, Value: Required},
+	{Names: names{"-re"}},
+	{Names: names{"-stream_loop"}, Value: Required},
+	{Names: names{"-loop"}, Value: Required},
+	{Names: names{"-fflags"}, Value: Required},
+	{Names: names{"-bsf:v"}, Value: Required},
+	{Names: names{"-start_number"}, Value: Required},
+	{Names: names{"-framerate"}, Value: Required},
+	{Names: names{"-attach"}, Value: Required, Effect: EffInput},
+	{Names: names{"-dump_attachment"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-vstats"}, Effect: EffWriteHere},
+	{Names: names{"-vstats_file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-print_format", "-of"}, Value: Required},
+	{Names: names{"-show_format"}},
+	{Names: names{"-show_streams"}},
+	{Names: names{"-show_entries"}, Value: Required},
+	{Names: names{"-show_frames"}},
+	{Names: names{"-show_packets"}},
+	{Names: names{"-show_chapters"}},
+	{Names: names{"-select_streams"}, Value: Required},
+	{Names: names{"-count_frames"}},
+	{Names: names{"-count_packets"}},
+	{Names: names{"-protocol_whitelist"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-init_hw_device"}, Value: Required},
+	{Names: names{"-hwaccel"}, Value: Required},
+	{Names: names{"-h"}, Value: Required},
+	{Names: names{"-version"}},
+	{Names: names{"-formats"}},
+	{Names: names{"-codecs"}},
+	{Names: names{"-encoders"}},
+	{Names: names{"-decoders"}},
+	{Names: names{"-filters"}},
+	{Names: names{"-L"}},
+	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
+}
+
+var options276 = []Option{
+	{Names: names{"--apple"}},
+	{Names: names{"-b", "--brief"}},
+	{Names: names{"-C", "--compile"}, Effect: EffWriteHere},
+	{Names: names{"-c", "--checking-printout"}},
+	{Names: names{"-d"}},
+	{Names: names{"-E"}},
+	{Names: names{"-e", "--exclude"}, Value: Required},
+	{Names: names{"--exclude-quiet"}, Value: Required},
+	{Names: names{"--extension"}},
+	{Names: names{"-F", "--separator"}, Value: Required},
+	{Names: names{"-f", "--files-from"}, Value: Required, Effect: EffRead},
+	{Names: names{"-h", "--no-dereference"}},
+	{Names: names{"-i", "--mime", "-I"}},
+	{Names: names{"--mime-type"}},
+	{Names: names{"--mime-encoding"}},
+	{Names: names{"-k", "--keep-going"}},
+	{Names: names{"-l", "--list"}},
+	{Names: names{"-L", "--dereference"}},
+	{Names: names{"-m", "--magic-file"}, Value: Required, Effect: EffRead},
+	{Names: names{"-N", "--no-pad"}},
+	{Names: names{"-n", "--no-buffer"}},
+	{Names: names{"-p", "--preserve-date"}},
+	{Names: names{"-P", "--parameter"}, Value: Required},
+	{Names: names{"-r", "--raw"}},
+	{Names: names{"-s", "--special-files"}},
+	{Names: names{"-S", "--no-sandbox"}},
+	{Names: names{"-v", "--version"}},
+	{Names: names{"-z", "--uncompress"}},
+	{Names: names{"-Z", "--uncompress-noreport"}},
+	{Names: names{"-0", "--print0"}},
+	{Names: names{"--help"}},
+}
+
+var options277 = []Option{
 	{Names: names{"-H"}},
 	{Names: names{"-L"}},
 	{Names: names{"-P"}},
@@ -9242,7 +11746,7 @@ var options260 = []Option{
 	{Names: names{"-xattrname"}, Value: Required},
 }
 
-var options261 = []Option{
+var options278 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffOpaque, Pattern: true},
 	{Names: names{"-C", "--init-command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-d", "--debug"}, Value: Required},
@@ -9261,7 +11765,7 @@ var options261 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options262 = []Option{
+var options279 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-E", "--conflict-exit-code"}, Value: Required},
 	{Names: names{"-F", "--no-fork"}},
@@ -9276,7 +11780,7 @@ var options262 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options263 = []Option{
+var options280 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-c", "--crown-margin"}},
 	{Names: names{"-p", "--prefix"}, Value: Required},
@@ -9287,7 +11791,7 @@ var options263 = []Option{
 	{Names: names{"-g", "--goal"}, Value: Required},
 }
 
-var options264 = []Option{
+var options281 = []Option{
 	{Names: names{"--using"}, Value: Required},
 	{Names: names{"--node"}, Value: Required},
 	{Names: names{"--npm"}, Value: Required},
@@ -9297,13 +11801,12 @@ var options264 = []Option{
 	{Names: names{"--env"}, Value: Required, Effect: EffUnproven},
 }
 
-var subs265 = []Program{
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options264, Ends: true},
-	{Name: "run", Operands: RunsArgs, Path: names{"exec"}, Options: options264, Ends: true},
-	{Name: "which-x", Operands: RunsArgs, Path: names{"exec"}, Options: options264, Ends: true},
+var subs282 = []Program{
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options281, Ends: true},
+	{Name: "run", Operands: RunsArgs, Path: names{"exec"}, Options: options281, Ends: true},
 }
 
-var options266 = []Option{
+var options283 = []Option{
 	{Names: names{"-c", "--characters"}},
 	{Names: names{"-#"}},
 	{Names: names{"-b", "--bytes"}},
@@ -9311,7 +11814,72 @@ var options266 = []Option{
 	{Names: names{"-w", "--width"}, Value: Required},
 }
 
-var options267 = []Option{
+var options284 = []Option{
+	{Names: names{"-a", "--all"}},
+	{Names: names{"-b", "--bytes", "--mega", "--batch"}},
+	{Names: names{"-c", "--count"}, Value: Required},
+	{Names: names{"-C", "--cpu", "--clear"}, Effect: EffUnproven},
+	{Names: names{"-d", "--nodeps", "--delay"}},
+	{Names: names{"-D", "--discard"}},
+	{Names: names{"-e", "--exclude"}, Value: Required},
+	{Names: names{"-E"}, Value: Required},
+	{Names: names{"-f", "--fs", "--forest"}},
+	{Names: names{"-F"}, Value: Required, Effect: EffInput},
+	{Names: names{"-g", "--giga", "--gibi"}},
+	{Names: names{"-h", "--human", "--help"}},
+	{Names: names{"-H", "--hide"}},
+	{Names: names{"-i", "--ascii"}},
+	{Names: names{"-I", "--include"}, Value: Required},
+	{Names: names{"-J", "--json"}},
+	{Names: names{"-k", "--kilo", "--kibi"}},
+	{Names: names{"-l", "--list", "--lohi"}},
+	{Names: names{"-L"}},
+	{Names: names{"-m", "--mega-x", "--perms"}},
+	{Names: names{"-M", "--merge"}},
+	{Names: names{"-n", "--noheadings"}},
+	{Names: names{"-N"}},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"-O", "--output-all"}},
+	{Names: names{"-p", "--paths", "--pid"}},
+	{Names: names{"-P", "--pairs"}},
+	{Names: names{"-q", "--query"}, Value: Optional},
+	{Names: names{"-r", "--raw"}},
+	{Names: names{"-R"}},
+	{Names: names{"-s", "--seconds"}, Value: Required},
+	{Names: names{"-S", "--scsi"}},
+	{Names: names{"-t", "--topology", "--total"}},
+	{Names: names{"-T", "--tree", "--ctime"}},
+	{Names: names{"-u", "--user"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"-w", "--wide", "--wait"}},
+	{Names: names{"-x", "--sort"}, Value: Required},
+	{Names: names{"-y"}},
+	{Names: names{"-z", "--zoned"}},
+	{Names: names{"-1"}},
+	{Names: names{"-2"}},
+	{Names: names{"-3"}},
+	{Names: names{"--si"}},
+	{Names: names{"--lines"}, Value: Required},
+	{Names: names{"--show"}},
+	{Names: names{"--follow"}},
+	{Names: names{"--since"}, Value: Required},
+	{Names: names{"--until"}, Value: Required},
+	{Names: names{"--level"}, Value: Required},
+	{Names: names{"--facility"}, Value: Required},
+	{Names: names{"--color"}, Value: Optional},
+	{Names: names{"--no-pager"}},
+	{Names: names{"-#"}},
+	{Names: names{"--query-gpu"}, Value: Required},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"--evict"}, Effect: EffUnproven},
+	{Names: names{"--target"}, Value: Required},
+	{Names: names{"--source"}, Value: Required},
+	{Names: names{"--mountpoint"}, Value: Required},
+	{Names: names{"--types"}, Value: Required},
+}
+
+var options285 = []Option{
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-e"}, Value: Required, Effect: EffOpaque},
@@ -9327,7 +11895,7 @@ var options267 = []Option{
 	{Names: names{"--rcfile"}, Value: Required, Effect: EffProgram},
 }
 
-var options268 = []Option{
+var options286 = []Option{
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"-e", "--exact"}},
 	{Names: names{"-i"}},
@@ -9379,7 +11947,7 @@ var options268 = []Option{
 	{Names: names{"--ellipsis"}, Value: Required},
 }
 
-var options269 = []Option{
+var options287 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-S"}},
@@ -9502,13 +12070,45 @@ var options269 = []Option{
 	{Names: names{"-no-canonical-prefixes"}},
 }
 
-var options270 = []Option{
+var options288 = []Option{
+	{Names: names{"-ex", "-eval-command"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"-iex", "-init-eval-command"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"-x", "-command"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-ix", "-init-command"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-p", "-pid"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-c", "-core"}, Value: Required, Effect: EffInput},
+	{Names: names{"-e", "-exec"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-s", "-symbols"}, Value: Required, Effect: EffInput},
+	{Names: names{"-se"}, Value: Required},
+	{Names: names{"-d", "-directory"}, Value: Required},
+	{Names: names{"-batch"}},
+	{Names: names{"-q", "-quiet", "-silent"}},
+	{Names: names{"-n"}},
+	{Names: names{"-nx", "-nh"}},
+	{Names: names{"-cd"}, Value: Required, Effect: EffDir},
+	{Names: names{"-tty"}, Value: Required},
+	{Names: names{"-args"}, Effect: EffOpaque},
+	{Names: names{"--args"}, Effect: EffOpaque},
+	{Names: names{"-tui"}},
+	{Names: names{"-h", "-help"}},
+	{Names: names{"-version", "-v"}},
+	{Names: names{"-o"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"-O"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"-S"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-k"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"-f", "-file"}, Value: Required},
+	{Names: names{"-r"}},
+	{Names: names{"-a"}, Value: Required},
+	{Names: names{"-l"}, Value: Required},
+}
+
+var options289 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 }
 
-var options271 = []Option{
+var options290 = []Option{
 	{Names: names{"-i", "--install-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-n", "--bindir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-v", "--version"}, Value: Required},
@@ -9533,73 +12133,73 @@ var options271 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 }
 
-var subs272 = []Program{
-	{Name: "build", Operands: Unread, Path: names{"install"}, Options: options271},
-	{Name: "cert", Operands: Unread, Path: names{"install"}, Options: options271},
+var subs291 = []Program{
+	{Name: "build", Operands: Unread, Path: names{"install"}, Options: options290},
+	{Name: "cert", Operands: Unread, Path: names{"install"}, Options: options290},
 	{Name: "check", Path: names{"list"}},
-	{Name: "cleanup", Operands: Unread, Path: names{"install"}, Options: options271},
-	{Name: "contents", Operands: Unread, Path: names{"install"}, Options: options271},
+	{Name: "cleanup", Operands: Unread, Path: names{"install"}, Options: options290},
+	{Name: "contents", Operands: Unread, Path: names{"install"}, Options: options290},
 	{Name: "dependency", Path: names{"list"}},
 	{Name: "details", Path: names{"list"}},
 	{Name: "env", Path: names{"list"}},
 	{Name: "environment", Path: names{"list"}},
-	{Name: "exec", Operands: Unread, Path: names{"install"}, Options: options271},
-	{Name: "fetch", Operands: Unread, Path: names{"install"}, Options: options271},
-	{Name: "generate_index", Operands: Unread, Path: names{"install"}, Options: options271},
+	{Name: "exec", Operands: Unread, Path: names{"install"}, Options: options290},
+	{Name: "fetch", Operands: Unread, Path: names{"install"}, Options: options290},
+	{Name: "generate_index", Operands: Unread, Path: names{"install"}, Options: options290},
 	{Name: "help", Path: names{"list"}},
-	{Name: "i", Operands: Unread, Path: names{"install"}, Options: options271},
+	{Name: "i", Operands: Unread, Path: names{"install"}, Options: options290},
 	{Name: "info", Path: names{"list"}},
-	{Name: "install", Operands: Unread, Path: names{"install"}, Options: options271},
+	{Name: "install", Operands: Unread, Path: names{"install"}, Options: options290},
 	{Name: "list", Path: names{"list"}},
-	{Name: "lock", Operands: Unread, Path: names{"install"}, Options: options271},
-	{Name: "mirror", Operands: Unread, Path: names{"install"}, Options: options271},
-	{Name: "open", Operands: Unread, Path: names{"install"}, Options: options271},
+	{Name: "lock", Operands: Unread, Path: names{"install"}, Options: options290},
+	{Name: "mirror", Operands: Unread, Path: names{"install"}, Options: options290},
+	{Name: "open", Operands: Unread, Path: names{"install"}, Options: options290},
 	{Name: "outdated", Path: names{"list"}},
-	{Name: "owner", Operands: Unread, Path: names{"install"}, Options: options271},
-	{Name: "pristine", Operands: Unread, Path: names{"install"}, Options: options271},
-	{Name: "push", Operands: Unread, Path: names{"install"}, Options: options271},
+	{Name: "owner", Operands: Unread, Path: names{"install"}, Options: options290},
+	{Name: "pristine", Operands: Unread, Path: names{"install"}, Options: options290},
+	{Name: "push", Operands: Unread, Path: names{"install"}, Options: options290},
 	{Name: "query", Path: names{"list"}},
-	{Name: "rdoc", Operands: Unread, Path: names{"install"}, Options: options271},
-	{Name: "rebuild", Operands: Unread, Path: names{"install"}, Options: options271},
+	{Name: "rdoc", Operands: Unread, Path: names{"install"}, Options: options290},
+	{Name: "rebuild", Operands: Unread, Path: names{"install"}, Options: options290},
 	{Name: "search", Path: names{"list"}},
-	{Name: "server", Operands: Unread, Path: names{"install"}, Options: options271},
-	{Name: "setup", Operands: Unread, Path: names{"install"}, Options: options271},
-	{Name: "signin", Operands: Unread, Path: names{"install"}, Options: options271},
-	{Name: "signout", Operands: Unread, Path: names{"install"}, Options: options271},
-	{Name: "sources", Operands: Unread, Path: names{"install"}, Options: options271},
+	{Name: "server", Operands: Unread, Path: names{"install"}, Options: options290},
+	{Name: "setup", Operands: Unread, Path: names{"install"}, Options: options290},
+	{Name: "signin", Operands: Unread, Path: names{"install"}, Options: options290},
+	{Name: "signout", Operands: Unread, Path: names{"install"}, Options: options290},
+	{Name: "sources", Operands: Unread, Path: names{"install"}, Options: options290},
 	{Name: "specification", Path: names{"list"}},
 	{Name: "stale", Path: names{"list"}},
-	{Name: "uninstall", Operands: Unread, Path: names{"install"}, Options: options271},
-	{Name: "unpack", Operands: Unread, Path: names{"install"}, Options: options271},
-	{Name: "update", Operands: Unread, Path: names{"install"}, Options: options271},
+	{Name: "uninstall", Operands: Unread, Path: names{"install"}, Options: options290},
+	{Name: "unpack", Operands: Unread, Path: names{"install"}, Options: options290},
+	{Name: "update", Operands: Unread, Path: names{"install"}, Options: options290},
 	{Name: "which", Path: names{"list"}},
-	{Name: "yank", Operands: Unread, Path: names{"install"}, Options: options271},
+	{Name: "yank", Operands: Unread, Path: names{"install"}, Options: options290},
 }
 
-var options273 = []Option{
+var options292 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options274 = []Option{
+var options293 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
 	{Names: names{"-R", "--repo"}, Value: Required},
 }
 
-var options275 = []Option{
-	{Names: names{"-s", "--shell"}, Effect: EffOpaque},
+var options294 = []Option{
+	{Names: names{"-s", "--shell"}},
 	{Names: names{"--clobber"}},
 }
 
-var subs276 = []Program{
-	{Name: "delete", Style: Exact, Path: names{"alias", "delete"}, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"alias", "list"}, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"alias", "list"}, Workdir: true},
-	{Name: "set", Style: Exact, Operands: Unread, Path: names{"alias", "set"}, Options: options275, Workdir: true},
+var subs295 = []Program{
+	{Name: "delete", Style: Exact, Path: names{"alias", "delete"}, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"alias", "list"}, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"alias", "list"}, Special: "gh"},
+	{Name: "set", Style: Exact, Operands: Code, Path: names{"alias", "set"}, Options: options294, Special: "gh"},
 }
 
-var options277 = []Option{
+var options296 = []Option{
 	{Names: names{"-i", "--include"}},
 	{Names: names{"--silent"}},
 	{Names: names{"-F", "--field"}, Value: Required},
@@ -9617,7 +12217,7 @@ var options277 = []Option{
 	{Names: names{"--verbose"}},
 }
 
-var options278 = []Option{
+var options297 = []Option{
 	{Names: names{"-p", "--git-protocol"}, Value: Required},
 	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-s", "--scopes"}, Value: Required},
@@ -9625,30 +12225,30 @@ var options278 = []Option{
 	{Names: names{"--with-token"}},
 }
 
-var options279 = []Option{
+var options298 = []Option{
 	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
 }
 
-var options280 = []Option{
+var options299 = []Option{
 	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-s", "--scopes"}, Value: Required},
 }
 
-var options281 = []Option{
+var options300 = []Option{
 	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-t", "--show-token"}},
 }
 
-var subs282 = []Program{
-	{Name: "login", Style: Exact, Path: names{"auth", "login"}, Options: options278, Workdir: true},
-	{Name: "logout", Style: Exact, Path: names{"auth", "logout"}, Options: options279, Workdir: true},
-	{Name: "refresh", Style: Exact, Path: names{"auth", "refresh"}, Options: options280, Workdir: true},
-	{Name: "setup-git", Style: Exact, Path: names{"auth", "setup-git"}, Options: options279, Workdir: true},
-	{Name: "status", Style: Exact, Path: names{"auth", "status"}, Options: options281, Workdir: true},
-	{Name: "token", Style: Exact, Path: names{"auth", "token"}, Options: options279, Workdir: true},
+var subs301 = []Program{
+	{Name: "login", Style: Exact, Path: names{"auth", "login"}, Options: options297, Special: "gh"},
+	{Name: "logout", Style: Exact, Path: names{"auth", "logout"}, Options: options298, Special: "gh"},
+	{Name: "refresh", Style: Exact, Path: names{"auth", "refresh"}, Options: options299, Special: "gh"},
+	{Name: "setup-git", Style: Exact, Path: names{"auth", "setup-git"}, Options: options298, Special: "gh"},
+	{Name: "status", Style: Exact, Path: names{"auth", "status"}, Options: options300, Special: "gh"},
+	{Name: "token", Style: Exact, Path: names{"auth", "token"}, Options: options298, Special: "gh"},
 }
 
-var options283 = []Option{
+var options302 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-c", "--commit"}},
 	{Names: names{"-n", "--no-browser"}},
@@ -9657,12 +12257,12 @@ var options283 = []Option{
 	{Names: names{"-w", "--wiki"}},
 }
 
-var options284 = []Option{
+var options303 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--succeed-on-no-caches"}},
 }
 
-var options285 = []Option{
+var options304 = []Option{
 	{Names: names{"-k", "--key"}, Value: Required},
 	{Names: names{"-L", "--limit"}, Value: Required},
 	{Names: names{"-O", "--order"}, Value: Required},
@@ -9673,26 +12273,26 @@ var options285 = []Option{
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var subs286 = []Program{
-	{Name: "delete", Style: Exact, Path: names{"cache", "delete"}, Options: options284, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"cache", "list"}, Options: options285, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"cache", "list"}, Options: options285, Workdir: true},
+var subs305 = []Program{
+	{Name: "delete", Style: Exact, Path: names{"cache", "delete"}, Options: options303, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"cache", "list"}, Options: options304, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"cache", "list"}, Options: options304, Special: "gh"},
 }
 
-var options287 = []Option{
+var options306 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"--insiders"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var options288 = []Option{
+var options307 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-e", "--expand"}},
 	{Names: names{"-p", "--profile"}, Value: Required},
 	{Names: names{"-r", "--recursive"}},
 }
 
-var options289 = []Option{
+var options308 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"--default-permissions"}},
 	{Names: names{"--devcontainer-path"}, Value: Required},
@@ -9704,7 +12304,7 @@ var options289 = []Option{
 	{Names: names{"-s", "--status"}},
 }
 
-var options290 = []Option{
+var options309 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"--days"}, Value: Required},
 	{Names: names{"-f", "--force"}},
@@ -9712,17 +12312,17 @@ var options290 = []Option{
 	{Names: names{"-u", "--user"}, Value: Required},
 }
 
-var options291 = []Option{
+var options310 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-d", "--display-name"}, Value: Required},
 	{Names: names{"-m", "--machine"}, Value: Required},
 }
 
-var options292 = []Option{
+var options311 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 }
 
-var options293 = []Option{
+var options312 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-L", "--limit"}, Value: Required},
@@ -9731,19 +12331,19 @@ var options293 = []Option{
 	{Names: names{"-u", "--user"}, Value: Required},
 }
 
-var options294 = []Option{
+var options313 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-f", "--follow"}},
 }
 
-var options295 = []Option{
+var options314 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var options296 = []Option{
+var options315 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"--config"}},
 	{Names: names{"-d", "--debug"}},
@@ -9752,60 +12352,60 @@ var options296 = []Option{
 	{Names: names{"--server-port"}, Value: Required},
 }
 
-var options297 = []Option{
+var options316 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-o", "--org"}, Value: Required},
 	{Names: names{"-u", "--user"}, Value: Required},
 }
 
-var subs298 = []Program{
-	{Name: "code", Style: Exact, Path: names{"codespace", "code"}, Options: options287, Workdir: true},
-	{Name: "cp", Style: Exact, Path: names{"codespace", "cp"}, Options: options288, Workdir: true},
-	{Name: "create", Style: Exact, Path: names{"codespace", "create"}, Options: options289, Workdir: true},
-	{Name: "delete", Style: Exact, Path: names{"codespace", "delete"}, Options: options290, Workdir: true},
-	{Name: "edit", Style: Exact, Path: names{"codespace", "edit"}, Options: options291, Workdir: true},
-	{Name: "jupyter", Style: Exact, Path: names{"codespace", "jupyter"}, Options: options292, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"codespace", "list"}, Options: options293, Workdir: true},
-	{Name: "logs", Style: Exact, Path: names{"codespace", "logs"}, Options: options294, Workdir: true},
-	{Name: "ports", Style: Exact, Path: names{"codespace", "ports"}, Options: options295, Workdir: true},
-	{Name: "rebuild", Style: Exact, Path: names{"codespace", "rebuild"}, Options: options292, Workdir: true},
-	{Name: "ssh", Style: Exact, Operands: RunsText, Path: names{"codespace", "ssh"}, Options: options296, Ends: true, Workdir: true},
-	{Name: "stop", Style: Exact, Path: names{"codespace", "stop"}, Options: options297, Workdir: true},
+var subs317 = []Program{
+	{Name: "code", Style: Exact, Path: names{"codespace", "code"}, Options: options306, Special: "gh"},
+	{Name: "cp", Style: Exact, Path: names{"codespace", "cp"}, Options: options307, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"codespace", "create"}, Options: options308, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"codespace", "delete"}, Options: options309, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"codespace", "edit"}, Options: options310, Special: "gh"},
+	{Name: "jupyter", Style: Exact, Path: names{"codespace", "jupyter"}, Options: options311, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"codespace", "list"}, Options: options312, Special: "gh"},
+	{Name: "logs", Style: Exact, Path: names{"codespace", "logs"}, Options: options313, Special: "gh"},
+	{Name: "ports", Style: Exact, Path: names{"codespace", "ports"}, Options: options314, Special: "gh"},
+	{Name: "rebuild", Style: Exact, Path: names{"codespace", "rebuild"}, Options: options311, Special: "gh"},
+	{Name: "ssh", Style: Exact, Operands: RunsText, Path: names{"codespace", "ssh"}, Options: options315, Ends: true, Special: "gh"},
+	{Name: "stop", Style: Exact, Path: names{"codespace", "stop"}, Options: options316, Special: "gh"},
 }
 
-var subs299 = []Program{
-	{Name: "forward", Style: Exact, Path: names{"codespace-ports", "forward"}, Options: options292, Workdir: true},
-	{Name: "visibility", Style: Exact, Path: names{"codespace-ports", "visibility"}, Options: options292, Workdir: true},
+var subs318 = []Program{
+	{Name: "forward", Style: Exact, Path: names{"codespace-ports", "forward"}, Options: options311, Special: "gh"},
+	{Name: "visibility", Style: Exact, Path: names{"codespace-ports", "visibility"}, Options: options311, Special: "gh"},
 }
 
-var options300 = []Option{
+var options319 = []Option{
 	{Names: names{"-s", "--shell"}, Value: Required},
 }
 
-var options301 = []Option{
+var options320 = []Option{
 	{Names: names{"-h", "--host"}, Value: Required},
 }
 
-var subs302 = []Program{
-	{Name: "get", Style: Exact, Path: names{"config", "get"}, Options: options301, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"config", "list"}, Options: options301, Workdir: true},
-	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options301, Workdir: true},
+var subs321 = []Program{
+	{Name: "get", Style: Exact, Path: names{"config", "get"}, Options: options320, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"config", "list"}, Options: options320, Special: "gh"},
+	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options320, Special: "gh"},
 }
 
-var options303 = []Option{
+var options322 = []Option{
 	{Names: names{"--debug"}},
 	{Names: names{"-s", "--single-column"}},
 }
 
-var options304 = []Option{
+var options323 = []Option{
 	{Names: names{"--precompiled"}, Value: Required},
 }
 
-var options305 = []Option{
+var options324 = []Option{
 	{Names: names{"--pin"}, Value: Required},
 }
 
-var options306 = []Option{
+var options325 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"--license"}, Value: Required},
@@ -9817,72 +12417,72 @@ var options306 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options307 = []Option{
+var options326 = []Option{
 	{Names: names{"--dry-run"}},
 	{Names: names{"--force"}},
 }
 
-var subs308 = []Program{
-	{Name: "browse", Style: Exact, Path: names{"extension", "browse"}, Options: options303, Workdir: true},
-	{Name: "create", Style: Exact, Path: names{"extension", "create"}, Options: options304, Workdir: true},
-	{Name: "exec", Style: Exact, Operands: Unread, Path: names{"extension", "exec"}, Ends: true, Workdir: true},
-	{Name: "install", Style: Exact, Path: names{"extension", "install"}, Options: options305, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"extension", "list"}, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"extension", "list"}, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"extension", "remove"}, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"extension", "search"}, Options: options306, Workdir: true},
-	{Name: "upgrade", Style: Exact, Path: names{"extension", "upgrade"}, Options: options307, Workdir: true},
+var subs327 = []Program{
+	{Name: "browse", Style: Exact, Path: names{"extension", "browse"}, Options: options322, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"extension", "create"}, Options: options323, Special: "gh"},
+	{Name: "exec", Style: Exact, Operands: Unread, Path: names{"extension", "exec"}, Ends: true, Special: "gh"},
+	{Name: "install", Style: Exact, Path: names{"extension", "install"}, Options: options324, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"extension", "list"}, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"extension", "list"}, Special: "gh"},
+	{Name: "remove", Style: Exact, Path: names{"extension", "remove"}, Special: "gh"},
+	{Name: "search", Style: Exact, Path: names{"extension", "search"}, Options: options325, Special: "gh"},
+	{Name: "upgrade", Style: Exact, Path: names{"extension", "upgrade"}, Options: options326, Special: "gh"},
 }
 
-var options309 = []Option{
+var options328 = []Option{
 	{Names: names{"-d", "--desc"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required},
 	{Names: names{"-p", "--public"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var options310 = []Option{
+var options329 = []Option{
 	{Names: names{"-a", "--add"}, Value: Required},
 	{Names: names{"-d", "--desc"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required},
 }
 
-var options311 = []Option{
+var options330 = []Option{
 	{Names: names{"-L", "--limit"}, Value: Required},
 	{Names: names{"--public"}},
 	{Names: names{"--secret"}},
 }
 
-var options312 = []Option{
+var options331 = []Option{
 	{Names: names{"-f", "--filename"}, Value: Required},
 	{Names: names{"--files"}},
 	{Names: names{"-r", "--raw"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var subs313 = []Program{
-	{Name: "clone", Style: Exact, Path: names{"gist", "clone"}, Workdir: true},
-	{Name: "create", Style: Exact, Operands: Reads, Path: names{"gist", "create"}, Options: options309, Workdir: true},
-	{Name: "delete", Style: Exact, Path: names{"gist", "delete"}, Workdir: true},
-	{Name: "edit", Style: Exact, Path: names{"gist", "edit"}, Options: options310, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"gist", "list"}, Options: options311, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"gist", "list"}, Options: options311, Workdir: true},
-	{Name: "new", Style: Exact, Operands: Reads, Path: names{"gist", "create"}, Options: options309, Workdir: true},
-	{Name: "view", Style: Exact, Path: names{"gist", "view"}, Options: options312, Workdir: true},
+var subs332 = []Program{
+	{Name: "clone", Style: Exact, Path: names{"gist", "clone"}, Special: "gh"},
+	{Name: "create", Style: Exact, Operands: Reads, Path: names{"gist", "create"}, Options: options328, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"gist", "delete"}, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"gist", "edit"}, Options: options329, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"gist", "list"}, Options: options330, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"gist", "list"}, Options: options330, Special: "gh"},
+	{Name: "new", Style: Exact, Operands: Reads, Path: names{"gist", "create"}, Options: options328, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"gist", "view"}, Options: options331, Special: "gh"},
 }
 
-var subs314 = []Program{
-	{Name: "add", Style: Exact, Path: names{"gpg-key", "add"}, Workdir: true},
-	{Name: "delete", Style: Exact, Path: names{"gpg-key", "delete"}, Options: options229, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"gpg-key", "list"}, Workdir: true},
+var subs333 = []Program{
+	{Name: "add", Style: Exact, Path: names{"gpg-key", "add"}, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"gpg-key", "delete"}, Options: options241, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"gpg-key", "list"}, Special: "gh"},
 }
 
-var options315 = []Option{
+var options334 = []Option{
 	{Names: names{"-c", "--comment"}, Value: Required},
 	{Names: names{"-r", "--reason"}, Value: Required},
 }
 
-var options316 = []Option{
+var options335 = []Option{
 	{Names: names{"-b", "--body"}, Value: Required},
 	{Names: names{"-F", "--body-file"}, Value: Required, Effect: EffInput},
 	{Names: names{"--edit-last"}},
@@ -9890,7 +12490,7 @@ var options316 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options317 = []Option{
+var options336 = []Option{
 	{Names: names{"-a", "--assignee"}, Value: Required},
 	{Names: names{"-b", "--body"}, Value: Required},
 	{Names: names{"-F", "--body-file"}, Value: Required, Effect: EffInput},
@@ -9902,7 +12502,7 @@ var options317 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options318 = []Option{
+var options337 = []Option{
 	{Names: names{"-b", "--base"}, Value: Required},
 	{Names: names{"-c", "--checkout"}},
 	{Names: names{"-i", "--issue-repo"}, Value: Required},
@@ -9910,7 +12510,7 @@ var options318 = []Option{
 	{Names: names{"-n", "--name"}, Value: Required},
 }
 
-var options319 = []Option{
+var options338 = []Option{
 	{Names: names{"--add-assignee"}, Value: Required},
 	{Names: names{"--add-label"}, Value: Required},
 	{Names: names{"--add-project"}, Value: Required},
@@ -9923,7 +12523,7 @@ var options319 = []Option{
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var options320 = []Option{
+var options339 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"-a", "--assignee"}, Value: Required},
 	{Names: names{"-A", "--author"}, Value: Required},
@@ -9939,21 +12539,21 @@ var options320 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options321 = []Option{
+var options340 = []Option{
 	{Names: names{"-r", "--reason"}, Value: Required},
 }
 
-var options322 = []Option{
+var options341 = []Option{
 	{Names: names{"-c", "--comment"}, Value: Required},
 }
 
-var options323 = []Option{
+var options342 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var options324 = []Option{
+var options343 = []Option{
 	{Names: names{"-c", "--comments"}},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
@@ -9961,39 +12561,39 @@ var options324 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var subs325 = []Program{
-	{Name: "close", Style: Exact, Path: names{"issue", "close"}, Options: options315, Workdir: true},
-	{Name: "comment", Style: Exact, Path: names{"issue", "comment"}, Options: options316, Workdir: true},
-	{Name: "create", Style: Exact, Path: names{"issue", "create"}, Options: options317, Workdir: true},
-	{Name: "delete", Style: Exact, Path: names{"issue", "delete"}, Workdir: true},
-	{Name: "develop", Style: Exact, Path: names{"issue", "develop"}, Options: options318, Workdir: true},
-	{Name: "edit", Style: Exact, Path: names{"issue", "edit"}, Options: options319, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"issue", "list"}, Options: options320, Workdir: true},
-	{Name: "lock", Style: Exact, Path: names{"issue", "lock"}, Options: options321, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"issue", "list"}, Options: options320, Workdir: true},
-	{Name: "new", Style: Exact, Path: names{"issue", "create"}, Options: options317, Workdir: true},
-	{Name: "pin", Style: Exact, Path: names{"issue", "pin"}, Workdir: true},
-	{Name: "reopen", Style: Exact, Path: names{"issue", "reopen"}, Options: options322, Workdir: true},
-	{Name: "status", Style: Exact, Path: names{"issue", "status"}, Options: options323, Workdir: true},
-	{Name: "transfer", Style: Exact, Path: names{"issue", "transfer"}, Workdir: true},
-	{Name: "unlock", Style: Exact, Path: names{"issue", "unlock"}, Workdir: true},
-	{Name: "unpin", Style: Exact, Path: names{"issue", "unpin"}, Workdir: true},
-	{Name: "view", Style: Exact, Path: names{"issue", "view"}, Options: options324, Workdir: true},
+var subs344 = []Program{
+	{Name: "close", Style: Exact, Path: names{"issue", "close"}, Options: options334, Special: "gh"},
+	{Name: "comment", Style: Exact, Path: names{"issue", "comment"}, Options: options335, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"issue", "create"}, Options: options336, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"issue", "delete"}, Special: "gh"},
+	{Name: "develop", Style: Exact, Path: names{"issue", "develop"}, Options: options337, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"issue", "edit"}, Options: options338, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"issue", "list"}, Options: options339, Special: "gh"},
+	{Name: "lock", Style: Exact, Path: names{"issue", "lock"}, Options: options340, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"issue", "list"}, Options: options339, Special: "gh"},
+	{Name: "new", Style: Exact, Path: names{"issue", "create"}, Options: options336, Special: "gh"},
+	{Name: "pin", Style: Exact, Path: names{"issue", "pin"}, Special: "gh"},
+	{Name: "reopen", Style: Exact, Path: names{"issue", "reopen"}, Options: options341, Special: "gh"},
+	{Name: "status", Style: Exact, Path: names{"issue", "status"}, Options: options342, Special: "gh"},
+	{Name: "transfer", Style: Exact, Path: names{"issue", "transfer"}, Special: "gh"},
+	{Name: "unlock", Style: Exact, Path: names{"issue", "unlock"}, Special: "gh"},
+	{Name: "unpin", Style: Exact, Path: names{"issue", "unpin"}, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"issue", "view"}, Options: options343, Special: "gh"},
 }
 
-var options326 = []Option{
+var options345 = []Option{
 	{Names: names{"-c", "--color"}, Value: Required},
 	{Names: names{"-d", "--description"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 }
 
-var options327 = []Option{
+var options346 = []Option{
 	{Names: names{"-c", "--color"}, Value: Required},
 	{Names: names{"-d", "--description"}, Value: Required},
 	{Names: names{"-n", "--name"}, Value: Required},
 }
 
-var options328 = []Option{
+var options347 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-L", "--limit"}, Value: Required},
@@ -10004,35 +12604,35 @@ var options328 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var subs329 = []Program{
-	{Name: "clone", Style: Exact, Path: names{"label", "clone"}, Options: options171, Workdir: true},
-	{Name: "create", Style: Exact, Path: names{"label", "create"}, Options: options326, Workdir: true},
-	{Name: "delete", Style: Exact, Path: names{"label", "delete"}, Workdir: true},
-	{Name: "edit", Style: Exact, Path: names{"label", "edit"}, Options: options327, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"label", "list"}, Options: options328, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"label", "list"}, Options: options328, Workdir: true},
+var subs348 = []Program{
+	{Name: "clone", Style: Exact, Path: names{"label", "clone"}, Options: options183, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"label", "create"}, Options: options345, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"label", "delete"}, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"label", "edit"}, Options: options346, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"label", "list"}, Options: options347, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"label", "list"}, Options: options347, Special: "gh"},
 }
 
-var options330 = []Option{
+var options349 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"--detach"}},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--recurse-submodules"}},
 }
 
-var options331 = []Option{
+var options350 = []Option{
 	{Names: names{"-i", "--interval"}, Value: Required},
 	{Names: names{"--required"}},
 	{Names: names{"--watch"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var options332 = []Option{
+var options351 = []Option{
 	{Names: names{"-c", "--comment"}, Value: Required},
 	{Names: names{"-d", "--delete-branch"}},
 }
 
-var options333 = []Option{
+var options352 = []Option{
 	{Names: names{"-a", "--assignee"}, Value: Required},
 	{Names: names{"-B", "--base"}, Value: Required},
 	{Names: names{"-b", "--body"}, Value: Required},
@@ -10050,14 +12650,14 @@ var options333 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options334 = []Option{
+var options353 = []Option{
 	{Names: names{"--color"}, Value: Required},
 	{Names: names{"--name-only"}},
 	{Names: names{"--patch"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var options335 = []Option{
+var options354 = []Option{
 	{Names: names{"--add-assignee"}, Value: Required},
 	{Names: names{"--add-label"}, Value: Required},
 	{Names: names{"--add-project"}, Value: Required},
@@ -10073,7 +12673,7 @@ var options335 = []Option{
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var options336 = []Option{
+var options355 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"-a", "--assignee"}, Value: Required},
 	{Names: names{"-A", "--author"}, Value: Required},
@@ -10090,7 +12690,7 @@ var options336 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options337 = []Option{
+var options356 = []Option{
 	{Names: names{"--admin"}},
 	{Names: names{"-A", "--author-email"}, Value: Required},
 	{Names: names{"-b", "--body"}, Value: Required},
@@ -10104,7 +12704,7 @@ var options337 = []Option{
 	{Names: names{"-t", "--subject"}, Value: Required},
 }
 
-var options338 = []Option{
+var options357 = []Option{
 	{Names: names{"-a", "--approve"}},
 	{Names: names{"-b", "--body"}, Value: Required},
 	{Names: names{"-F", "--body-file"}, Value: Required, Effect: EffInput},
@@ -10112,36 +12712,36 @@ var options338 = []Option{
 	{Names: names{"-r", "--request-changes"}},
 }
 
-var options339 = []Option{
+var options358 = []Option{
 	{Names: names{"-c", "--conflict-status"}},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var subs340 = []Program{
-	{Name: "checkout", Style: Exact, Path: names{"pr", "checkout"}, Options: options330, Workdir: true},
-	{Name: "checks", Style: Exact, Path: names{"pr", "checks"}, Options: options331, Workdir: true},
-	{Name: "close", Style: Exact, Path: names{"pr", "close"}, Options: options332, Workdir: true},
-	{Name: "co", Style: Exact, Path: names{"pr", "checkout"}, Options: options330, Workdir: true},
-	{Name: "comment", Style: Exact, Path: names{"pr", "comment"}, Options: options316, Workdir: true},
-	{Name: "create", Style: Exact, Path: names{"pr", "create"}, Options: options333, Workdir: true},
-	{Name: "diff", Style: Exact, Path: names{"pr", "diff"}, Options: options334, Workdir: true},
-	{Name: "edit", Style: Exact, Path: names{"pr", "edit"}, Options: options335, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"pr", "list"}, Options: options336, Workdir: true},
-	{Name: "lock", Style: Exact, Path: names{"pr", "lock"}, Options: options321, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"pr", "list"}, Options: options336, Workdir: true},
-	{Name: "merge", Style: Exact, Path: names{"pr", "merge"}, Options: options337, Workdir: true},
-	{Name: "new", Style: Exact, Path: names{"pr", "create"}, Options: options333, Workdir: true},
-	{Name: "ready", Style: Exact, Path: names{"pr", "ready"}, Workdir: true},
-	{Name: "reopen", Style: Exact, Path: names{"pr", "reopen"}, Options: options322, Workdir: true},
-	{Name: "review", Style: Exact, Path: names{"pr", "review"}, Options: options338, Workdir: true},
-	{Name: "status", Style: Exact, Path: names{"pr", "status"}, Options: options339, Workdir: true},
-	{Name: "unlock", Style: Exact, Path: names{"pr", "unlock"}, Workdir: true},
-	{Name: "view", Style: Exact, Path: names{"pr", "view"}, Options: options324, Workdir: true},
+var subs359 = []Program{
+	{Name: "checkout", Style: Exact, Path: names{"pr", "checkout"}, Options: options349, Special: "gh"},
+	{Name: "checks", Style: Exact, Path: names{"pr", "checks"}, Options: options350, Special: "gh"},
+	{Name: "close", Style: Exact, Path: names{"pr", "close"}, Options: options351, Special: "gh"},
+	{Name: "co", Style: Exact, Path: names{"pr", "checkout"}, Options: options349, Special: "gh"},
+	{Name: "comment", Style: Exact, Path: names{"pr", "comment"}, Options: options335, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"pr", "create"}, Options: options352, Special: "gh"},
+	{Name: "diff", Style: Exact, Path: names{"pr", "diff"}, Options: options353, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"pr", "edit"}, Options: options354, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"pr", "list"}, Options: options355, Special: "gh"},
+	{Name: "lock", Style: Exact, Path: names{"pr", "lock"}, Options: options340, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"pr", "list"}, Options: options355, Special: "gh"},
+	{Name: "merge", Style: Exact, Path: names{"pr", "merge"}, Options: options356, Special: "gh"},
+	{Name: "new", Style: Exact, Path: names{"pr", "create"}, Options: options352, Special: "gh"},
+	{Name: "ready", Style: Exact, Path: names{"pr", "ready"}, Special: "gh"},
+	{Name: "reopen", Style: Exact, Path: names{"pr", "reopen"}, Options: options341, Special: "gh"},
+	{Name: "review", Style: Exact, Path: names{"pr", "review"}, Options: options357, Special: "gh"},
+	{Name: "status", Style: Exact, Path: names{"pr", "status"}, Options: options358, Special: "gh"},
+	{Name: "unlock", Style: Exact, Path: names{"pr", "unlock"}, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"pr", "view"}, Options: options343, Special: "gh"},
 }
 
-var options341 = []Option{
+var options360 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
@@ -10173,29 +12773,29 @@ var options341 = []Option{
 	{Names: names{"--target-owner"}, Value: Required},
 }
 
-var subs342 = []Program{
-	{Name: "close", Style: Exact, Path: names{"project", "close"}, Options: options341, Workdir: true},
-	{Name: "copy", Style: Exact, Path: names{"project", "copy"}, Options: options341, Workdir: true},
-	{Name: "create", Style: Exact, Path: names{"project", "create"}, Options: options341, Workdir: true},
-	{Name: "delete", Style: Exact, Path: names{"project", "delete"}, Options: options341, Workdir: true},
-	{Name: "edit", Style: Exact, Path: names{"project", "edit"}, Options: options341, Workdir: true},
-	{Name: "field-create", Style: Exact, Path: names{"project", "field-create"}, Options: options341, Workdir: true},
-	{Name: "field-delete", Style: Exact, Path: names{"project", "field-delete"}, Options: options341, Workdir: true},
-	{Name: "field-list", Style: Exact, Path: names{"project", "field-list"}, Options: options341, Workdir: true},
-	{Name: "item-add", Style: Exact, Path: names{"project", "item-add"}, Options: options341, Workdir: true},
-	{Name: "item-archive", Style: Exact, Path: names{"project", "item-archive"}, Options: options341, Workdir: true},
-	{Name: "item-create", Style: Exact, Path: names{"project", "item-create"}, Options: options341, Workdir: true},
-	{Name: "item-delete", Style: Exact, Path: names{"project", "item-delete"}, Options: options341, Workdir: true},
-	{Name: "item-edit", Style: Exact, Path: names{"project", "item-edit"}, Options: options341, Workdir: true},
-	{Name: "item-list", Style: Exact, Path: names{"project", "item-list"}, Options: options341, Workdir: true},
-	{Name: "link", Style: Exact, Path: names{"project", "link"}, Options: options341, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"project", "list"}, Options: options341, Workdir: true},
-	{Name: "mark-template", Style: Exact, Path: names{"project", "mark-template"}, Options: options341, Workdir: true},
-	{Name: "unlink", Style: Exact, Path: names{"project", "unlink"}, Options: options341, Workdir: true},
-	{Name: "view", Style: Exact, Path: names{"project", "view"}, Options: options341, Workdir: true},
+var subs361 = []Program{
+	{Name: "close", Style: Exact, Path: names{"project", "close"}, Options: options360, Special: "gh"},
+	{Name: "copy", Style: Exact, Path: names{"project", "copy"}, Options: options360, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"project", "create"}, Options: options360, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"project", "delete"}, Options: options360, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"project", "edit"}, Options: options360, Special: "gh"},
+	{Name: "field-create", Style: Exact, Path: names{"project", "field-create"}, Options: options360, Special: "gh"},
+	{Name: "field-delete", Style: Exact, Path: names{"project", "field-delete"}, Options: options360, Special: "gh"},
+	{Name: "field-list", Style: Exact, Path: names{"project", "field-list"}, Options: options360, Special: "gh"},
+	{Name: "item-add", Style: Exact, Path: names{"project", "item-add"}, Options: options360, Special: "gh"},
+	{Name: "item-archive", Style: Exact, Path: names{"project", "item-archive"}, Options: options360, Special: "gh"},
+	{Name: "item-create", Style: Exact, Path: names{"project", "item-create"}, Options: options360, Special: "gh"},
+	{Name: "item-delete", Style: Exact, Path: names{"project", "item-delete"}, Options: options360, Special: "gh"},
+	{Name: "item-edit", Style: Exact, Path: names{"project", "item-edit"}, Options: options360, Special: "gh"},
+	{Name: "item-list", Style: Exact, Path: names{"project", "item-list"}, Options: options360, Special: "gh"},
+	{Name: "link", Style: Exact, Path: names{"project", "link"}, Options: options360, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"project", "list"}, Options: options360, Special: "gh"},
+	{Name: "mark-template", Style: Exact, Path: names{"project", "mark-template"}, Options: options360, Special: "gh"},
+	{Name: "unlink", Style: Exact, Path: names{"project", "unlink"}, Options: options360, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"project", "view"}, Options: options360, Special: "gh"},
 }
 
-var options343 = []Option{
+var options362 = []Option{
 	{Names: names{"--discussion-category"}, Value: Required},
 	{Names: names{"-d", "--draft"}},
 	{Names: names{"--generate-notes"}},
@@ -10209,12 +12809,12 @@ var options343 = []Option{
 	{Names: names{"--verify-tag"}},
 }
 
-var options344 = []Option{
+var options363 = []Option{
 	{Names: names{"--cleanup-tag"}},
 	{Names: names{"-y", "--yes"}},
 }
 
-var options345 = []Option{
+var options364 = []Option{
 	{Names: names{"-A", "--archive"}, Value: Required},
 	{Names: names{"--clobber"}},
 	{Names: names{"-p", "--pattern"}, Value: Required},
@@ -10223,7 +12823,7 @@ var options345 = []Option{
 	{Names: names{"-O", "--output"}, Value: Required, Effect: EffOutput},
 }
 
-var options346 = []Option{
+var options365 = []Option{
 	{Names: names{"--discussion-category"}, Value: Required},
 	{Names: names{"--draft"}},
 	{Names: names{"--latest"}},
@@ -10235,44 +12835,44 @@ var options346 = []Option{
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var options347 = []Option{
+var options366 = []Option{
 	{Names: names{"--exclude-drafts"}},
 	{Names: names{"--exclude-pre-releases"}},
 	{Names: names{"-L", "--limit"}, Value: Required},
 }
 
-var options348 = []Option{
+var options367 = []Option{
 	{Names: names{"--clobber"}},
 }
 
-var options349 = []Option{
+var options368 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
 	{Names: names{"-w", "--web"}},
 }
 
-var subs350 = []Program{
-	{Name: "create", Style: Exact, Path: names{"release", "create"}, Options: options343, Workdir: true},
-	{Name: "delete", Style: Exact, Path: names{"release", "delete"}, Options: options344, Workdir: true},
-	{Name: "download", Style: Exact, Path: names{"release", "download"}, Options: options345, Workdir: true, Here: true},
-	{Name: "edit", Style: Exact, Path: names{"release", "edit"}, Options: options346, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"release", "list"}, Options: options347, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"release", "list"}, Options: options347, Workdir: true},
-	{Name: "new", Style: Exact, Path: names{"release", "create"}, Options: options343, Workdir: true},
-	{Name: "upload", Style: Exact, Path: names{"release", "upload"}, Options: options348, Workdir: true},
-	{Name: "view", Style: Exact, Path: names{"release", "view"}, Options: options349, Workdir: true},
+var subs369 = []Program{
+	{Name: "create", Style: Exact, Path: names{"release", "create"}, Options: options362, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"release", "delete"}, Options: options363, Special: "gh"},
+	{Name: "download", Style: Exact, Path: names{"release", "download"}, Options: options364, Here: true, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"release", "edit"}, Options: options365, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"release", "list"}, Options: options366, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"release", "list"}, Options: options366, Special: "gh"},
+	{Name: "new", Style: Exact, Path: names{"release", "create"}, Options: options362, Special: "gh"},
+	{Name: "upload", Style: Exact, Path: names{"release", "upload"}, Options: options367, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"release", "view"}, Options: options368, Special: "gh"},
 }
 
-var subs351 = []Program{
-	{Name: "asset", Style: Exact, Path: names{"release-delete", "asset"}, Options: options229, Workdir: true},
+var subs370 = []Program{
+	{Name: "asset", Style: Exact, Path: names{"release-delete", "asset"}, Options: options241, Special: "gh"},
 }
 
-var options352 = []Option{
+var options371 = []Option{
 	{Names: names{"-u", "--upstream-remote-name"}, Value: Required},
 }
 
-var options353 = []Option{
+var options372 = []Option{
 	{Names: names{"--add-readme"}},
 	{Names: names{"-c", "--clone"}},
 	{Names: names{"-d", "--description"}, Value: Required},
@@ -10291,7 +12891,7 @@ var options353 = []Option{
 	{Names: names{"-p", "--template"}, Value: Required},
 }
 
-var options354 = []Option{
+var options373 = []Option{
 	{Names: names{"--add-topic"}, Value: Required},
 	{Names: names{"--allow-forking"}},
 	{Names: names{"--allow-update-branch"}},
@@ -10312,7 +12912,7 @@ var options354 = []Option{
 	{Names: names{"--visibility"}, Value: Required},
 }
 
-var options355 = []Option{
+var options374 = []Option{
 	{Names: names{"--clone"}},
 	{Names: names{"--default-branch-only"}},
 	{Names: names{"--fork-name"}, Value: Required},
@@ -10321,7 +12921,7 @@ var options355 = []Option{
 	{Names: names{"--remote-name"}, Value: Required},
 }
 
-var options356 = []Option{
+var options375 = []Option{
 	{Names: names{"--archived"}},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
@@ -10334,18 +12934,18 @@ var options356 = []Option{
 	{Names: names{"--visibility"}, Value: Required},
 }
 
-var options357 = []Option{
+var options376 = []Option{
 	{Names: names{"-u", "--unset"}},
 	{Names: names{"-v", "--view"}},
 }
 
-var options358 = []Option{
+var options377 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"--force"}},
 	{Names: names{"-s", "--source"}, Value: Required},
 }
 
-var options359 = []Option{
+var options378 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
@@ -10353,35 +12953,35 @@ var options359 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var subs360 = []Program{
-	{Name: "archive", Style: Exact, Path: names{"repo", "archive"}, Options: options229, Workdir: true},
-	{Name: "clone", Style: Exact, Path: names{"repo", "clone"}, Options: options352, Workdir: true},
-	{Name: "create", Style: Exact, Path: names{"repo", "create"}, Options: options353, Workdir: true},
-	{Name: "delete", Style: Exact, Path: names{"repo", "delete"}, Workdir: true},
-	{Name: "deploy-key", Style: Exact, Path: names{"repo", "deploy-key"}, Workdir: true},
-	{Name: "edit", Style: Exact, Path: names{"repo", "edit"}, Options: options354, Workdir: true},
-	{Name: "fork", Style: Exact, Path: names{"repo", "fork"}, Options: options355, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"repo", "list"}, Options: options356, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"repo", "list"}, Options: options356, Workdir: true},
-	{Name: "new", Style: Exact, Path: names{"repo", "create"}, Options: options353, Workdir: true},
-	{Name: "rename", Style: Exact, Path: names{"repo", "rename"}, Options: options229, Workdir: true},
-	{Name: "set-default", Style: Exact, Path: names{"repo", "set-default"}, Options: options357, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"repo", "sync"}, Options: options358, Workdir: true},
-	{Name: "view", Style: Exact, Path: names{"repo", "view"}, Options: options359, Workdir: true},
+var subs379 = []Program{
+	{Name: "archive", Style: Exact, Path: names{"repo", "archive"}, Options: options241, Special: "gh"},
+	{Name: "clone", Style: Exact, Path: names{"repo", "clone"}, Options: options371, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"repo", "create"}, Options: options372, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"repo", "delete"}, Special: "gh"},
+	{Name: "deploy-key", Style: Exact, Path: names{"repo", "deploy-key"}, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"repo", "edit"}, Options: options373, Special: "gh"},
+	{Name: "fork", Style: Exact, Path: names{"repo", "fork"}, Options: options374, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"repo", "list"}, Options: options375, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"repo", "list"}, Options: options375, Special: "gh"},
+	{Name: "new", Style: Exact, Path: names{"repo", "create"}, Options: options372, Special: "gh"},
+	{Name: "rename", Style: Exact, Path: names{"repo", "rename"}, Options: options241, Special: "gh"},
+	{Name: "set-default", Style: Exact, Path: names{"repo", "set-default"}, Options: options376, Special: "gh"},
+	{Name: "sync", Style: Exact, Path: names{"repo", "sync"}, Options: options377, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"repo", "view"}, Options: options378, Special: "gh"},
 }
 
-var options361 = []Option{
+var options380 = []Option{
 	{Names: names{"-w", "--allow-write"}},
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var subs362 = []Program{
-	{Name: "add", Style: Exact, Path: names{"repo-deploy-key", "add"}, Options: options361, Workdir: true},
-	{Name: "delete", Style: Exact, Path: names{"repo-deploy-key", "delete"}, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"repo-deploy-key", "list"}, Workdir: true},
+var subs381 = []Program{
+	{Name: "add", Style: Exact, Path: names{"repo-deploy-key", "add"}, Options: options380, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"repo-deploy-key", "delete"}, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"repo-deploy-key", "list"}, Special: "gh"},
 }
 
-var options363 = []Option{
+var options382 = []Option{
 	{Names: names{"-o", "--org"}, Value: Required},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-w", "--web"}},
@@ -10389,13 +12989,13 @@ var options363 = []Option{
 	{Names: names{"--default"}},
 }
 
-var options364 = []Option{
+var options383 = []Option{
 	{Names: names{"-n", "--name"}, Value: Required},
 	{Names: names{"-p", "--pattern"}, Value: Required},
 	{Names: names{"-D", "--dir"}, Value: Required, Effect: EffOutput},
 }
 
-var options365 = []Option{
+var options384 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
@@ -10405,13 +13005,13 @@ var options365 = []Option{
 	{Names: names{"-w", "--workflow"}, Value: Required},
 }
 
-var options366 = []Option{
+var options385 = []Option{
 	{Names: names{"-d", "--debug"}},
 	{Names: names{"--failed"}},
 	{Names: names{"-j", "--job"}, Value: Required},
 }
 
-var options367 = []Option{
+var options386 = []Option{
 	{Names: names{"--exit-status"}},
 	{Names: names{"-j", "--job"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
@@ -10422,22 +13022,22 @@ var options367 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options368 = []Option{
+var options387 = []Option{
 	{Names: names{"--exit-status"}},
 	{Names: names{"-i", "--interval"}, Value: Required},
 }
 
-var subs369 = []Program{
-	{Name: "cancel", Style: Exact, Path: names{"run", "cancel"}, Workdir: true},
-	{Name: "download", Style: Exact, Path: names{"run", "download"}, Options: options364, Workdir: true, Here: true},
-	{Name: "list", Style: Exact, Path: names{"run", "list"}, Options: options365, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"run", "list"}, Options: options365, Workdir: true},
-	{Name: "rerun", Style: Exact, Path: names{"run", "rerun"}, Options: options366, Workdir: true},
-	{Name: "view", Style: Exact, Path: names{"run", "view"}, Options: options367, Workdir: true},
-	{Name: "watch", Style: Exact, Path: names{"run", "watch"}, Options: options368, Workdir: true},
+var subs388 = []Program{
+	{Name: "cancel", Style: Exact, Path: names{"run", "cancel"}, Special: "gh"},
+	{Name: "download", Style: Exact, Path: names{"run", "download"}, Options: options383, Here: true, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"run", "list"}, Options: options384, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"run", "list"}, Options: options384, Special: "gh"},
+	{Name: "rerun", Style: Exact, Path: names{"run", "rerun"}, Options: options385, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"run", "view"}, Options: options386, Special: "gh"},
+	{Name: "watch", Style: Exact, Path: names{"run", "watch"}, Options: options387, Special: "gh"},
 }
 
-var options370 = []Option{
+var options389 = []Option{
 	{Names: names{"--author"}, Value: Required},
 	{Names: names{"--author-date"}, Value: Required},
 	{Names: names{"--author-email"}, Value: Required},
@@ -10461,7 +13061,7 @@ var options370 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options371 = []Option{
+var options390 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"--archived"}},
 	{Names: names{"--assignee"}, Value: Required},
@@ -10499,7 +13099,7 @@ var options371 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options372 = []Option{
+var options391 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"--archived"}},
 	{Names: names{"--assignee"}, Value: Required},
@@ -10545,7 +13145,7 @@ var options372 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options373 = []Option{
+var options392 = []Option{
 	{Names: names{"--archived"}},
 	{Names: names{"--created"}, Value: Required},
 	{Names: names{"--followers"}, Value: Required},
@@ -10572,21 +13172,21 @@ var options373 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var subs374 = []Program{
-	{Name: "commits", Style: Exact, Path: names{"search", "commits"}, Options: options370, Workdir: true},
-	{Name: "issues", Style: Exact, Path: names{"search", "issues"}, Options: options371, Workdir: true},
-	{Name: "prs", Style: Exact, Path: names{"search", "prs"}, Options: options372, Workdir: true},
-	{Name: "repos", Style: Exact, Path: names{"search", "repos"}, Options: options373, Workdir: true},
+var subs393 = []Program{
+	{Name: "commits", Style: Exact, Path: names{"search", "commits"}, Options: options389, Special: "gh"},
+	{Name: "issues", Style: Exact, Path: names{"search", "issues"}, Options: options390, Special: "gh"},
+	{Name: "prs", Style: Exact, Path: names{"search", "prs"}, Options: options391, Special: "gh"},
+	{Name: "repos", Style: Exact, Path: names{"search", "repos"}, Options: options392, Special: "gh"},
 }
 
-var options375 = []Option{
+var options394 = []Option{
 	{Names: names{"-a", "--app"}, Value: Required},
 	{Names: names{"-e", "--env"}, Value: Required},
 	{Names: names{"-o", "--org"}, Value: Required},
 	{Names: names{"-u", "--user"}},
 }
 
-var options376 = []Option{
+var options395 = []Option{
 	{Names: names{"-a", "--app"}, Value: Required},
 	{Names: names{"-b", "--body"}, Value: Required},
 	{Names: names{"-e", "--env"}, Value: Required},
@@ -10598,94 +13198,94 @@ var options376 = []Option{
 	{Names: names{"-v", "--visibility"}, Value: Required},
 }
 
-var subs377 = []Program{
-	{Name: "delete", Style: Exact, Path: names{"secret", "delete"}, Options: options375, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"secret", "list"}, Options: options375, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"secret", "list"}, Options: options375, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"secret", "delete"}, Options: options375, Workdir: true},
-	{Name: "set", Style: Exact, Path: names{"secret", "set"}, Options: options376, Workdir: true},
+var subs396 = []Program{
+	{Name: "delete", Style: Exact, Path: names{"secret", "delete"}, Options: options394, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"secret", "list"}, Options: options394, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"secret", "list"}, Options: options394, Special: "gh"},
+	{Name: "remove", Style: Exact, Path: names{"secret", "delete"}, Options: options394, Special: "gh"},
+	{Name: "set", Style: Exact, Path: names{"secret", "set"}, Options: options395, Special: "gh"},
 }
 
-var options378 = []Option{
+var options397 = []Option{
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var subs379 = []Program{
-	{Name: "add", Style: Exact, Path: names{"ssh-key", "add"}, Options: options378, Workdir: true},
-	{Name: "delete", Style: Exact, Path: names{"ssh-key", "delete"}, Options: options229, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"ssh-key", "list"}, Workdir: true},
+var subs398 = []Program{
+	{Name: "add", Style: Exact, Path: names{"ssh-key", "add"}, Options: options397, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"ssh-key", "delete"}, Options: options241, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"ssh-key", "list"}, Special: "gh"},
 }
 
-var options380 = []Option{
+var options399 = []Option{
 	{Names: names{"-e", "--exclude"}, Value: Required},
 	{Names: names{"-o", "--org"}, Value: Required},
 }
 
-var options381 = []Option{
+var options400 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-L", "--limit"}, Value: Required},
 }
 
-var options382 = []Option{
+var options401 = []Option{
 	{Names: names{"-F", "--field"}, Value: Required},
 	{Names: names{"-f", "--raw-field"}, Value: Required},
 	{Names: names{"-r", "--ref"}, Value: Required},
 }
 
-var options383 = []Option{
+var options402 = []Option{
 	{Names: names{"-r", "--ref"}, Value: Required},
 	{Names: names{"-w", "--web"}},
 	{Names: names{"-y", "--yaml"}},
 }
 
-var subs384 = []Program{
-	{Name: "disable", Style: Exact, Path: names{"workflow", "disable"}, Workdir: true},
-	{Name: "enable", Style: Exact, Path: names{"workflow", "enable"}, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"workflow", "list"}, Options: options381, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"workflow", "list"}, Options: options381, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"workflow", "run"}, Options: options382, Workdir: true},
-	{Name: "view", Style: Exact, Path: names{"workflow", "view"}, Options: options383, Workdir: true},
+var subs403 = []Program{
+	{Name: "disable", Style: Exact, Path: names{"workflow", "disable"}, Special: "gh"},
+	{Name: "enable", Style: Exact, Path: names{"workflow", "enable"}, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"workflow", "list"}, Options: options400, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"workflow", "list"}, Options: options400, Special: "gh"},
+	{Name: "run", Style: Exact, Path: names{"workflow", "run"}, Options: options401, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"workflow", "view"}, Options: options402, Special: "gh"},
 }
 
-var subs385 = []Program{
-	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"alias"}, Subs: subs276, Workdir: true},
-	{Name: "api", Style: Exact, Path: names{"api"}, Options: options277, Workdir: true},
-	{Name: "at", Style: Exact, Operands: Unread, Path: names{"attestation"}, Workdir: true},
-	{Name: "attestation", Style: Exact, Operands: Unread, Path: names{"attestation"}, Workdir: true},
-	{Name: "auth", Style: Exact, Operands: Unread, Path: names{"auth"}, Subs: subs282, Workdir: true},
-	{Name: "browse", Style: Exact, Path: names{"browse"}, Options: options283, Workdir: true},
-	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Subs: subs286, Workdir: true},
-	{Name: "codespace", Style: Exact, Operands: Unread, Path: names{"codespace"}, Subs: subs298, Workdir: true},
-	{Name: "codespace-ports", Style: Exact, Operands: Unread, Path: names{"codespace-ports"}, Subs: subs299, Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"completion"}, Options: options300, Workdir: true},
-	{Name: "config", Style: Exact, Operands: Unread, Path: names{"config"}, Subs: subs302, Workdir: true},
-	{Name: "copilot", Style: Exact, Operands: Unread, Path: names{"copilot"}, Workdir: true},
-	{Name: "cs", Style: Exact, Operands: Unread, Path: names{"codespace"}, Subs: subs298, Workdir: true},
-	{Name: "ext", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs308, Workdir: true},
-	{Name: "extension", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs308, Workdir: true},
-	{Name: "extensions", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs308, Workdir: true},
-	{Name: "gist", Style: Exact, Operands: Unread, Path: names{"gist"}, Subs: subs313, Workdir: true},
-	{Name: "gpg-key", Style: Exact, Operands: Unread, Path: names{"gpg-key"}, Subs: subs314, Workdir: true},
-	{Name: "issue", Style: Exact, Operands: Unread, Path: names{"issue"}, Subs: subs325, Workdir: true},
-	{Name: "label", Style: Exact, Operands: Unread, Path: names{"label"}, Subs: subs329, Workdir: true},
-	{Name: "org", Style: Exact, Operands: Unread, Path: names{"org"}, Workdir: true},
-	{Name: "pr", Style: Exact, Operands: Unread, Path: names{"pr"}, Subs: subs340, Workdir: true},
-	{Name: "project", Style: Exact, Operands: Unread, Path: names{"project"}, Subs: subs342, Workdir: true},
-	{Name: "release", Style: Exact, Operands: Unread, Path: names{"release"}, Subs: subs350, Workdir: true},
-	{Name: "release-delete", Style: Exact, Operands: Unread, Path: names{"release-delete"}, Subs: subs351, Workdir: true},
-	{Name: "repo", Style: Exact, Operands: Unread, Path: names{"repo"}, Subs: subs360, Workdir: true},
-	{Name: "repo-deploy-key", Style: Exact, Operands: Unread, Path: names{"repo-deploy-key"}, Subs: subs362, Workdir: true},
-	{Name: "rs", Style: Exact, Path: names{"ruleset"}, Options: options363, Workdir: true},
-	{Name: "ruleset", Style: Exact, Path: names{"ruleset"}, Options: options363, Workdir: true},
-	{Name: "run", Style: Exact, Operands: Unread, Path: names{"run"}, Subs: subs369, Workdir: true},
-	{Name: "search", Style: Exact, Operands: Unread, Path: names{"search"}, Subs: subs374, Workdir: true},
-	{Name: "secret", Style: Exact, Operands: Unread, Path: names{"secret"}, Subs: subs377, Workdir: true},
-	{Name: "ssh-key", Style: Exact, Operands: Unread, Path: names{"ssh-key"}, Subs: subs379, Workdir: true},
-	{Name: "status", Style: Exact, Path: names{"status"}, Options: options380, Workdir: true},
-	{Name: "workflow", Style: Exact, Operands: Unread, Path: names{"workflow"}, Subs: subs384, Workdir: true},
+var subs404 = []Program{
+	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"alias"}, Subs: subs295, Special: "gh"},
+	{Name: "api", Style: Exact, Path: names{"api"}, Options: options296, Special: "gh"},
+	{Name: "at", Style: Exact, Operands: Unread, Path: names{"attestation"}, Special: "gh"},
+	{Name: "attestation", Style: Exact, Operands: Unread, Path: names{"attestation"}, Special: "gh"},
+	{Name: "auth", Style: Exact, Operands: Unread, Path: names{"auth"}, Subs: subs301, Special: "gh"},
+	{Name: "browse", Style: Exact, Path: names{"browse"}, Options: options302, Special: "gh"},
+	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Subs: subs305, Special: "gh"},
+	{Name: "codespace", Style: Exact, Operands: Unread, Path: names{"codespace"}, Subs: subs317, Special: "gh"},
+	{Name: "codespace-ports", Style: Exact, Operands: Unread, Path: names{"codespace-ports"}, Subs: subs318, Special: "gh"},
+	{Name: "completion", Style: Exact, Path: names{"completion"}, Options: options319, Special: "gh"},
+	{Name: "config", Style: Exact, Operands: Unread, Path: names{"config"}, Subs: subs321, Special: "gh"},
+	{Name: "copilot", Style: Exact, Operands: Unread, Path: names{"copilot"}, Special: "gh"},
+	{Name: "cs", Style: Exact, Operands: Unread, Path: names{"codespace"}, Subs: subs317, Special: "gh"},
+	{Name: "ext", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs327, Special: "gh"},
+	{Name: "extension", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs327, Special: "gh"},
+	{Name: "extensions", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs327, Special: "gh"},
+	{Name: "gist", Style: Exact, Operands: Unread, Path: names{"gist"}, Subs: subs332, Special: "gh"},
+	{Name: "gpg-key", Style: Exact, Operands: Unread, Path: names{"gpg-key"}, Subs: subs333, Special: "gh"},
+	{Name: "issue", Style: Exact, Operands: Unread, Path: names{"issue"}, Subs: subs344, Special: "gh"},
+	{Name: "label", Style: Exact, Operands: Unread, Path: names{"label"}, Subs: subs348, Special: "gh"},
+	{Name: "org", Style: Exact, Operands: Unread, Path: names{"org"}, Special: "gh"},
+	{Name: "pr", Style: Exact, Operands: Unread, Path: names{"pr"}, Subs: subs359, Special: "gh"},
+	{Name: "project", Style: Exact, Operands: Unread, Path: names{"project"}, Subs: subs361, Special: "gh"},
+	{Name: "release", Style: Exact, Operands: Unread, Path: names{"release"}, Subs: subs369, Special: "gh"},
+	{Name: "release-delete", Style: Exact, Operands: Unread, Path: names{"release-delete"}, Subs: subs370, Special: "gh"},
+	{Name: "repo", Style: Exact, Operands: Unread, Path: names{"repo"}, Subs: subs379, Special: "gh"},
+	{Name: "repo-deploy-key", Style: Exact, Operands: Unread, Path: names{"repo-deploy-key"}, Subs: subs381, Special: "gh"},
+	{Name: "rs", Style: Exact, Path: names{"ruleset"}, Options: options382, Special: "gh"},
+	{Name: "ruleset", Style: Exact, Path: names{"ruleset"}, Options: options382, Special: "gh"},
+	{Name: "run", Style: Exact, Operands: Unread, Path: names{"run"}, Subs: subs388, Special: "gh"},
+	{Name: "search", Style: Exact, Operands: Unread, Path: names{"search"}, Subs: subs393, Special: "gh"},
+	{Name: "secret", Style: Exact, Operands: Unread, Path: names{"secret"}, Subs: subs396, Special: "gh"},
+	{Name: "ssh-key", Style: Exact, Operands: Unread, Path: names{"ssh-key"}, Subs: subs398, Special: "gh"},
+	{Name: "status", Style: Exact, Path: names{"status"}, Options: options399, Special: "gh"},
+	{Name: "workflow", Style: Exact, Operands: Unread, Path: names{"workflow"}, Subs: subs403, Special: "gh"},
 }
 
-var options386 = []Option{
+var options405 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--config-env"}, Value: Required, Effect: EffOpaque},
@@ -10714,7 +13314,7 @@ var options386 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options387 = []Option{
+var options406 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-f", "--force"}},
@@ -10736,7 +13336,7 @@ var options387 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options388 = []Option{
+var options407 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"-C"}, Value: Required},
 	{Names: names{"-p"}, Value: Required},
@@ -10777,7 +13377,7 @@ var options388 = []Option{
 	{Names: names{"--allow-empty"}},
 }
 
-var options389 = []Option{
+var options408 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"--root"}},
 	{Names: names{"--show-stats"}},
@@ -10804,7 +13404,7 @@ var options389 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options390 = []Option{
+var options409 = []Option{
 	{Names: names{"--stat"}},
 	{Names: names{"--numstat"}},
 	{Names: names{"--summary"}},
@@ -10836,7 +13436,7 @@ var options390 = []Option{
 	{Names: names{"--allow-empty"}},
 }
 
-var options391 = []Option{
+var options410 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-v", "--verbose"}},
@@ -10849,14 +13449,14 @@ var options391 = []Option{
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
 }
 
-var options392 = []Option{
+var options411 = []Option{
 	{Names: names{"--term-new", "--term-bad"}, Value: Required},
 	{Names: names{"--term-old", "--term-good"}, Value: Required},
 	{Names: names{"--no-checkout"}},
 	{Names: names{"--first-parent"}},
 }
 
-var subs393 = []Program{
+var subs412 = []Program{
 	{Name: "bad", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "good", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "help", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
@@ -10868,13 +13468,13 @@ var subs393 = []Program{
 	{Name: "reset", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "run", Style: POSIX, Operands: RunsArgs, Path: names{"bisect", "run"}, Ends: true, Workdir: true, Special: "git"},
 	{Name: "skip", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
-	{Name: "start", Path: names{"bisect", "start"}, Options: options392, Workdir: true, Special: "git"},
+	{Name: "start", Path: names{"bisect", "start"}, Options: options411, Workdir: true, Special: "git"},
 	{Name: "terms", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "view", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "visualize", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 }
 
-var options394 = []Option{
+var options413 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"--root"}},
 	{Names: names{"--show-stats"}},
@@ -10909,7 +13509,7 @@ var options394 = []Option{
 	{Names: names{"--abbrev"}, Value: Required},
 }
 
-var options395 = []Option{
+var options414 = []Option{
 	{Names: names{"-v", "-vv", "--verbose"}},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--sort"}, Value: Required},
@@ -10947,13 +13547,13 @@ var options395 = []Option{
 	{Names: names{"--edit-description"}},
 }
 
-var options396 = []Option{
+var options415 = []Option{
 	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-s", "--suffix"}, Value: Required},
 	{Names: names{"--no-diagnose", "--diagnose"}, Value: Optional},
 }
 
-var options397 = []Option{
+var options416 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--progress"}},
 	{Names: names{"--version"}, Value: Required},
@@ -10961,19 +13561,19 @@ var options397 = []Option{
 	{Names: names{"--all"}},
 }
 
-var options398 = []Option{
+var options417 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--progress"}},
 }
 
-var subs399 = []Program{
-	{Name: "create", Operands: Outputs, Path: names{"bundle", "create"}, Options: options397, Workdir: true, Special: "git"},
-	{Name: "list-heads", Operands: Reads, Path: names{"bundle", "verify"}, Options: options398, Workdir: true, Special: "git"},
-	{Name: "unbundle", Operands: Reads, Path: names{"bundle", "verify"}, Options: options398, Workdir: true, Special: "git"},
-	{Name: "verify", Operands: Reads, Path: names{"bundle", "verify"}, Options: options398, Workdir: true, Special: "git"},
+var subs418 = []Program{
+	{Name: "create", Operands: Outputs, Path: names{"bundle", "create"}, Options: options416, Workdir: true, Special: "git"},
+	{Name: "list-heads", Operands: Reads, Path: names{"bundle", "verify"}, Options: options417, Workdir: true, Special: "git"},
+	{Name: "unbundle", Operands: Reads, Path: names{"bundle", "verify"}, Options: options417, Workdir: true, Special: "git"},
+	{Name: "verify", Operands: Reads, Path: names{"bundle", "verify"}, Options: options417, Workdir: true, Special: "git"},
 }
 
-var options400 = []Option{
+var options419 = []Option{
 	{Names: names{"--textconv"}, Effect: EffOpaque},
 	{Names: names{"-t"}},
 	{Names: names{"-s"}},
@@ -10994,14 +13594,14 @@ var options400 = []Option{
 	{Names: names{"-z"}},
 }
 
-var options401 = []Option{
+var options420 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--cached"}},
 	{Names: names{"--stdin"}},
 	{Names: names{"-z"}},
 }
 
-var options402 = []Option{
+var options421 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--stdin"}},
@@ -11010,7 +13610,7 @@ var options402 = []Option{
 	{Names: names{"--no-index"}},
 }
 
-var options403 = []Option{
+var options422 = []Option{
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-B"}, Value: Required},
 	{Names: names{"--orphan"}, Value: Required},
@@ -11035,7 +13635,7 @@ var options403 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options404 = []Option{
+var options423 = []Option{
 	{Names: names{"-u", "--index"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-f", "--force"}},
@@ -11049,11 +13649,11 @@ var options404 = []Option{
 	{Names: names{"-z"}},
 }
 
-var options405 = []Option{
+var options424 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options406 = []Option{
+var options425 = []Option{
 	{Names: names{"-e", "--edit"}},
 	{Names: names{"--cleanup"}, Value: Required},
 	{Names: names{"-x"}},
@@ -11075,7 +13675,7 @@ var options406 = []Option{
 	{Names: names{"--abort"}},
 }
 
-var options407 = []Option{
+var options426 = []Option{
 	{Names: names{"-e", "--exclude"}, Value: Required},
 	{Names: names{"-d"}},
 	{Names: names{"-f", "--force"}},
@@ -11086,7 +13686,7 @@ var options407 = []Option{
 	{Names: names{"-X"}},
 }
 
-var options408 = []Option{
+var options427 = []Option{
 	{Names: names{"-u", "--upload-pack"}, Value: Required, Effect: EffRun},
 	{Names: names{"-o", "--origin"}, Value: Required},
 	{Names: names{"-b", "--branch"}, Value: Required},
@@ -11131,7 +13731,7 @@ var options408 = []Option{
 	{Names: names{"--no-remote-submodules"}},
 }
 
-var options409 = []Option{
+var options428 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"--no-gpg-sign"}},
 	{Names: names{"-t", "--template"}, Value: Required, Effect: EffInput},
@@ -11174,7 +13774,7 @@ var options409 = []Option{
 	{Names: names{"--no-status"}},
 }
 
-var options410 = []Option{
+var options429 = []Option{
 	{Names: names{"--object-dir"}, Value: Required},
 	{Names: names{"--shallow"}},
 	{Names: names{"--progress"}},
@@ -11191,7 +13791,7 @@ var options410 = []Option{
 	{Names: names{"--expire-time"}, Value: Required},
 }
 
-var options411 = []Option{
+var options430 = []Option{
 	{Names: names{"-S"}, Value: Optional},
 	{Names: names{"-F"}, Value: Required, Effect: EffInput},
 	{Names: names{"-m"}, Value: Required},
@@ -11199,7 +13799,7 @@ var options411 = []Option{
 	{Names: names{"--gpg-sign", "--no-gpg-sign"}, Value: Optional},
 }
 
-var options412 = []Option{
+var options431 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--blob"}, Value: Required},
 	{Names: names{"-z", "--null"}},
@@ -11238,7 +13838,7 @@ var options412 = []Option{
 	{Names: names{"--ignore-submodules"}, Value: Required},
 }
 
-var options413 = []Option{
+var options432 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -11246,7 +13846,7 @@ var options413 = []Option{
 	{Names: names{"--worktree"}},
 }
 
-var options414 = []Option{
+var options433 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -11261,7 +13861,7 @@ var options414 = []Option{
 	{Names: names{"--no-includes"}},
 }
 
-var options415 = []Option{
+var options434 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -11275,24 +13875,24 @@ var options415 = []Option{
 	{Names: names{"--append"}},
 }
 
-var subs416 = []Program{
-	{Name: "edit", Path: names{"config", "edit"}, Options: options413, Workdir: true, Special: "git"},
-	{Name: "get", Path: names{"config", "list"}, Options: options414, Workdir: true, Special: "git"},
-	{Name: "get-color", Path: names{"config", "list"}, Options: options414, Workdir: true, Special: "git"},
-	{Name: "get-colorbool", Path: names{"config", "list"}, Options: options414, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"config", "list"}, Options: options414, Workdir: true, Special: "git"},
-	{Name: "remove-section", Path: names{"config", "set"}, Options: options415, Workdir: true, Special: "git"},
-	{Name: "rename-section", Path: names{"config", "set"}, Options: options415, Workdir: true, Special: "git"},
-	{Name: "set", Path: names{"config", "set"}, Options: options415, Workdir: true, Special: "git"},
-	{Name: "unset", Path: names{"config", "set"}, Options: options415, Workdir: true, Special: "git"},
+var subs435 = []Program{
+	{Name: "edit", Path: names{"config", "edit"}, Options: options432, Workdir: true, Special: "git"},
+	{Name: "get", Path: names{"config", "list"}, Options: options433, Workdir: true, Special: "git"},
+	{Name: "get-color", Path: names{"config", "list"}, Options: options433, Workdir: true, Special: "git"},
+	{Name: "get-colorbool", Path: names{"config", "list"}, Options: options433, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"config", "list"}, Options: options433, Workdir: true, Special: "git"},
+	{Name: "remove-section", Path: names{"config", "set"}, Options: options434, Workdir: true, Special: "git"},
+	{Name: "rename-section", Path: names{"config", "set"}, Options: options434, Workdir: true, Special: "git"},
+	{Name: "set", Path: names{"config", "set"}, Options: options434, Workdir: true, Special: "git"},
+	{Name: "unset", Path: names{"config", "set"}, Options: options434, Workdir: true, Special: "git"},
 }
 
-var options417 = []Option{
+var options436 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-H", "--human-readable"}},
 }
 
-var options418 = []Option{
+var options437 = []Option{
 	{Names: names{"--candidates"}, Value: Required},
 	{Names: names{"--abbrev"}, Value: Optional},
 	{Names: names{"--match"}, Value: Required},
@@ -11309,7 +13909,7 @@ var options418 = []Option{
 	{Names: names{"--first-parent"}},
 }
 
-var options419 = []Option{
+var options438 = []Option{
 	{Names: names{"--no-index"}, Effect: EffUnproven},
 	{Names: names{"--cached"}},
 	{Names: names{"--staged"}},
@@ -11320,7 +13920,7 @@ var options419 = []Option{
 	{Names: names{"-0"}},
 }
 
-var options420 = []Option{
+var options439 = []Option{
 	{Names: names{"-U", "--unified"}, Value: Required},
 	{Names: names{"-s", "--no-patch"}},
 	{Names: names{"-X", "--dirstat"}, Value: Optional},
@@ -11421,7 +14021,7 @@ var options420 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options421 = []Option{
+var options440 = []Option{
 	{Names: names{"--no-index"}, Effect: EffUnproven},
 	{Names: names{"-q"}},
 	{Names: names{"--cached"}},
@@ -11444,7 +14044,7 @@ var options421 = []Option{
 	{Names: names{"--stdin"}},
 }
 
-var options422 = []Option{
+var options441 = []Option{
 	{Names: names{"-x", "--extcmd"}, Value: Required, Effect: EffRun},
 	{Names: names{"-t", "--tool"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-d", "--dir-diff"}},
@@ -11461,7 +14061,7 @@ var options422 = []Option{
 	{Names: names{"--cached"}},
 }
 
-var options423 = []Option{
+var options442 = []Option{
 	{Names: names{"--progress"}, Value: Required},
 	{Names: names{"--signed-tags"}, Value: Required},
 	{Names: names{"--tag-of-filtered-object"}, Value: Required},
@@ -11481,7 +14081,7 @@ var options423 = []Option{
 	{Names: names{"--refspec"}},
 }
 
-var options424 = []Option{
+var options443 = []Option{
 	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRun},
 	{Names: names{"-u", "--update-head-ok"}},
 	{Names: names{"-o", "--server-option"}, Value: Required},
@@ -11529,7 +14129,7 @@ var options424 = []Option{
 	{Names: names{"--stdin"}},
 }
 
-var options425 = []Option{
+var options444 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--stdin"}},
 	{Names: names{"-q", "--quiet"}},
@@ -11548,7 +14148,7 @@ var options425 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options426 = []Option{
+var options445 = []Option{
 	{Names: names{"--setup"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--subdirectory-filter"}, Value: Required},
 	{Names: names{"--env-filter"}, Value: Required, Effect: EffOpaque},
@@ -11565,7 +14165,7 @@ var options426 = []Option{
 	{Names: names{"--state-branch"}, Value: Required},
 }
 
-var options427 = []Option{
+var options446 = []Option{
 	{Names: names{"--path"}, Value: Required},
 	{Names: names{"--path-glob"}, Value: Required},
 	{Names: names{"--path-regex"}, Value: Required},
@@ -11602,7 +14202,7 @@ var options427 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options428 = []Option{
+var options447 = []Option{
 	{Names: names{"--log"}, Value: Optional},
 	{Names: names{"--no-log"}},
 	{Names: names{"--summary"}},
@@ -11612,7 +14212,7 @@ var options428 = []Option{
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
 }
 
-var options429 = []Option{
+var options448 = []Option{
 	{Names: names{"--perl"}},
 	{Names: names{"--python"}},
 	{Names: names{"--shell"}},
@@ -11631,12 +14231,12 @@ var options429 = []Option{
 	{Names: names{"--ignore-case"}},
 }
 
-var options430 = []Option{
+var options449 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--keep-going"}},
 }
 
-var options431 = []Option{
+var options450 = []Option{
 	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffOutput},
 	{Names: names{"--stdout"}, Effect: EffReadOnly},
 	{Names: names{"-n", "--numbered"}},
@@ -11681,7 +14281,7 @@ var options431 = []Option{
 	{Names: names{"--always"}},
 }
 
-var options432 = []Option{
+var options451 = []Option{
 	{Names: names{"-n", "--max-count"}, Value: Required},
 	{Names: names{"-#"}},
 	{Names: names{"--since", "--after"}, Value: Required},
@@ -11801,7 +14401,7 @@ var options432 = []Option{
 	{Names: names{"--count"}},
 }
 
-var options433 = []Option{
+var options452 = []Option{
 	{Names: names{"--unreachable"}},
 	{Names: names{"--dangling"}},
 	{Names: names{"--no-dangling"}},
@@ -11819,7 +14419,7 @@ var options433 = []Option{
 	{Names: names{"--no-progress"}},
 }
 
-var options434 = []Option{
+var options453 = []Option{
 	{Names: names{"--aggressive"}},
 	{Names: names{"--auto"}},
 	{Names: names{"--cruft"}},
@@ -11830,7 +14430,7 @@ var options434 = []Option{
 	{Names: names{"--keep-largest-pack"}},
 }
 
-var options435 = []Option{
+var options454 = []Option{
 	{Names: names{"-O", "--open-files-in-pager"}, Value: Optional, Effect: EffRun},
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
@@ -11880,7 +14480,7 @@ var options435 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options436 = []Option{
+var options455 = []Option{
 	{Names: names{"-w"}},
 	{Names: names{"-t"}, Value: Required},
 	{Names: names{"--stdin"}},
@@ -11890,7 +14490,7 @@ var options436 = []Option{
 	{Names: names{"--literally"}},
 }
 
-var options437 = []Option{
+var options456 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-c", "--config"}},
 	{Names: names{"-g", "--guides"}},
@@ -11904,7 +14504,7 @@ var options437 = []Option{
 	{Names: names{"--developer-interfaces"}},
 }
 
-var options438 = []Option{
+var options457 = []Option{
 	{Names: names{"-v"}},
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--rev-index"}},
@@ -11923,7 +14523,7 @@ var options438 = []Option{
 	{Names: names{"--promisor"}, Value: Optional},
 }
 
-var options439 = []Option{
+var options458 = []Option{
 	{Names: names{"-b", "--initial-branch"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--bare"}},
@@ -11934,7 +14534,7 @@ var options439 = []Option{
 	{Names: names{"--shared"}, Value: Optional},
 }
 
-var options440 = []Option{
+var options459 = []Option{
 	{Names: names{"--in-place"}, Effect: EffInPlace},
 	{Names: names{"--trim-empty"}},
 	{Names: names{"--trailer"}, Value: Required},
@@ -11948,14 +14548,14 @@ var options440 = []Option{
 	{Names: names{"--no-divider"}},
 }
 
-var options441 = []Option{
+var options460 = []Option{
 	{Names: names{"-p", "-u", "--patch"}},
 	{Names: names{"--date"}, Value: Required},
 	{Names: names{"--grep"}, Value: Required},
 	{Names: names{"--source"}},
 }
 
-var options442 = []Option{
+var options461 = []Option{
 	{Names: names{"-c", "--cached"}},
 	{Names: names{"-d", "--deleted"}},
 	{Names: names{"-m", "--modified"}},
@@ -11986,7 +14586,7 @@ var options442 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options443 = []Option{
+var options462 = []Option{
 	{Names: names{"-o", "--server-option"}, Value: Required},
 	{Names: names{"--sort"}, Value: Required},
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
@@ -11999,7 +14599,7 @@ var options443 = []Option{
 	{Names: names{"--symref"}},
 }
 
-var options444 = []Option{
+var options463 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-r"}},
 	{Names: names{"-t"}},
@@ -12013,7 +14613,7 @@ var options444 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options445 = []Option{
+var options464 = []Option{
 	{Names: names{"--auto"}},
 	{Names: names{"--schedule"}, Value: Optional},
 	{Names: names{"--quiet"}},
@@ -12021,7 +14621,7 @@ var options445 = []Option{
 	{Names: names{"--scheduler"}, Value: Required},
 }
 
-var options446 = []Option{
+var options465 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"-s", "--strategy"}, Value: Required},
 	{Names: names{"-X", "--strategy-option"}, Value: Required},
@@ -12054,7 +14654,7 @@ var options446 = []Option{
 	{Names: names{"--continue"}},
 }
 
-var options447 = []Option{
+var options466 = []Option{
 	{Names: names{"--octopus"}},
 	{Names: names{"--independent"}},
 	{Names: names{"--is-ancestor"}},
@@ -12062,7 +14662,7 @@ var options447 = []Option{
 	{Names: names{"-a", "--all"}},
 }
 
-var options448 = []Option{
+var options467 = []Option{
 	{Names: names{"-z"}},
 	{Names: names{"--name-only"}},
 	{Names: names{"--messages"}},
@@ -12070,7 +14670,7 @@ var options448 = []Option{
 	{Names: names{"--allow-unrelated-histories"}},
 }
 
-var options449 = []Option{
+var options468 = []Option{
 	{Names: names{"-t", "--tool"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--tool-help"}},
 	{Names: names{"-y", "--no-prompt"}},
@@ -12080,14 +14680,14 @@ var options449 = []Option{
 	{Names: names{"-O"}, Value: Required, Effect: EffInput},
 }
 
-var options450 = []Option{
+var options469 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-k"}},
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options451 = []Option{
+var options470 = []Option{
 	{Names: names{"--tags"}},
 	{Names: names{"--refs"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -12099,7 +14699,7 @@ var options451 = []Option{
 	{Names: names{"--always"}},
 }
 
-var options452 = []Option{
+var options471 = []Option{
 	{Names: names{"--ref"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
@@ -12123,7 +14723,7 @@ var options452 = []Option{
 	{Names: names{"-e"}},
 }
 
-var options453 = []Option{
+var options472 = []Option{
 	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRun},
 	{Names: names{"-r", "--rebase"}, Value: Optional},
 	{Names: names{"--no-rebase"}},
@@ -12179,7 +14779,7 @@ var options453 = []Option{
 	{Names: names{"-6", "--ipv6"}},
 }
 
-var options454 = []Option{
+var options473 = []Option{
 	{Names: names{"--receive-pack", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"-o", "--push-option"}, Value: Required},
 	{Names: names{"--force-with-lease"}, Value: Optional},
@@ -12213,7 +14813,7 @@ var options454 = []Option{
 	{Names: names{"-6", "--ipv6"}},
 }
 
-var options455 = []Option{
+var options474 = []Option{
 	{Names: names{"--no-dual-color"}},
 	{Names: names{"--creation-factor"}, Value: Required},
 	{Names: names{"--left-only"}},
@@ -12222,7 +14822,7 @@ var options455 = []Option{
 	{Names: names{"--no-notes"}},
 }
 
-var options456 = []Option{
+var options475 = []Option{
 	{Names: names{"--index-output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-m"}},
 	{Names: names{"--reset"}},
@@ -12240,7 +14840,7 @@ var options456 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options457 = []Option{
+var options476 = []Option{
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"-s", "--strategy"}, Value: Required},
 	{Names: names{"-X", "--strategy-option"}, Value: Required},
@@ -12287,7 +14887,7 @@ var options457 = []Option{
 	{Names: names{"--update-refs", "--no-update-refs"}},
 }
 
-var options458 = []Option{
+var options477 = []Option{
 	{Names: names{"--expire"}, Value: Required},
 	{Names: names{"--expire-unreachable"}, Value: Required},
 	{Names: names{"--updateref"}},
@@ -12299,19 +14899,19 @@ var options458 = []Option{
 	{Names: names{"--single-worktree"}},
 }
 
-var subs459 = []Program{
-	{Name: "delete", Path: names{"reflog", "expire"}, Options: options458, Workdir: true, Special: "git"},
-	{Name: "exists", Path: names{"reflog", "show"}, Shared: [][]Option{options432, options420}, Workdir: true, Special: "git"},
-	{Name: "expire", Path: names{"reflog", "expire"}, Options: options458, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"reflog", "show"}, Shared: [][]Option{options432, options420}, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"reflog", "show"}, Shared: [][]Option{options432, options420}, Workdir: true, Special: "git"},
+var subs478 = []Program{
+	{Name: "delete", Path: names{"reflog", "expire"}, Options: options477, Workdir: true, Special: "git"},
+	{Name: "exists", Path: names{"reflog", "show"}, Shared: [][]Option{options451, options439}, Workdir: true, Special: "git"},
+	{Name: "expire", Path: names{"reflog", "expire"}, Options: options477, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"reflog", "show"}, Shared: [][]Option{options451, options439}, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"reflog", "show"}, Shared: [][]Option{options451, options439}, Workdir: true, Special: "git"},
 }
 
-var options460 = []Option{
+var options479 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options461 = []Option{
+var options480 = []Option{
 	{Names: names{"-t"}, Value: Required},
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"-f"}},
@@ -12320,7 +14920,7 @@ var options461 = []Option{
 	{Names: names{"--mirror"}, Value: Optional},
 }
 
-var options462 = []Option{
+var options481 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"--push"}},
 	{Names: names{"--all"}},
@@ -12333,21 +14933,21 @@ var options462 = []Option{
 	{Names: names{"--no-progress"}},
 }
 
-var subs463 = []Program{
-	{Name: "add", Path: names{"remote", "add"}, Options: options461, Workdir: true, Special: "git"},
-	{Name: "get-url", Path: names{"remote", "show"}, Options: options462, Workdir: true, Special: "git"},
-	{Name: "prune", Path: names{"remote", "show"}, Options: options462, Workdir: true, Special: "git"},
-	{Name: "remove", Path: names{"remote", "show"}, Options: options462, Workdir: true, Special: "git"},
-	{Name: "rename", Path: names{"remote", "show"}, Options: options462, Workdir: true, Special: "git"},
-	{Name: "rm", Path: names{"remote", "show"}, Options: options462, Workdir: true, Special: "git"},
-	{Name: "set-branches", Path: names{"remote", "show"}, Options: options462, Workdir: true, Special: "git"},
-	{Name: "set-head", Path: names{"remote", "show"}, Options: options462, Workdir: true, Special: "git"},
-	{Name: "set-url", Path: names{"remote", "show"}, Options: options462, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"remote", "show"}, Options: options462, Workdir: true, Special: "git"},
-	{Name: "update", Path: names{"remote", "show"}, Options: options462, Workdir: true, Special: "git"},
+var subs482 = []Program{
+	{Name: "add", Path: names{"remote", "add"}, Options: options480, Workdir: true, Special: "git"},
+	{Name: "get-url", Path: names{"remote", "show"}, Options: options481, Workdir: true, Special: "git"},
+	{Name: "prune", Path: names{"remote", "show"}, Options: options481, Workdir: true, Special: "git"},
+	{Name: "remove", Path: names{"remote", "show"}, Options: options481, Workdir: true, Special: "git"},
+	{Name: "rename", Path: names{"remote", "show"}, Options: options481, Workdir: true, Special: "git"},
+	{Name: "rm", Path: names{"remote", "show"}, Options: options481, Workdir: true, Special: "git"},
+	{Name: "set-branches", Path: names{"remote", "show"}, Options: options481, Workdir: true, Special: "git"},
+	{Name: "set-head", Path: names{"remote", "show"}, Options: options481, Workdir: true, Special: "git"},
+	{Name: "set-url", Path: names{"remote", "show"}, Options: options481, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"remote", "show"}, Options: options481, Workdir: true, Special: "git"},
+	{Name: "update", Path: names{"remote", "show"}, Options: options481, Workdir: true, Special: "git"},
 }
 
-var options464 = []Option{
+var options483 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-e", "--edit"}},
@@ -12358,7 +14958,7 @@ var options464 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options465 = []Option{
+var options484 = []Option{
 	{Names: names{"--soft"}},
 	{Names: names{"--mixed"}},
 	{Names: names{"--hard"}},
@@ -12372,7 +14972,7 @@ var options465 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options466 = []Option{
+var options485 = []Option{
 	{Names: names{"-s", "--source"}, Value: Required},
 	{Names: names{"--conflict"}, Value: Required},
 	{Names: names{"-p", "--patch"}},
@@ -12389,7 +14989,7 @@ var options466 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options467 = []Option{
+var options486 = []Option{
 	{Names: names{"--count"}},
 	{Names: names{"--objects"}},
 	{Names: names{"--use-bitmap-index"}},
@@ -12409,7 +15009,7 @@ var options467 = []Option{
 	{Names: names{"--indexed-objects"}},
 }
 
-var options468 = []Option{
+var options487 = []Option{
 	{Names: names{"--short"}, Value: Optional},
 	{Names: names{"--abbrev-ref"}, Value: Optional},
 	{Names: names{"--default"}, Value: Required},
@@ -12464,7 +15064,7 @@ var options468 = []Option{
 	{Names: names{"-C"}, Value: Optional},
 }
 
-var options469 = []Option{
+var options488 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-r"}},
@@ -12476,7 +15076,7 @@ var options469 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options470 = []Option{
+var options489 = []Option{
 	{Names: names{"--smtp-server"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--sendmail-cmd"}, Value: Required, Effect: EffRun},
 	{Names: names{"--to-cmd"}, Value: Required, Effect: EffRun},
@@ -12501,7 +15101,7 @@ var options470 = []Option{
 	{Names: names{"--identity"}, Value: Required},
 }
 
-var options471 = []Option{
+var options490 = []Option{
 	{Names: names{"--receive-pack", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"--all"}},
 	{Names: names{"--stdin"}},
@@ -12515,7 +15115,7 @@ var options471 = []Option{
 	{Names: names{"--push-option"}, Value: Required},
 }
 
-var options472 = []Option{
+var options491 = []Option{
 	{Names: names{"-n", "--numbered"}},
 	{Names: names{"-s", "--summary"}},
 	{Names: names{"-e", "--email"}},
@@ -12526,11 +15126,11 @@ var options472 = []Option{
 	{Names: names{"-w"}, Value: Optional},
 }
 
-var options473 = []Option{
+var options492 = []Option{
 	{Names: names{"-p", "-u", "--patch"}},
 }
 
-var options474 = []Option{
+var options493 = []Option{
 	{Names: names{"-r", "--remotes"}},
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--current"}},
@@ -12549,7 +15149,7 @@ var options474 = []Option{
 	{Names: names{"--no-color"}},
 }
 
-var options475 = []Option{
+var options494 = []Option{
 	{Names: names{"--head"}},
 	{Names: names{"--heads", "--tags"}},
 	{Names: names{"-d", "--dereference"}},
@@ -12560,7 +15160,7 @@ var options475 = []Option{
 	{Names: names{"--exclude-existing"}, Value: Optional},
 }
 
-var options476 = []Option{
+var options495 = []Option{
 	{Names: names{"--cone"}},
 	{Names: names{"--no-cone"}},
 	{Names: names{"--sparse-index"}},
@@ -12572,7 +15172,7 @@ var options476 = []Option{
 	{Names: names{"--rules-file"}, Value: Required, Effect: EffInput},
 }
 
-var options477 = []Option{
+var options496 = []Option{
 	{Names: names{"-p", "--patch"}},
 	{Names: names{"-S", "--staged"}},
 	{Names: names{"-k", "--keep-index"}},
@@ -12585,33 +15185,33 @@ var options477 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options478 = []Option{
+var options497 = []Option{
 	{Names: names{"-u", "--include-untracked"}},
 	{Names: names{"--only-untracked"}},
 }
 
-var options479 = []Option{
+var options498 = []Option{
 	{Names: names{"--index"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var subs480 = []Program{
-	{Name: "apply", Path: names{"stash", "pop"}, Options: options479, Workdir: true, Special: "git"},
-	{Name: "branch", Path: names{"stash", "pop"}, Options: options479, Workdir: true, Special: "git"},
-	{Name: "clear", Path: names{"stash", "pop"}, Options: options479, Workdir: true, Special: "git"},
-	{Name: "create", Path: names{"stash", "push"}, Options: options477, Workdir: true, Special: "git"},
-	{Name: "drop", Path: names{"stash", "pop"}, Options: options479, Workdir: true, Special: "git"},
-	{Name: "export", Path: names{"stash", "pop"}, Options: options479, Workdir: true, Special: "git"},
-	{Name: "import", Path: names{"stash", "pop"}, Options: options479, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"stash", "list"}, Options: options478, Shared: [][]Option{options432, options420}, Workdir: true, Special: "git"},
-	{Name: "pop", Path: names{"stash", "pop"}, Options: options479, Workdir: true, Special: "git"},
-	{Name: "push", Path: names{"stash", "push"}, Options: options477, Workdir: true, Special: "git"},
-	{Name: "save", Path: names{"stash", "push"}, Options: options477, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"stash", "list"}, Options: options478, Shared: [][]Option{options432, options420}, Workdir: true, Special: "git"},
-	{Name: "store", Path: names{"stash", "push"}, Options: options477, Workdir: true, Special: "git"},
+var subs499 = []Program{
+	{Name: "apply", Path: names{"stash", "pop"}, Options: options498, Workdir: true, Special: "git"},
+	{Name: "branch", Path: names{"stash", "pop"}, Options: options498, Workdir: true, Special: "git"},
+	{Name: "clear", Path: names{"stash", "pop"}, Options: options498, Workdir: true, Special: "git"},
+	{Name: "create", Path: names{"stash", "push"}, Options: options496, Workdir: true, Special: "git"},
+	{Name: "drop", Path: names{"stash", "pop"}, Options: options498, Workdir: true, Special: "git"},
+	{Name: "export", Path: names{"stash", "pop"}, Options: options498, Workdir: true, Special: "git"},
+	{Name: "import", Path: names{"stash", "pop"}, Options: options498, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"stash", "list"}, Options: options497, Shared: [][]Option{options451, options439}, Workdir: true, Special: "git"},
+	{Name: "pop", Path: names{"stash", "pop"}, Options: options498, Workdir: true, Special: "git"},
+	{Name: "push", Path: names{"stash", "push"}, Options: options496, Workdir: true, Special: "git"},
+	{Name: "save", Path: names{"stash", "push"}, Options: options496, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"stash", "list"}, Options: options497, Shared: [][]Option{options451, options439}, Workdir: true, Special: "git"},
+	{Name: "store", Path: names{"stash", "push"}, Options: options496, Workdir: true, Special: "git"},
 }
 
-var options481 = []Option{
+var options500 = []Option{
 	{Names: names{"-u", "--untracked-files"}, Value: Optional},
 	{Names: names{"--porcelain"}, Value: Optional},
 	{Names: names{"--column"}, Value: Optional},
@@ -12631,12 +15231,12 @@ var options481 = []Option{
 	{Names: names{"--renames"}},
 }
 
-var options482 = []Option{
+var options501 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--cached"}},
 }
 
-var options483 = []Option{
+var options502 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--name"}, Value: Required},
@@ -12647,12 +15247,12 @@ var options483 = []Option{
 	{Names: names{"--progress"}},
 }
 
-var options484 = []Option{
+var options503 = []Option{
 	{Names: names{"--recursive"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options485 = []Option{
+var options504 = []Option{
 	{Names: names{"--init"}},
 	{Names: names{"--remote"}},
 	{Names: names{"-N", "--no-fetch"}},
@@ -12680,21 +15280,21 @@ var options485 = []Option{
 	{Names: names{"--progress"}},
 }
 
-var subs486 = []Program{
-	{Name: "absorbgitdirs", Path: names{"submodule", "update"}, Options: options485, Workdir: true, Special: "git"},
-	{Name: "add", Path: names{"submodule", "add"}, Options: options483, Workdir: true, Special: "git"},
-	{Name: "deinit", Path: names{"submodule", "update"}, Options: options485, Workdir: true, Special: "git"},
-	{Name: "foreach", Style: POSIX, Operands: RunsText, Path: names{"submodule", "foreach"}, Options: options484, Ends: true, Workdir: true, Special: "git"},
-	{Name: "init", Path: names{"submodule", "update"}, Options: options485, Workdir: true, Special: "git"},
-	{Name: "set-branch", Path: names{"submodule", "update"}, Options: options485, Workdir: true, Special: "git"},
-	{Name: "set-url", Path: names{"submodule", "update"}, Options: options485, Workdir: true, Special: "git"},
-	{Name: "status", Path: names{"submodule", "update"}, Options: options485, Workdir: true, Special: "git"},
-	{Name: "summary", Path: names{"submodule", "update"}, Options: options485, Workdir: true, Special: "git"},
-	{Name: "sync", Path: names{"submodule", "update"}, Options: options485, Workdir: true, Special: "git"},
-	{Name: "update", Path: names{"submodule", "update"}, Options: options485, Workdir: true, Special: "git"},
+var subs505 = []Program{
+	{Name: "absorbgitdirs", Path: names{"submodule", "update"}, Options: options504, Workdir: true, Special: "git"},
+	{Name: "add", Path: names{"submodule", "add"}, Options: options502, Workdir: true, Special: "git"},
+	{Name: "deinit", Path: names{"submodule", "update"}, Options: options504, Workdir: true, Special: "git"},
+	{Name: "foreach", Style: POSIX, Operands: RunsText, Path: names{"submodule", "foreach"}, Options: options503, Ends: true, Workdir: true, Special: "git"},
+	{Name: "init", Path: names{"submodule", "update"}, Options: options504, Workdir: true, Special: "git"},
+	{Name: "set-branch", Path: names{"submodule", "update"}, Options: options504, Workdir: true, Special: "git"},
+	{Name: "set-url", Path: names{"submodule", "update"}, Options: options504, Workdir: true, Special: "git"},
+	{Name: "status", Path: names{"submodule", "update"}, Options: options504, Workdir: true, Special: "git"},
+	{Name: "summary", Path: names{"submodule", "update"}, Options: options504, Workdir: true, Special: "git"},
+	{Name: "sync", Path: names{"submodule", "update"}, Options: options504, Workdir: true, Special: "git"},
+	{Name: "update", Path: names{"submodule", "update"}, Options: options504, Workdir: true, Special: "git"},
 }
 
-var options487 = []Option{
+var options506 = []Option{
 	{Names: names{"-c", "--create"}, Value: Required},
 	{Names: names{"-C", "--force-create"}, Value: Required},
 	{Names: names{"--orphan"}, Value: Required},
@@ -12711,7 +15311,7 @@ var options487 = []Option{
 	{Names: names{"--recurse-submodules", "--no-recurse-submodules"}},
 }
 
-var options488 = []Option{
+var options507 = []Option{
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-q", "--quiet"}},
@@ -12719,7 +15319,7 @@ var options488 = []Option{
 	{Names: names{"--recurse", "--no-recurse"}},
 }
 
-var options489 = []Option{
+var options508 = []Option{
 	{Names: names{"-n"}, Value: Optional},
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
@@ -12748,7 +15348,7 @@ var options489 = []Option{
 	{Names: names{"--create-reflog"}},
 }
 
-var options490 = []Option{
+var options509 = []Option{
 	{Names: names{"--cacheinfo"}, Value: Required},
 	{Names: names{"--chmod"}, Value: Required},
 	{Names: names{"--add"}},
@@ -12784,24 +15384,24 @@ var options490 = []Option{
 	{Names: names{"--fsmonitor", "--no-fsmonitor"}},
 }
 
-var options491 = []Option{
+var options510 = []Option{
 	{Names: names{"-m"}, Value: Required},
 }
 
-var options492 = []Option{
+var options511 = []Option{
 	{Names: names{"-l"}},
 }
 
-var options493 = []Option{
+var options512 = []Option{
 	{Names: names{"--raw"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options494 = []Option{
+var options513 = []Option{
 	{Names: names{"--build-options"}},
 }
 
-var options495 = []Option{
+var options514 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-B"}, Value: Required},
@@ -12820,72 +15420,72 @@ var options495 = []Option{
 	{Names: names{"--no-relative-paths"}},
 }
 
-var options496 = []Option{
+var options515 = []Option{
 	{Names: names{"--porcelain"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-z"}},
 	{Names: names{"--expire"}, Value: Required},
 }
 
-var options497 = []Option{
+var options516 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--expire"}, Value: Required},
 	{Names: names{"--reason"}, Value: Required},
 }
 
-var subs498 = []Program{
-	{Name: "add", Operands: Places, Path: names{"worktree", "add"}, Options: options495, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"worktree", "list"}, Options: options496, Safe: true, Workdir: true, Special: "git"},
-	{Name: "lock", Path: names{"worktree", "prune"}, Options: options497, Workdir: true, Special: "git"},
-	{Name: "move", Operands: Places, Path: names{"worktree", "remove"}, Options: options171, Workdir: true, Special: "git"},
-	{Name: "prune", Path: names{"worktree", "prune"}, Options: options497, Workdir: true, Special: "git"},
-	{Name: "remove", Operands: Places, Path: names{"worktree", "remove"}, Options: options171, Workdir: true, Special: "git"},
-	{Name: "repair", Path: names{"worktree", "prune"}, Options: options497, Workdir: true, Special: "git"},
-	{Name: "unlock", Path: names{"worktree", "prune"}, Options: options497, Workdir: true, Special: "git"},
+var subs517 = []Program{
+	{Name: "add", Operands: Places, Path: names{"worktree", "add"}, Options: options514, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"worktree", "list"}, Options: options515, Safe: true, Workdir: true, Special: "git"},
+	{Name: "lock", Path: names{"worktree", "prune"}, Options: options516, Workdir: true, Special: "git"},
+	{Name: "move", Operands: Places, Path: names{"worktree", "remove"}, Options: options183, Workdir: true, Special: "git"},
+	{Name: "prune", Path: names{"worktree", "prune"}, Options: options516, Workdir: true, Special: "git"},
+	{Name: "remove", Operands: Places, Path: names{"worktree", "remove"}, Options: options183, Workdir: true, Special: "git"},
+	{Name: "repair", Path: names{"worktree", "prune"}, Options: options516, Workdir: true, Special: "git"},
+	{Name: "unlock", Path: names{"worktree", "prune"}, Options: options516, Workdir: true, Special: "git"},
 }
 
-var options499 = []Option{
+var options518 = []Option{
 	{Names: names{"--missing-ok"}},
 	{Names: names{"--prefix"}, Value: Required},
 }
 
-var subs500 = []Program{
+var subs519 = []Program{
 	{Name: "absorb", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "add", Path: names{"add"}, Options: options387, Safe: true, Workdir: true, Special: "git"},
-	{Name: "am", Path: names{"am"}, Options: options388, Workdir: true, Special: "git"},
+	{Name: "add", Path: names{"add"}, Options: options406, Safe: true, Workdir: true, Special: "git"},
+	{Name: "am", Path: names{"am"}, Options: options407, Workdir: true, Special: "git"},
 	{Name: "annex", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "annotate", Path: names{"annotate"}, Options: options389, Workdir: true, Special: "git"},
-	{Name: "apply", Path: names{"apply"}, Options: options390, Workdir: true, Special: "git"},
+	{Name: "annotate", Path: names{"annotate"}, Options: options408, Workdir: true, Special: "git"},
+	{Name: "apply", Path: names{"apply"}, Options: options409, Workdir: true, Special: "git"},
 	{Name: "archimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "archive", Path: names{"archive"}, Options: options391, Workdir: true, Special: "git"},
+	{Name: "archive", Path: names{"archive"}, Options: options410, Workdir: true, Special: "git"},
 	{Name: "backfill", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "bisect", Operands: Unread, Path: names{"bisect"}, Subs: subs393, Workdir: true, Special: "git"},
+	{Name: "bisect", Operands: Unread, Path: names{"bisect"}, Subs: subs412, Workdir: true, Special: "git"},
 	{Name: "bisect--helper", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "blame", Path: names{"blame"}, Options: options394, Workdir: true, Special: "git"},
-	{Name: "branch", Path: names{"branch"}, Options: options395, Safe: true, Workdir: true, Special: "git"},
-	{Name: "bugreport", Path: names{"bugreport"}, Options: options396, Workdir: true, Here: true, Special: "git"},
-	{Name: "bundle", Operands: Unread, Path: names{"bundle"}, Subs: subs399, Workdir: true, Special: "git"},
-	{Name: "cat-file", Path: names{"cat-file"}, Options: options400, Workdir: true, Special: "git"},
-	{Name: "check-attr", Path: names{"check-attr"}, Options: options401, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-ignore", Path: names{"check-ignore"}, Options: options402, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-mailmap", Path: names{"check-attr"}, Options: options401, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-ref-format", Path: names{"check-attr"}, Options: options401, Safe: true, Workdir: true, Special: "git"},
-	{Name: "checkout", Path: names{"checkout"}, Options: options403, Safe: true, Workdir: true, Special: "git"},
-	{Name: "checkout-index", Path: names{"checkout-index"}, Options: options404, Workdir: true, Special: "git"},
-	{Name: "cherry", Path: names{"cherry"}, Options: options405, Safe: true, Workdir: true, Special: "git"},
-	{Name: "cherry-pick", Path: names{"cherry-pick"}, Options: options406, Workdir: true, Special: "git"},
+	{Name: "blame", Path: names{"blame"}, Options: options413, Workdir: true, Special: "git"},
+	{Name: "branch", Path: names{"branch"}, Options: options414, Safe: true, Workdir: true, Special: "git"},
+	{Name: "bugreport", Path: names{"bugreport"}, Options: options415, Workdir: true, Here: true, Special: "git"},
+	{Name: "bundle", Operands: Unread, Path: names{"bundle"}, Subs: subs418, Workdir: true, Special: "git"},
+	{Name: "cat-file", Path: names{"cat-file"}, Options: options419, Workdir: true, Special: "git"},
+	{Name: "check-attr", Path: names{"check-attr"}, Options: options420, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-ignore", Path: names{"check-ignore"}, Options: options421, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-mailmap", Path: names{"check-attr"}, Options: options420, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-ref-format", Path: names{"check-attr"}, Options: options420, Safe: true, Workdir: true, Special: "git"},
+	{Name: "checkout", Path: names{"checkout"}, Options: options422, Safe: true, Workdir: true, Special: "git"},
+	{Name: "checkout-index", Path: names{"checkout-index"}, Options: options423, Workdir: true, Special: "git"},
+	{Name: "cherry", Path: names{"cherry"}, Options: options424, Safe: true, Workdir: true, Special: "git"},
+	{Name: "cherry-pick", Path: names{"cherry-pick"}, Options: options425, Workdir: true, Special: "git"},
 	{Name: "citool", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "clean", Path: names{"clean"}, Options: options407, Workdir: true, Special: "git"},
+	{Name: "clean", Path: names{"clean"}, Options: options426, Workdir: true, Special: "git"},
 	{Name: "cliff", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "clone", Operands: Places, Skip: 1, Path: names{"clone"}, Options: options408, Workdir: true, Special: "git"},
-	{Name: "clone-pack", Path: names{"fetch-pack"}, Options: options425, Workdir: true, Special: "git"},
-	{Name: "column", Path: names{"check-attr"}, Options: options401, Safe: true, Workdir: true, Special: "git"},
-	{Name: "commit", Path: names{"commit"}, Options: options409, Workdir: true, Special: "git"},
-	{Name: "commit-graph", Path: names{"commit-graph"}, Options: options410, Workdir: true, Special: "git"},
-	{Name: "commit-tree", Path: names{"commit-tree"}, Options: options411, Workdir: true, Special: "git"},
-	{Name: "config", Path: names{"config"}, Options: options412, Subs: subs416, Workdir: true, Special: "git"},
-	{Name: "count-objects", Path: names{"count-objects"}, Options: options417, Safe: true, Workdir: true, Special: "git"},
+	{Name: "clone", Operands: Places, Skip: 1, Path: names{"clone"}, Options: options427, Workdir: true, Special: "git"},
+	{Name: "clone-pack", Path: names{"fetch-pack"}, Options: options444, Workdir: true, Special: "git"},
+	{Name: "column", Path: names{"check-attr"}, Options: options420, Safe: true, Workdir: true, Special: "git"},
+	{Name: "commit", Path: names{"commit"}, Options: options428, Workdir: true, Special: "git"},
+	{Name: "commit-graph", Path: names{"commit-graph"}, Options: options429, Workdir: true, Special: "git"},
+	{Name: "commit-tree", Path: names{"commit-tree"}, Options: options430, Workdir: true, Special: "git"},
+	{Name: "config", Path: names{"config"}, Options: options431, Subs: subs435, Workdir: true, Special: "git"},
+	{Name: "count-objects", Path: names{"count-objects"}, Options: options436, Safe: true, Workdir: true, Special: "git"},
 	{Name: "credential", Operands: Unread, Path: names{"credential"}, Workdir: true, Special: "git"},
 	{Name: "credential-cache", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "credential-manager", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
@@ -12895,66 +15495,66 @@ var subs500 = []Program{
 	{Name: "cvsimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "cvsserver", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "daemon", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "describe", Path: names{"describe"}, Options: options418, Safe: true, Workdir: true, Special: "git"},
+	{Name: "describe", Path: names{"describe"}, Options: options437, Safe: true, Workdir: true, Special: "git"},
 	{Name: "diagnose", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "diff", Path: names{"diff"}, Options: options419, Shared: [][]Option{options420}, Workdir: true, Special: "git"},
-	{Name: "diff-files", Path: names{"diff-files"}, Options: options421, Shared: [][]Option{options420}, Workdir: true, Special: "git"},
-	{Name: "diff-index", Path: names{"diff-files"}, Options: options421, Shared: [][]Option{options420}, Workdir: true, Special: "git"},
-	{Name: "diff-tree", Path: names{"diff-files"}, Options: options421, Shared: [][]Option{options420}, Workdir: true, Special: "git"},
-	{Name: "difftool", Path: names{"difftool"}, Options: options422, Shared: [][]Option{options420}, Workdir: true, Special: "git"},
+	{Name: "diff", Path: names{"diff"}, Options: options438, Shared: [][]Option{options439}, Workdir: true, Special: "git"},
+	{Name: "diff-files", Path: names{"diff-files"}, Options: options440, Shared: [][]Option{options439}, Workdir: true, Special: "git"},
+	{Name: "diff-index", Path: names{"diff-files"}, Options: options440, Shared: [][]Option{options439}, Workdir: true, Special: "git"},
+	{Name: "diff-tree", Path: names{"diff-files"}, Options: options440, Shared: [][]Option{options439}, Workdir: true, Special: "git"},
+	{Name: "difftool", Path: names{"difftool"}, Options: options441, Shared: [][]Option{options439}, Workdir: true, Special: "git"},
 	{Name: "extras", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "fast-export", Path: names{"fast-export"}, Options: options423, Workdir: true, Special: "git"},
+	{Name: "fast-export", Path: names{"fast-export"}, Options: options442, Workdir: true, Special: "git"},
 	{Name: "fast-import", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "fetch", Path: names{"fetch"}, Options: options424, Workdir: true, Special: "git"},
-	{Name: "fetch-pack", Path: names{"fetch-pack"}, Options: options425, Workdir: true, Special: "git"},
-	{Name: "filter-branch", Path: names{"filter-branch"}, Options: options426, Workdir: true, Special: "git"},
-	{Name: "filter-repo", Path: names{"filter-repo"}, Options: options427, Workdir: true, Special: "git"},
+	{Name: "fetch", Path: names{"fetch"}, Options: options443, Workdir: true, Special: "git"},
+	{Name: "fetch-pack", Path: names{"fetch-pack"}, Options: options444, Workdir: true, Special: "git"},
+	{Name: "filter-branch", Path: names{"filter-branch"}, Options: options445, Workdir: true, Special: "git"},
+	{Name: "filter-repo", Path: names{"filter-repo"}, Options: options446, Workdir: true, Special: "git"},
 	{Name: "flow", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "fmt-merge-msg", Path: names{"fmt-merge-msg"}, Options: options428, Workdir: true, Special: "git"},
-	{Name: "for-each-ref", Path: names{"for-each-ref"}, Options: options429, Safe: true, Workdir: true, Special: "git"},
-	{Name: "for-each-repo", Operands: Unread, Path: names{"for-each-repo"}, Options: options430, Workdir: true, Special: "git"},
-	{Name: "format-patch", Path: names{"format-patch"}, Options: options431, Shared: [][]Option{options432, options420}, Workdir: true, Here: true, Special: "git"},
-	{Name: "fsck", Path: names{"fsck"}, Options: options433, Workdir: true, Special: "git"},
+	{Name: "fmt-merge-msg", Path: names{"fmt-merge-msg"}, Options: options447, Workdir: true, Special: "git"},
+	{Name: "for-each-ref", Path: names{"for-each-ref"}, Options: options448, Safe: true, Workdir: true, Special: "git"},
+	{Name: "for-each-repo", Operands: Unread, Path: names{"for-each-repo"}, Options: options449, Workdir: true, Special: "git"},
+	{Name: "format-patch", Path: names{"format-patch"}, Options: options450, Shared: [][]Option{options451, options439}, Workdir: true, Here: true, Special: "git"},
+	{Name: "fsck", Path: names{"fsck"}, Options: options452, Workdir: true, Special: "git"},
 	{Name: "fsmonitor--daemon", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "gc", Path: names{"gc"}, Options: options434, Workdir: true, Special: "git"},
-	{Name: "get-tar-commit-id", Path: names{"check-attr"}, Options: options401, Safe: true, Workdir: true, Special: "git"},
+	{Name: "gc", Path: names{"gc"}, Options: options453, Workdir: true, Special: "git"},
+	{Name: "get-tar-commit-id", Path: names{"check-attr"}, Options: options420, Safe: true, Workdir: true, Special: "git"},
 	{Name: "gitk", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "grep", Path: names{"grep"}, Options: options435, Workdir: true, Special: "git"},
+	{Name: "grep", Path: names{"grep"}, Options: options454, Workdir: true, Special: "git"},
 	{Name: "gui", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "hash-object", Operands: Reads, Path: names{"hash-object"}, Options: options436, Workdir: true, Special: "git"},
-	{Name: "help", Path: names{"help"}, Options: options437, Workdir: true, Special: "git"},
+	{Name: "hash-object", Operands: Reads, Path: names{"hash-object"}, Options: options455, Workdir: true, Special: "git"},
+	{Name: "help", Path: names{"help"}, Options: options456, Workdir: true, Special: "git"},
 	{Name: "hook", Operands: Unread, Path: names{"hook"}, Workdir: true, Special: "git"},
 	{Name: "http-backend", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "http-fetch", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "http-push", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "imap-send", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "index-pack", Path: names{"index-pack"}, Options: options438, Workdir: true, Special: "git"},
-	{Name: "init", Operands: Places, Path: names{"init"}, Options: options439, Workdir: true, Special: "git"},
-	{Name: "init-db", Operands: Places, Path: names{"init"}, Options: options439, Workdir: true, Special: "git"},
+	{Name: "index-pack", Path: names{"index-pack"}, Options: options457, Workdir: true, Special: "git"},
+	{Name: "init", Operands: Places, Path: names{"init"}, Options: options458, Workdir: true, Special: "git"},
+	{Name: "init-db", Operands: Places, Path: names{"init"}, Options: options458, Workdir: true, Special: "git"},
 	{Name: "instaweb", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "interpret-trailers", Operands: Reads, Path: names{"interpret-trailers"}, Options: options440, Workdir: true, Special: "git"},
+	{Name: "interpret-trailers", Operands: Reads, Path: names{"interpret-trailers"}, Options: options459, Workdir: true, Special: "git"},
 	{Name: "last-modified", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "lfs", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "log", Path: names{"log"}, Options: options441, Shared: [][]Option{options432, options420}, Workdir: true, Special: "git"},
-	{Name: "ls-files", Path: names{"ls-files"}, Options: options442, Safe: true, Workdir: true, Special: "git"},
-	{Name: "ls-remote", Path: names{"ls-remote"}, Options: options443, Workdir: true, Special: "git"},
-	{Name: "ls-tree", Path: names{"ls-tree"}, Options: options444, Safe: true, Workdir: true, Special: "git"},
+	{Name: "log", Path: names{"log"}, Options: options460, Shared: [][]Option{options451, options439}, Workdir: true, Special: "git"},
+	{Name: "ls-files", Path: names{"ls-files"}, Options: options461, Safe: true, Workdir: true, Special: "git"},
+	{Name: "ls-remote", Path: names{"ls-remote"}, Options: options462, Workdir: true, Special: "git"},
+	{Name: "ls-tree", Path: names{"ls-tree"}, Options: options463, Safe: true, Workdir: true, Special: "git"},
 	{Name: "mailinfo", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "mailsplit", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "maintenance", Path: names{"maintenance"}, Options: options445, Workdir: true, Special: "git"},
-	{Name: "merge", Path: names{"merge"}, Options: options446, Workdir: true, Special: "git"},
-	{Name: "merge-base", Path: names{"merge-base"}, Options: options447, Safe: true, Workdir: true, Special: "git"},
+	{Name: "maintenance", Path: names{"maintenance"}, Options: options464, Workdir: true, Special: "git"},
+	{Name: "merge", Path: names{"merge"}, Options: options465, Workdir: true, Special: "git"},
+	{Name: "merge-base", Path: names{"merge-base"}, Options: options466, Safe: true, Workdir: true, Special: "git"},
 	{Name: "merge-file", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "merge-index", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "merge-one-file", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "merge-tree", Path: names{"merge-tree"}, Options: options448, Safe: true, Workdir: true, Special: "git"},
-	{Name: "mergetool", Path: names{"mergetool"}, Options: options449, Workdir: true, Special: "git"},
+	{Name: "merge-tree", Path: names{"merge-tree"}, Options: options467, Safe: true, Workdir: true, Special: "git"},
+	{Name: "mergetool", Path: names{"mergetool"}, Options: options468, Workdir: true, Special: "git"},
 	{Name: "mktag", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "mktree", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "multi-pack-index", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "mv", Path: names{"mv"}, Options: options450, Safe: true, Workdir: true, Special: "git"},
-	{Name: "name-rev", Path: names{"name-rev"}, Options: options451, Safe: true, Workdir: true, Special: "git"},
-	{Name: "notes", Path: names{"notes"}, Options: options452, Workdir: true, Special: "git"},
+	{Name: "mv", Path: names{"mv"}, Options: options469, Safe: true, Workdir: true, Special: "git"},
+	{Name: "name-rev", Path: names{"name-rev"}, Options: options470, Safe: true, Workdir: true, Special: "git"},
+	{Name: "notes", Path: names{"notes"}, Options: options471, Workdir: true, Special: "git"},
 	{Name: "open", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "p4", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "pack-objects", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
@@ -12963,82 +15563,82 @@ var subs500 = []Program{
 	{Name: "patch-id", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "prune", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "prune-packed", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "pull", Path: names{"pull"}, Options: options453, Workdir: true, Special: "git"},
-	{Name: "push", Path: names{"push"}, Options: options454, Workdir: true, Special: "git"},
+	{Name: "pull", Path: names{"pull"}, Options: options472, Workdir: true, Special: "git"},
+	{Name: "push", Path: names{"push"}, Options: options473, Workdir: true, Special: "git"},
 	{Name: "quiltimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "range-diff", Path: names{"range-diff"}, Options: options455, Shared: [][]Option{options420}, Workdir: true, Special: "git"},
-	{Name: "read-tree", Path: names{"read-tree"}, Options: options456, Workdir: true, Special: "git"},
-	{Name: "rebase", Path: names{"rebase"}, Options: options457, Workdir: true, Special: "git"},
-	{Name: "reflog", Path: names{"reflog"}, Shared: [][]Option{options432, options420}, Subs: subs459, Workdir: true, Special: "git"},
+	{Name: "range-diff", Path: names{"range-diff"}, Options: options474, Shared: [][]Option{options439}, Workdir: true, Special: "git"},
+	{Name: "read-tree", Path: names{"read-tree"}, Options: options475, Workdir: true, Special: "git"},
+	{Name: "rebase", Path: names{"rebase"}, Options: options476, Workdir: true, Special: "git"},
+	{Name: "reflog", Path: names{"reflog"}, Shared: [][]Option{options451, options439}, Subs: subs478, Workdir: true, Special: "git"},
 	{Name: "refs", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "remote", Path: names{"remote"}, Options: options460, Subs: subs463, Workdir: true, Special: "git"},
+	{Name: "remote", Path: names{"remote"}, Options: options479, Subs: subs482, Workdir: true, Special: "git"},
 	{Name: "remote-ext", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "remote-fd", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "remote-helpers", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "repack", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "replace", Path: names{"replace"}, Options: options464, Workdir: true, Special: "git"},
+	{Name: "replace", Path: names{"replace"}, Options: options483, Workdir: true, Special: "git"},
 	{Name: "replay", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "repo", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "request-pull", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "rerere", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "reset", Path: names{"reset"}, Options: options465, Safe: true, Workdir: true, Special: "git"},
-	{Name: "restore", Path: names{"restore"}, Options: options466, Safe: true, Workdir: true, Special: "git"},
-	{Name: "rev-list", Path: names{"rev-list"}, Options: options467, Shared: [][]Option{options432, options420}, Workdir: true, Special: "git"},
-	{Name: "rev-parse", Path: names{"rev-parse"}, Options: options468, Safe: true, Workdir: true, Special: "git"},
-	{Name: "revert", Path: names{"cherry-pick"}, Options: options406, Workdir: true, Special: "git"},
-	{Name: "rm", Path: names{"rm"}, Options: options469, Safe: true, Workdir: true, Special: "git"},
+	{Name: "reset", Path: names{"reset"}, Options: options484, Safe: true, Workdir: true, Special: "git"},
+	{Name: "restore", Path: names{"restore"}, Options: options485, Safe: true, Workdir: true, Special: "git"},
+	{Name: "rev-list", Path: names{"rev-list"}, Options: options486, Shared: [][]Option{options451, options439}, Workdir: true, Special: "git"},
+	{Name: "rev-parse", Path: names{"rev-parse"}, Options: options487, Safe: true, Workdir: true, Special: "git"},
+	{Name: "revert", Path: names{"cherry-pick"}, Options: options425, Workdir: true, Special: "git"},
+	{Name: "rm", Path: names{"rm"}, Options: options488, Safe: true, Workdir: true, Special: "git"},
 	{Name: "secret", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "send-email", Operands: Unread, Path: names{"send-email"}, Options: options470, Workdir: true, Special: "git"},
-	{Name: "send-pack", Path: names{"send-pack"}, Options: options471, Workdir: true, Special: "git"},
+	{Name: "send-email", Operands: Unread, Path: names{"send-email"}, Options: options489, Workdir: true, Special: "git"},
+	{Name: "send-pack", Path: names{"send-pack"}, Options: options490, Workdir: true, Special: "git"},
 	{Name: "sh-setup", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "shell", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "shortlog", Path: names{"shortlog"}, Options: options472, Shared: [][]Option{options432, options420}, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"show"}, Options: options473, Shared: [][]Option{options432, options420}, Workdir: true, Special: "git"},
-	{Name: "show-branch", Path: names{"show-branch"}, Options: options474, Safe: true, Workdir: true, Special: "git"},
+	{Name: "shortlog", Path: names{"shortlog"}, Options: options491, Shared: [][]Option{options451, options439}, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"show"}, Options: options492, Shared: [][]Option{options451, options439}, Workdir: true, Special: "git"},
+	{Name: "show-branch", Path: names{"show-branch"}, Options: options493, Safe: true, Workdir: true, Special: "git"},
 	{Name: "show-index", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "show-ref", Path: names{"show-ref"}, Options: options475, Safe: true, Workdir: true, Special: "git"},
-	{Name: "sparse-checkout", Path: names{"sparse-checkout"}, Options: options476, Workdir: true, Special: "git"},
-	{Name: "stage", Path: names{"add"}, Options: options387, Safe: true, Workdir: true, Special: "git"},
+	{Name: "show-ref", Path: names{"show-ref"}, Options: options494, Safe: true, Workdir: true, Special: "git"},
+	{Name: "sparse-checkout", Path: names{"sparse-checkout"}, Options: options495, Workdir: true, Special: "git"},
+	{Name: "stage", Path: names{"add"}, Options: options406, Safe: true, Workdir: true, Special: "git"},
 	{Name: "standup", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "stash", Path: names{"stash"}, Options: options477, Subs: subs480, Workdir: true, Special: "git"},
-	{Name: "status", Path: names{"status"}, Options: options481, Safe: true, Workdir: true, Special: "git"},
-	{Name: "stripspace", Path: names{"check-attr"}, Options: options401, Safe: true, Workdir: true, Special: "git"},
-	{Name: "submodule", Path: names{"submodule"}, Options: options482, Subs: subs486, Workdir: true, Special: "git"},
+	{Name: "stash", Path: names{"stash"}, Options: options496, Subs: subs499, Workdir: true, Special: "git"},
+	{Name: "status", Path: names{"status"}, Options: options500, Safe: true, Workdir: true, Special: "git"},
+	{Name: "stripspace", Path: names{"check-attr"}, Options: options420, Safe: true, Workdir: true, Special: "git"},
+	{Name: "submodule", Path: names{"submodule"}, Options: options501, Subs: subs505, Workdir: true, Special: "git"},
 	{Name: "subtree", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "survey", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "svn", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "switch", Path: names{"switch"}, Options: options487, Safe: true, Workdir: true, Special: "git"},
-	{Name: "symbolic-ref", Path: names{"symbolic-ref"}, Options: options488, Safe: true, Workdir: true, Special: "git"},
-	{Name: "tag", Path: names{"tag"}, Options: options489, Workdir: true, Special: "git"},
+	{Name: "switch", Path: names{"switch"}, Options: options506, Safe: true, Workdir: true, Special: "git"},
+	{Name: "symbolic-ref", Path: names{"symbolic-ref"}, Options: options507, Safe: true, Workdir: true, Special: "git"},
+	{Name: "tag", Path: names{"tag"}, Options: options508, Workdir: true, Special: "git"},
 	{Name: "town", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "unpack-file", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "unpack-objects", Path: names{"index-pack"}, Options: options438, Workdir: true, Special: "git"},
-	{Name: "update-index", Path: names{"update-index"}, Options: options490, Workdir: true, Special: "git"},
-	{Name: "update-ref", Path: names{"update-ref"}, Options: options491, Workdir: true, Special: "git"},
+	{Name: "unpack-objects", Path: names{"index-pack"}, Options: options457, Workdir: true, Special: "git"},
+	{Name: "update-index", Path: names{"update-index"}, Options: options509, Workdir: true, Special: "git"},
+	{Name: "update-ref", Path: names{"update-ref"}, Options: options510, Workdir: true, Special: "git"},
 	{Name: "update-server-info", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "upload-archive", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "var", Path: names{"var"}, Options: options492, Workdir: true, Special: "git"},
-	{Name: "verify-commit", Path: names{"verify-commit"}, Options: options493, Safe: true, Workdir: true, Special: "git"},
+	{Name: "var", Path: names{"var"}, Options: options511, Workdir: true, Special: "git"},
+	{Name: "verify-commit", Path: names{"verify-commit"}, Options: options512, Safe: true, Workdir: true, Special: "git"},
 	{Name: "verify-pack", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "verify-tag", Path: names{"verify-commit"}, Options: options493, Safe: true, Workdir: true, Special: "git"},
-	{Name: "version", Path: names{"version"}, Options: options494, Safe: true, Workdir: true, Special: "git"},
+	{Name: "verify-tag", Path: names{"verify-commit"}, Options: options512, Safe: true, Workdir: true, Special: "git"},
+	{Name: "version", Path: names{"version"}, Options: options513, Safe: true, Workdir: true, Special: "git"},
 	{Name: "web--browse", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "whatchanged", Path: names{"log"}, Options: options441, Shared: [][]Option{options432, options420}, Workdir: true, Special: "git"},
-	{Name: "worktree", Path: names{"worktree"}, Subs: subs498, Workdir: true, Special: "git"},
-	{Name: "write-tree", Path: names{"write-tree"}, Options: options499, Workdir: true, Special: "git"},
+	{Name: "whatchanged", Path: names{"log"}, Options: options460, Shared: [][]Option{options451, options439}, Workdir: true, Special: "git"},
+	{Name: "worktree", Path: names{"worktree"}, Subs: subs517, Workdir: true, Special: "git"},
+	{Name: "write-tree", Path: names{"write-tree"}, Options: options518, Workdir: true, Special: "git"},
 }
 
-var options501 = []Option{
+var options520 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-h", "-help"}},
 	{Names: names{"-version"}},
 }
 
-var options502 = []Option{
+var options521 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var options503 = []Option{
+var options522 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-a"}},
 	{Names: names{"-n"}},
@@ -13073,7 +15673,7 @@ var options503 = []Option{
 	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
 }
 
-var options504 = []Option{
+var options523 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-r"}},
 	{Names: names{"-cache"}},
@@ -13082,7 +15682,7 @@ var options504 = []Option{
 	{Names: names{"-fuzzcache"}},
 }
 
-var options505 = []Option{
+var options524 = []Option{
 	{Names: names{"-all"}},
 	{Names: names{"-c"}},
 	{Names: names{"-cmd"}},
@@ -13092,37 +15692,37 @@ var options505 = []Option{
 	{Names: names{"-http"}, Effect: EffUnproven},
 }
 
-var options506 = []Option{
+var options525 = []Option{
 	{Names: names{"-json"}},
 	{Names: names{"-changed"}},
 	{Names: names{"-u"}, Value: Required, Effect: EffSystem},
 	{Names: names{"-w"}, Effect: EffSystem},
 }
 
-var options507 = []Option{
+var options526 = []Option{
 	{Names: names{"-fixtool"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-diff"}},
 }
 
-var options508 = []Option{
+var options527 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-x"}},
 	{Names: names{"-mod"}, Value: Required},
 }
 
-var options509 = []Option{
+var options528 = []Option{
 	{Names: names{"-run"}, Value: Required},
 	{Names: names{"-skip"}, Value: Required},
 }
 
-var options510 = []Option{
+var options529 = []Option{
 	{Names: names{"-u"}, Value: Optional},
 	{Names: names{"-t"}},
 	{Names: names{"-d"}},
 	{Names: names{"-tool"}},
 }
 
-var options511 = []Option{
+var options530 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-m"}},
 	{Names: names{"-e"}},
@@ -13138,7 +15738,7 @@ var options511 = []Option{
 	{Names: names{"-compiled"}},
 }
 
-var options512 = []Option{
+var options531 = []Option{
 	{Names: names{"-fmt"}},
 	{Names: names{"-module"}, Value: Required},
 	{Names: names{"-go"}, Value: Required},
@@ -13161,7 +15761,7 @@ var options512 = []Option{
 	{Names: names{"-json"}},
 }
 
-var options513 = []Option{
+var options532 = []Option{
 	{Names: names{"-v"}},
 	{Names: names{"-x"}},
 	{Names: names{"-e"}},
@@ -13177,29 +15777,29 @@ var options513 = []Option{
 	{Names: names{"-modcacherw"}},
 }
 
-var subs514 = []Program{
-	{Name: "download", Style: Dash, Path: names{"mod", "tidy"}, Options: options513, Workdir: true, Special: "go"},
-	{Name: "edit", Style: Dash, Path: names{"mod", "edit"}, Options: options512, Workdir: true, Special: "go"},
-	{Name: "graph", Style: Dash, Path: names{"mod", "tidy"}, Options: options513, Workdir: true, Special: "go"},
-	{Name: "init", Style: Dash, Path: names{"mod", "tidy"}, Options: options513, Workdir: true, Special: "go"},
-	{Name: "tidy", Style: Dash, Path: names{"mod", "tidy"}, Options: options513, Workdir: true, Special: "go"},
-	{Name: "vendor", Style: Dash, Path: names{"mod", "tidy"}, Options: options513, Workdir: true, Special: "go"},
-	{Name: "verify", Style: Dash, Path: names{"mod", "tidy"}, Options: options513, Workdir: true, Special: "go"},
-	{Name: "why", Style: Dash, Path: names{"mod", "tidy"}, Options: options513, Workdir: true, Special: "go"},
+var subs533 = []Program{
+	{Name: "download", Style: Dash, Path: names{"mod", "tidy"}, Options: options532, Workdir: true, Special: "go"},
+	{Name: "edit", Style: Dash, Path: names{"mod", "edit"}, Options: options531, Workdir: true, Special: "go"},
+	{Name: "graph", Style: Dash, Path: names{"mod", "tidy"}, Options: options532, Workdir: true, Special: "go"},
+	{Name: "init", Style: Dash, Path: names{"mod", "tidy"}, Options: options532, Workdir: true, Special: "go"},
+	{Name: "tidy", Style: Dash, Path: names{"mod", "tidy"}, Options: options532, Workdir: true, Special: "go"},
+	{Name: "vendor", Style: Dash, Path: names{"mod", "tidy"}, Options: options532, Workdir: true, Special: "go"},
+	{Name: "verify", Style: Dash, Path: names{"mod", "tidy"}, Options: options532, Workdir: true, Special: "go"},
+	{Name: "why", Style: Dash, Path: names{"mod", "tidy"}, Options: options532, Workdir: true, Special: "go"},
 }
 
-var options515 = []Option{
+var options534 = []Option{
 	{Names: names{"-exec"}, Value: Required, Effect: EffRun},
 }
 
-var options516 = []Option{
+var options535 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"-i"}},
 }
 
-var options517 = []Option{
+var options536 = []Option{
 	{Names: names{"-args"}, Ends: true},
 	{Names: names{"-artifacts"}},
 	{Names: names{"-bench"}, Value: Required},
@@ -13249,13 +15849,13 @@ var options517 = []Option{
 	{Names: names{"-attr"}},
 }
 
-var options518 = []Option{
+var options537 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-modfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-overlay"}, Value: Required, Effect: EffProgram},
 }
 
-var options519 = []Option{
+var options538 = []Option{
 	{Names: names{"-func"}, Value: Required, Effect: EffInput},
 	{Names: names{"-html"}, Value: Required, Effect: EffInput},
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
@@ -13265,7 +15865,7 @@ var options519 = []Option{
 	{Names: names{"-outfilelist"}, Value: Required, Effect: EffInput},
 }
 
-var options520 = []Option{
+var options539 = []Option{
 	{Names: names{"-http"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-top"}},
@@ -13308,7 +15908,7 @@ var options520 = []Option{
 	{Names: names{"-tags"}},
 }
 
-var subs521 = []Program{
+var subs540 = []Program{
 	{Name: "addr2line", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "api", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "asm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
@@ -13316,7 +15916,7 @@ var subs521 = []Program{
 	{Name: "cgo", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "compile", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "covdata", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
-	{Name: "cover", Style: Dash, Path: names{"tool", "cover"}, Options: options519, Workdir: true, Special: "go"},
+	{Name: "cover", Style: Dash, Path: names{"tool", "cover"}, Options: options538, Workdir: true, Special: "go"},
 	{Name: "dist", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "doc", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "fix", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
@@ -13324,20 +15924,20 @@ var subs521 = []Program{
 	{Name: "nm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "objdump", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "pack", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
-	{Name: "pprof", Style: Dash, Operands: Unread, Path: names{"tool", "pprof"}, Options: options520, Workdir: true, Special: "go"},
+	{Name: "pprof", Style: Dash, Operands: Unread, Path: names{"tool", "pprof"}, Options: options539, Workdir: true, Special: "go"},
 	{Name: "preprofile", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "test2json", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "trace", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "vet", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 }
 
-var options522 = []Option{
+var options541 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-v"}},
 	{Names: names{"-json"}},
 }
 
-var options523 = []Option{
+var options542 = []Option{
 	{Names: names{"-vettool"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-flags"}},
@@ -13346,7 +15946,7 @@ var options523 = []Option{
 	{Names: names{"-diff"}},
 }
 
-var options524 = []Option{
+var options543 = []Option{
 	{Names: names{"-fmt"}},
 	{Names: names{"-go"}, Value: Required},
 	{Names: names{"-toolchain"}, Value: Required},
@@ -13364,39 +15964,39 @@ var options524 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var subs525 = []Program{
-	{Name: "edit", Style: Dash, Path: names{"work", "edit"}, Options: options524, Workdir: true, Special: "go"},
-	{Name: "init", Style: Dash, Path: names{"work", "edit"}, Options: options524, Workdir: true, Special: "go"},
-	{Name: "sync", Style: Dash, Path: names{"work", "edit"}, Options: options524, Workdir: true, Special: "go"},
-	{Name: "use", Style: Dash, Path: names{"work", "edit"}, Options: options524, Workdir: true, Special: "go"},
-	{Name: "vendor", Style: Dash, Path: names{"work", "edit"}, Options: options524, Workdir: true, Special: "go"},
+var subs544 = []Program{
+	{Name: "edit", Style: Dash, Path: names{"work", "edit"}, Options: options543, Workdir: true, Special: "go"},
+	{Name: "init", Style: Dash, Path: names{"work", "edit"}, Options: options543, Workdir: true, Special: "go"},
+	{Name: "sync", Style: Dash, Path: names{"work", "edit"}, Options: options543, Workdir: true, Special: "go"},
+	{Name: "use", Style: Dash, Path: names{"work", "edit"}, Options: options543, Workdir: true, Special: "go"},
+	{Name: "vendor", Style: Dash, Path: names{"work", "edit"}, Options: options543, Workdir: true, Special: "go"},
 }
 
-var subs526 = []Program{
-	{Name: "bug", Style: Dash, Path: names{"version"}, Options: options522, Safe: true, Workdir: true, Special: "go"},
-	{Name: "build", Style: Dash, Path: names{"build"}, Options: options502, Shared: [][]Option{options503}, Workdir: true, Special: "go"},
-	{Name: "clean", Style: Dash, Path: names{"clean"}, Options: options504, Shared: [][]Option{options503}, Workdir: true, Special: "go"},
-	{Name: "doc", Style: Dash, Path: names{"doc"}, Options: options505, Safe: true, Workdir: true, Special: "go"},
-	{Name: "env", Style: Dash, Path: names{"env"}, Options: options506, Workdir: true, Special: "go"},
-	{Name: "fix", Style: Dash, Path: names{"fix"}, Options: options507, Shared: [][]Option{options503}, Workdir: true, Special: "go"},
-	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options508, Workdir: true, Special: "go"},
+var subs545 = []Program{
+	{Name: "bug", Style: Dash, Path: names{"version"}, Options: options541, Safe: true, Workdir: true, Special: "go"},
+	{Name: "build", Style: Dash, Path: names{"build"}, Options: options521, Shared: [][]Option{options522}, Workdir: true, Special: "go"},
+	{Name: "clean", Style: Dash, Path: names{"clean"}, Options: options523, Shared: [][]Option{options522}, Workdir: true, Special: "go"},
+	{Name: "doc", Style: Dash, Path: names{"doc"}, Options: options524, Safe: true, Workdir: true, Special: "go"},
+	{Name: "env", Style: Dash, Path: names{"env"}, Options: options525, Workdir: true, Special: "go"},
+	{Name: "fix", Style: Dash, Path: names{"fix"}, Options: options526, Shared: [][]Option{options522}, Workdir: true, Special: "go"},
+	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options527, Workdir: true, Special: "go"},
 	{Name: "fuzz", Style: Dash, Path: names{"fuzz"}, Workdir: true, Special: "go"},
-	{Name: "generate", Style: Dash, Path: names{"generate"}, Options: options509, Shared: [][]Option{options503}, Workdir: true, Special: "go"},
-	{Name: "get", Style: Dash, Path: names{"install"}, Options: options510, Shared: [][]Option{options503}, Workdir: true, Special: "go"},
-	{Name: "help", Style: Dash, Path: names{"version"}, Options: options522, Safe: true, Workdir: true, Special: "go"},
-	{Name: "install", Style: Dash, Path: names{"install"}, Options: options510, Shared: [][]Option{options503}, Workdir: true, Special: "go"},
-	{Name: "list", Style: Dash, Path: names{"list"}, Options: options511, Shared: [][]Option{options503}, Workdir: true, Special: "go"},
-	{Name: "mod", Style: Dash, Operands: Unread, Path: names{"mod"}, Subs: subs514, Workdir: true, Special: "go"},
-	{Name: "run", Style: Dash, Operands: Script, Path: names{"run"}, Options: options515, Shared: [][]Option{options503}, Ends: true, Workdir: true, Special: "go"},
+	{Name: "generate", Style: Dash, Path: names{"generate"}, Options: options528, Shared: [][]Option{options522}, Workdir: true, Special: "go"},
+	{Name: "get", Style: Dash, Path: names{"install"}, Options: options529, Shared: [][]Option{options522}, Workdir: true, Special: "go"},
+	{Name: "help", Style: Dash, Path: names{"version"}, Options: options541, Safe: true, Workdir: true, Special: "go"},
+	{Name: "install", Style: Dash, Path: names{"install"}, Options: options529, Shared: [][]Option{options522}, Workdir: true, Special: "go"},
+	{Name: "list", Style: Dash, Path: names{"list"}, Options: options530, Shared: [][]Option{options522}, Workdir: true, Special: "go"},
+	{Name: "mod", Style: Dash, Operands: Unread, Path: names{"mod"}, Subs: subs533, Workdir: true, Special: "go"},
+	{Name: "run", Style: Dash, Operands: Script, Path: names{"run"}, Options: options534, Shared: [][]Option{options522}, Ends: true, Workdir: true, Special: "go"},
 	{Name: "telemetry", Style: Dash, Path: names{"telemetry"}, Workdir: true, Special: "go"},
-	{Name: "test", Style: Dash, Path: names{"test"}, Options: options516, Shared: [][]Option{options503, options517}, Workdir: true, Special: "go"},
-	{Name: "tool", Style: Dash, Operands: Unread, Path: names{"tool"}, Options: options518, Subs: subs521, Ends: true, Workdir: true, Special: "go"},
-	{Name: "version", Style: Dash, Path: names{"version"}, Options: options522, Safe: true, Workdir: true, Special: "go"},
-	{Name: "vet", Style: Dash, Path: names{"vet"}, Options: options523, Shared: [][]Option{options503}, Workdir: true, Special: "go"},
-	{Name: "work", Style: Dash, Operands: Unread, Path: names{"work"}, Subs: subs525, Workdir: true, Special: "go"},
+	{Name: "test", Style: Dash, Path: names{"test"}, Options: options535, Shared: [][]Option{options522, options536}, Workdir: true, Special: "go"},
+	{Name: "tool", Style: Dash, Operands: Unread, Path: names{"tool"}, Options: options537, Subs: subs540, Ends: true, Workdir: true, Special: "go"},
+	{Name: "version", Style: Dash, Path: names{"version"}, Options: options541, Safe: true, Workdir: true, Special: "go"},
+	{Name: "vet", Style: Dash, Path: names{"vet"}, Options: options542, Shared: [][]Option{options522}, Workdir: true, Special: "go"},
+	{Name: "work", Style: Dash, Operands: Unread, Path: names{"work"}, Subs: subs544, Workdir: true, Special: "go"},
 }
 
-var options527 = []Option{
+var options546 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-e"}},
 	{Names: names{"-l"}},
@@ -13418,7 +16018,7 @@ var options527 = []Option{
 	{Names: names{"-version"}},
 }
 
-var options528 = []Option{
+var options547 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config"}},
 	{Names: names{"-v", "--verbose"}},
@@ -13431,14 +16031,14 @@ var options528 = []Option{
 	{Names: names{"-j", "--concurrency"}, Value: Required},
 }
 
-var options529 = []Option{
+var options548 = []Option{
 	{Names: names{"-d", "--diff"}},
 	{Names: names{"--diff-colored"}},
 	{Names: names{"-E", "--enable"}, Value: Required},
 	{Names: names{"--stdin"}},
 }
 
-var options530 = []Option{
+var options549 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"--debug"}},
 	{Names: names{"--short"}},
@@ -13446,7 +16046,7 @@ var options530 = []Option{
 	{Names: names{"-D", "--disable"}, Value: Required},
 }
 
-var options531 = []Option{
+var options550 = []Option{
 	{Names: names{"--fix"}},
 	{Names: names{"--timeout"}, Value: Required},
 	{Names: names{"--new"}, Value: Optional},
@@ -13504,21 +16104,72 @@ var options531 = []Option{
 	{Names: names{"--print-resources-usage"}},
 }
 
-var subs532 = []Program{
-	{Name: "cache", Style: Exact, Path: names{"linters"}, Options: options530, Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"linters"}, Options: options530, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"linters"}, Options: options530, Workdir: true},
-	{Name: "custom", Style: Exact, Path: names{"linters"}, Options: options530, Workdir: true},
-	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options529, Workdir: true},
-	{Name: "formatters", Style: Exact, Path: names{"linters"}, Options: options530, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"linters"}, Options: options530, Workdir: true},
-	{Name: "linters", Style: Exact, Path: names{"linters"}, Options: options530, Workdir: true},
-	{Name: "migrate", Style: Exact, Path: names{"linters"}, Options: options530, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options531, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"linters"}, Options: options530, Workdir: true},
+var subs551 = []Program{
+	{Name: "cache", Style: Exact, Path: names{"linters"}, Options: options549, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"linters"}, Options: options549, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"linters"}, Options: options549, Workdir: true},
+	{Name: "custom", Style: Exact, Path: names{"linters"}, Options: options549, Workdir: true},
+	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options548, Workdir: true},
+	{Name: "formatters", Style: Exact, Path: names{"linters"}, Options: options549, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"linters"}, Options: options549, Workdir: true},
+	{Name: "linters", Style: Exact, Path: names{"linters"}, Options: options549, Workdir: true},
+	{Name: "migrate", Style: Exact, Path: names{"linters"}, Options: options549, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options550, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"linters"}, Options: options549, Workdir: true},
 }
 
-var options533 = []Option{
+var options552 = []Option{
+	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
+	{Names: names{"-d", "--decrypt"}},
+	{Names: names{"-e", "--encrypt"}},
+	{Names: names{"-s", "--sign"}},
+	{Names: names{"-b", "--detach-sign"}},
+	{Names: names{"-a", "--armor"}},
+	{Names: names{"-r", "--recipient"}, Value: Required},
+	{Names: names{"-u", "--local-user"}, Value: Required},
+	{Names: names{"-k", "--list-keys", "--list-public-keys"}},
+	{Names: names{"-K", "--list-secret-keys"}},
+	{Names: names{"--verify"}},
+	{Names: names{"--import"}},
+	{Names: names{"--export"}},
+	{Names: names{"--export-secret-keys"}},
+	{Names: names{"--keyserver"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--recv-keys"}},
+	{Names: names{"--send-keys"}, Effect: EffUnproven},
+	{Names: names{"--gen-key"}},
+	{Names: names{"--full-generate-key"}},
+	{Names: names{"--batch"}},
+	{Names: names{"--yes"}},
+	{Names: names{"--no-tty"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--homedir"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--options"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--passphrase"}, Value: Required},
+	{Names: names{"--passphrase-fd"}, Value: Required},
+	{Names: names{"--passphrase-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--pinentry-mode"}, Value: Required},
+	{Names: names{"--photo-viewer"}, Value: Required, Effect: EffRun},
+	{Names: names{"--agent-program"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--gpgconf"}},
+	{Names: names{"--version"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"--status-fd"}, Value: Required},
+	{Names: names{"--fingerprint"}},
+	{Names: names{"--keyid-format"}, Value: Required},
+	{Names: names{"--with-colons"}},
+	{Names: names{"--edit-key"}},
+	{Names: names{"--delete-keys"}},
+	{Names: names{"--delete-secret-keys"}},
+	{Names: names{"--trust-model"}, Value: Required},
+	{Names: names{"--no-default-keyring"}},
+	{Names: names{"--keyring"}, Value: Required, Effect: EffInput},
+	{Names: names{"-c", "--symmetric"}},
+	{Names: names{"--cipher-algo"}, Value: Required},
+	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
+}
+
+var options553 = []Option{
 	{Names: names{"-?", "-h", "--help"}},
 	{Names: names{"-a", "--no-rebuild"}},
 	{Names: names{"-b", "--build-file"}, Value: Required, Effect: EffProgram},
@@ -13577,7 +16228,7 @@ var options533 = []Option{
 	{Names: names{"--dependency-verification"}, Value: Required},
 }
 
-var options534 = []Option{
+var options554 = []Option{
 	{Names: names{"-e", "--regexp"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput, Pattern: true},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -13632,7 +16283,7 @@ var options534 = []Option{
 	{Names: names{"-z", "--null-data"}},
 }
 
-var options535 = []Option{
+var options555 = []Option{
 	{Names: names{"-e", "--eval", "--execute"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-c"}, Value: Required, Effect: EffCode, Pattern: true},
@@ -13658,7 +16309,7 @@ var options535 = []Option{
 	{Names: names{"--loader"}, Value: Required, Effect: EffProgram},
 }
 
-var options536 = []Option{
+var options556 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-h", "--help"}},
@@ -13670,7 +16321,7 @@ var options536 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options537 = []Option{
+var options557 = []Option{
 	{Names: names{"-c", "--config", "--configuration"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--reload"}},
 	{Names: names{"--host"}, Value: Required},
@@ -13717,7 +16368,7 @@ var options537 = []Option{
 	{Names: names{"-f", "--forks"}, Value: Required},
 }
 
-var options538 = []Option{
+var options558 = []Option{
 	{Names: names{"-a", "--ascii"}},
 	{Names: names{"-c", "--stdout", "--to-stdout"}, Effect: EffReadOnly},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
@@ -13753,7 +16404,7 @@ var options538 = []Option{
 	{Names: names{"-Z"}},
 }
 
-var options539 = []Option{
+var options559 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-r"}},
 	{Names: names{"-p"}, Value: Required, Effect: EffProgram},
@@ -13761,7 +16412,7 @@ var options539 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options540 = []Option{
+var options560 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-n", "--lines"}, Value: Required},
 	{Names: names{"-c", "--bytes"}, Value: Required},
@@ -13770,7 +16421,7 @@ var options540 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options541 = []Option{
+var options561 = []Option{
 	{Names: names{"--burst-limit"}, Value: Required},
 	{Names: names{"--debug"}},
 	{Names: names{"-h", "--help"}},
@@ -13791,7 +16442,7 @@ var options541 = []Option{
 	{Names: names{"--content-cache"}, Value: Required, Effect: EffWrite},
 }
 
-var options542 = []Option{
+var options562 = []Option{
 	{Names: names{"-p", "--starter"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--destination"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-u", "--dependency-update"}},
@@ -13807,7 +16458,7 @@ var options542 = []Option{
 	{Names: names{"--skip-refresh"}},
 }
 
-var options543 = []Option{
+var options563 = []Option{
 	{Names: names{"--keep-history"}},
 	{Names: names{"--strict"}},
 	{Names: names{"--quiet"}},
@@ -13820,7 +16471,7 @@ var options543 = []Option{
 	{Names: names{"--kube-version"}, Value: Required},
 }
 
-var options544 = []Option{
+var options564 = []Option{
 	{Names: names{"-f", "--values"}, Value: Required, Effect: EffInput},
 	{Names: names{"--set"}, Value: Required},
 	{Names: names{"--set-string"}, Value: Required},
@@ -13876,7 +16527,7 @@ var options544 = []Option{
 	{Names: names{"--server-side"}},
 }
 
-var options545 = []Option{
+var options565 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-d", "--date"}},
@@ -13912,14 +16563,14 @@ var options545 = []Option{
 	{Names: names{"-c"}},
 }
 
-var options546 = []Option{
+var options566 = []Option{
 	{Names: names{"-d", "--destination"}, Value: Required, Effect: EffOutput},
 	{Names: names{"--untar"}},
 	{Names: names{"--untardir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--prov"}},
 }
 
-var options547 = []Option{
+var options567 = []Option{
 	{Names: names{"--output-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-s", "--show-only"}, Value: Required},
 	{Names: names{"--validate"}},
@@ -13931,51 +16582,51 @@ var options547 = []Option{
 	{Names: names{"--skip-tests"}},
 }
 
-var subs548 = []Program{
-	{Name: "completion", Style: Exact, Path: names{"list"}, Options: options545},
-	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options542},
-	{Name: "del", Style: Exact, Path: names{"install"}, Options: options543, Shared: [][]Option{options544}},
-	{Name: "delete", Style: Exact, Path: names{"install"}, Options: options543, Shared: [][]Option{options544}},
-	{Name: "dep", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options542},
-	{Name: "dependencies", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options542},
-	{Name: "dependency", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options542},
-	{Name: "env", Style: Exact, Path: names{"list"}, Options: options545},
-	{Name: "fetch", Style: Exact, Path: names{"pull"}, Options: options546, Shared: [][]Option{options544}, Here: true},
-	{Name: "get", Style: Exact, Path: names{"list"}, Options: options545},
-	{Name: "help", Style: Exact, Path: names{"list"}, Options: options545},
-	{Name: "hist", Style: Exact, Path: names{"list"}, Options: options545},
-	{Name: "history", Style: Exact, Path: names{"list"}, Options: options545},
-	{Name: "inspect", Style: Exact, Path: names{"list"}, Options: options545},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options543, Shared: [][]Option{options544}},
-	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options543, Shared: [][]Option{options544}},
-	{Name: "list", Style: Exact, Path: names{"list"}, Options: options545},
-	{Name: "ls", Style: Exact, Path: names{"list"}, Options: options545},
-	{Name: "package", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options542},
-	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options542},
-	{Name: "pull", Style: Exact, Path: names{"pull"}, Options: options546, Shared: [][]Option{options544}, Here: true},
-	{Name: "push", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options542},
-	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options542},
-	{Name: "repo", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options542},
-	{Name: "rollback", Style: Exact, Path: names{"install"}, Options: options543, Shared: [][]Option{options544}},
-	{Name: "search", Style: Exact, Path: names{"list"}, Options: options545},
-	{Name: "show", Style: Exact, Path: names{"list"}, Options: options545},
-	{Name: "status", Style: Exact, Path: names{"list"}, Options: options545},
-	{Name: "template", Style: Exact, Path: names{"template"}, Options: options547, Shared: [][]Option{options544}},
-	{Name: "test", Style: Exact, Path: names{"install"}, Options: options543, Shared: [][]Option{options544}},
-	{Name: "un", Style: Exact, Path: names{"install"}, Options: options543, Shared: [][]Option{options544}},
-	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options543, Shared: [][]Option{options544}},
-	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options543, Shared: [][]Option{options544}},
-	{Name: "verify", Style: Exact, Path: names{"list"}, Options: options545},
-	{Name: "version", Style: Exact, Path: names{"list"}, Options: options545},
+var subs568 = []Program{
+	{Name: "completion", Style: Exact, Path: names{"list"}, Options: options565},
+	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options562},
+	{Name: "del", Style: Exact, Path: names{"install"}, Options: options563, Shared: [][]Option{options564}},
+	{Name: "delete", Style: Exact, Path: names{"install"}, Options: options563, Shared: [][]Option{options564}},
+	{Name: "dep", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options562},
+	{Name: "dependencies", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options562},
+	{Name: "dependency", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options562},
+	{Name: "env", Style: Exact, Path: names{"list"}, Options: options565},
+	{Name: "fetch", Style: Exact, Path: names{"pull"}, Options: options566, Shared: [][]Option{options564}, Here: true},
+	{Name: "get", Style: Exact, Path: names{"list"}, Options: options565},
+	{Name: "help", Style: Exact, Path: names{"list"}, Options: options565},
+	{Name: "hist", Style: Exact, Path: names{"list"}, Options: options565},
+	{Name: "history", Style: Exact, Path: names{"list"}, Options: options565},
+	{Name: "inspect", Style: Exact, Path: names{"list"}, Options: options565},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options563, Shared: [][]Option{options564}},
+	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options563, Shared: [][]Option{options564}},
+	{Name: "list", Style: Exact, Path: names{"list"}, Options: options565},
+	{Name: "ls", Style: Exact, Path: names{"list"}, Options: options565},
+	{Name: "package", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options562},
+	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options562},
+	{Name: "pull", Style: Exact, Path: names{"pull"}, Options: options566, Shared: [][]Option{options564}, Here: true},
+	{Name: "push", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options562},
+	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options562},
+	{Name: "repo", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options562},
+	{Name: "rollback", Style: Exact, Path: names{"install"}, Options: options563, Shared: [][]Option{options564}},
+	{Name: "search", Style: Exact, Path: names{"list"}, Options: options565},
+	{Name: "show", Style: Exact, Path: names{"list"}, Options: options565},
+	{Name: "status", Style: Exact, Path: names{"list"}, Options: options565},
+	{Name: "template", Style: Exact, Path: names{"template"}, Options: options567, Shared: [][]Option{options564}},
+	{Name: "test", Style: Exact, Path: names{"install"}, Options: options563, Shared: [][]Option{options564}},
+	{Name: "un", Style: Exact, Path: names{"install"}, Options: options563, Shared: [][]Option{options564}},
+	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options563, Shared: [][]Option{options564}},
+	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options563, Shared: [][]Option{options564}},
+	{Name: "verify", Style: Exact, Path: names{"list"}, Options: options565},
+	{Name: "version", Style: Exact, Path: names{"list"}, Options: options565},
 }
 
-var options549 = []Option{
+var options569 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-m"}},
 	{Names: names{"-s"}},
 }
 
-var options550 = []Option{
+var options570 = []Option{
 	{Names: names{"-b", "--one-byte-octal"}},
 	{Names: names{"-c", "--one-byte-char"}},
 	{Names: names{"-C", "--canonical"}},
@@ -13992,7 +16643,7 @@ var options550 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options551 = []Option{
+var options571 = []Option{
 	{Names: names{"-c"}, Effect: EffUnproven},
 	{Names: names{"-d"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-a"}, Effect: EffUnproven},
@@ -14003,7 +16654,7 @@ var options551 = []Option{
 	{Names: names{"-s"}},
 }
 
-var options552 = []Option{
+var options572 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-c"}, Value: Required},
@@ -14028,7 +16679,7 @@ var options552 = []Option{
 	{Names: names{"-6"}},
 }
 
-var options553 = []Option{
+var options573 = []Option{
 	{Names: names{"-a", "--alias"}},
 	{Names: names{"-A", "--all-fqdns"}},
 	{Names: names{"-b", "--boot"}, Effect: EffSystem},
@@ -14043,7 +16694,7 @@ var options553 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options554 = []Option{
+var options574 = []Option{
 	{Names: names{"-j", "--json"}},
 	{Names: names{"-f", "--form"}},
 	{Names: names{"--multipart"}},
@@ -14098,7 +16749,7 @@ var options554 = []Option{
 	{Names: names{"--debug"}},
 }
 
-var options555 = []Option{
+var options575 = []Option{
 	{Names: names{"-b", "--bind"}, Value: Required},
 	{Names: names{"-d", "--directory"}, Value: Required},
 	{Names: names{"-p", "--protocol"}, Value: Required},
@@ -14109,7 +16760,7 @@ var options555 = []Option{
 	{Names: names{"--tls-password-file"}, Value: Required, Effect: EffInput},
 }
 
-var options556 = []Option{
+var options576 = []Option{
 	{Names: names{"-w", "--warmup"}, Value: Required},
 	{Names: names{"-m", "--min-runs"}, Value: Required},
 	{Names: names{"-M", "--max-runs"}, Value: Required},
@@ -14141,7 +16792,7 @@ var options556 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options557 = []Option{
+var options577 = []Option{
 	{Names: names{"-f", "--from-code"}, Value: Required},
 	{Names: names{"-t", "--to-code"}, Value: Required},
 	{Names: names{"-l", "--list"}},
@@ -14153,7 +16804,7 @@ var options557 = []Option{
 	{Names: names{"-?"}},
 }
 
-var options558 = []Option{
+var options578 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-Z", "--context"}},
 	{Names: names{"-g", "--group"}},
@@ -14164,7 +16815,37 @@ var options558 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options559 = []Option{
+var options579 = []Option{
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-@"}, Value: Required},
+	{Names: names{"--exclude"}, Value: Required},
+	{Names: names{"--excludei"}, Value: Required},
+	{Names: names{"--include"}, Value: Required},
+	{Names: names{"--includei"}, Value: Required},
+	{Names: names{"-m", "--monitor"}},
+	{Names: names{"-d", "--daemon"}},
+	{Names: names{"-P", "--no-dereference"}},
+	{Names: names{"-o", "--outfile"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-s", "--syslog"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-r", "--recursive"}},
+	{Names: names{"-t", "--timeout"}, Value: Required},
+	{Names: names{"-e", "--event"}, Value: Required},
+	{Names: names{"-c", "--csv"}},
+	{Names: names{"--timefmt"}, Value: Required},
+	{Names: names{"--no-newline"}},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"--fromfile"}, Value: Required, Effect: EffRead},
+	{Names: names{"-z", "--zero"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-0", "--print0"}},
+	{Names: names{"-1", "--one-event"}},
+	{Names: names{"-l", "--latency"}, Value: Required},
+	{Names: names{"-x", "--event-flags"}},
+	{Names: names{"-E", "--extended"}},
+}
+
+var options580 = []Option{
 	{Names: names{"--backup"}, Value: Optional},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -14186,7 +16867,7 @@ var options559 = []Option{
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options560 = []Option{
+var options581 = []Option{
 	{Names: names{"-c", "--class"}, Value: Required},
 	{Names: names{"-n", "--classdata"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -14197,7 +16878,7 @@ var options560 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options561 = []Option{
+var options582 = []Option{
 	{Names: names{"-V", "-Version"}},
 	{Names: names{"-h", "-human", "-human-readable"}},
 	{Names: names{"-b", "-batch"}, Value: Required, Effect: EffProgram},
@@ -14227,18 +16908,18 @@ var options561 = []Option{
 	{Names: names{"-echo"}},
 }
 
-var options562 = []Option{
+var options583 = []Option{
 	{Names: names{"-a", "-all"}},
 }
 
-var subs563 = []Program{
+var subs584 = []Program{
 	{Name: "add", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "del", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "delete", Style: NoOpts, Path: names{"netns", "list"}},
-	{Name: "e", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options562, Ends: true},
-	{Name: "ex", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options562, Ends: true},
-	{Name: "exe", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options562, Ends: true},
-	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options562, Ends: true},
+	{Name: "e", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options583, Ends: true},
+	{Name: "ex", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options583, Ends: true},
+	{Name: "exe", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options583, Ends: true},
+	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options583, Ends: true},
 	{Name: "identify", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "list", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "list-id", Style: NoOpts, Path: names{"netns", "list"}},
@@ -14249,11 +16930,11 @@ var subs563 = []Program{
 	{Name: "show", Style: NoOpts, Path: names{"netns", "list"}},
 }
 
-var subs564 = []Program{
+var subs585 = []Program{
 	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"vrf", "exec"}, Ends: true},
 }
 
-var subs565 = []Program{
+var subs586 = []Program{
 	{Name: "a", Style: NoOpts, Path: names{"address"}},
 	{Name: "addr", Style: NoOpts, Path: names{"address"}},
 	{Name: "address", Style: NoOpts, Path: names{"address"}},
@@ -14268,7 +16949,7 @@ var subs565 = []Program{
 	{Name: "neighbor", Style: NoOpts, Path: names{"neighbour"}},
 	{Name: "neighbour", Style: NoOpts, Path: names{"neighbour"}},
 	{Name: "neighbours", Style: NoOpts, Path: names{"neighbour"}},
-	{Name: "netns", Style: POSIX, Operands: Unread, Path: names{"netns"}, Subs: subs563},
+	{Name: "netns", Style: POSIX, Operands: Unread, Path: names{"netns"}, Subs: subs584},
 	{Name: "nexthop", Style: NoOpts, Path: names{"nexthop"}},
 	{Name: "r", Style: NoOpts, Path: names{"route"}},
 	{Name: "ro", Style: NoOpts, Path: names{"route"}},
@@ -14277,11 +16958,11 @@ var subs565 = []Program{
 	{Name: "rule", Style: NoOpts, Path: names{"rule"}},
 	{Name: "tunnel", Style: NoOpts, Path: names{"tunnel"}},
 	{Name: "tuntap", Style: NoOpts, Path: names{"tuntap"}},
-	{Name: "vrf", Style: POSIX, Operands: Unread, Path: names{"vrf"}, Subs: subs564},
+	{Name: "vrf", Style: POSIX, Operands: Unread, Path: names{"vrf"}, Subs: subs585},
 	{Name: "xfrm", Style: NoOpts, Path: names{"xfrm"}},
 }
 
-var options566 = []Option{
+var options587 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffCode},
 	{Names: names{"-i"}, Effect: EffOpaque},
 	{Names: names{"-m"}, Value: Required, Effect: EffProgram},
@@ -14302,7 +16983,7 @@ var options566 = []Option{
 	{Names: names{"--exec_lines"}, Value: Required, Effect: EffCode},
 }
 
-var options567 = []Option{
+var options588 = []Option{
 	{Names: names{"-cp", "-classpath", "--class-path"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-p", "--module-path"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-m", "--module"}, Value: Required, Effect: EffPattern},
@@ -14343,7 +17024,7 @@ var options567 = []Option{
 	{Names: names{"-client"}},
 }
 
-var options568 = []Option{
+var options589 = []Option{
 	{Names: names{"-d"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-cp", "-classpath", "--class-path"}, Value: Required},
 	{Names: names{"-sourcepath", "--source-path"}, Value: Required},
@@ -14376,7 +17057,7 @@ var options568 = []Option{
 	{Names: names{"-profile"}, Value: Required},
 }
 
-var options569 = []Option{
+var options590 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-b", "--bail"}, Value: Optional},
 	{Names: names{"--cache"}},
@@ -14486,7 +17167,7 @@ var options569 = []Option{
 	{Names: names{"--workerIdleMemoryLimit"}, Value: Required},
 }
 
-var options570 = []Option{
+var options591 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}},
@@ -14495,7 +17176,7 @@ var options570 = []Option{
 	{Names: names{"-x"}, Effect: EffUnproven},
 }
 
-var options571 = []Option{
+var options592 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-i", "--ignore-case"}},
@@ -14511,7 +17192,80 @@ var options571 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options572 = []Option{
+var options593 = []Option{
+	{Names: names{"-a", "--all"}},
+	{Names: names{"-b", "--boot"}, Value: Optional},
+	{Names: names{"-c", "--cursor"}, Value: Required},
+	{Names: names{"--cursor-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-D", "--directory"}, Value: Required, Effect: EffInput},
+	{Names: names{"--disk-usage"}},
+	{Names: names{"--dump-catalog"}},
+	{Names: names{"-e", "--pager-end"}},
+	{Names: names{"--exclude-identifier"}, Value: Required},
+	{Names: names{"-f", "--follow"}},
+	{Names: names{"--facility"}, Value: Required},
+	{Names: names{"--fields"}},
+	{Names: names{"-F", "--field"}, Value: Required},
+	{Names: names{"--file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--flush"}, Effect: EffSystem},
+	{Names: names{"--force"}},
+	{Names: names{"-g", "--grep"}, Value: Required},
+	{Names: names{"--case-sensitive"}, Value: Optional},
+	{Names: names{"--header"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-i"}, Value: Required},
+	{Names: names{"--image"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--interval"}, Value: Required},
+	{Names: names{"-k", "--dmesg"}},
+	{Names: names{"--list-boots"}},
+	{Names: names{"--list-catalog"}},
+	{Names: names{"--list-invocations"}},
+	{Names: names{"--list-namespaces"}},
+	{Names: names{"-m", "--merge"}},
+	{Names: names{"-M", "--machine"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-n", "--lines"}, Value: Optional},
+	{Names: names{"--namespace"}, Value: Required},
+	{Names: names{"--no-full"}},
+	{Names: names{"--no-hostname"}},
+	{Names: names{"--no-pager"}},
+	{Names: names{"--no-tail"}},
+	{Names: names{"-N"}},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"--output-fields"}, Value: Required},
+	{Names: names{"-p", "--priority"}, Value: Required},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--relinquish-var"}, Effect: EffSystem},
+	{Names: names{"--smart-relinquish-var"}, Effect: EffSystem},
+	{Names: names{"--root"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--rotate"}, Effect: EffSystem},
+	{Names: names{"-r", "--reverse"}},
+	{Names: names{"--setup-keys"}, Effect: EffSystem},
+	{Names: names{"--show-cursor"}},
+	{Names: names{"-S", "--since"}, Value: Required},
+	{Names: names{"-U", "--until"}, Value: Required},
+	{Names: names{"--sync"}},
+	{Names: names{"--system"}},
+	{Names: names{"--user"}},
+	{Names: names{"-t", "--identifier"}, Value: Required},
+	{Names: names{"-T"}, Value: Required},
+	{Names: names{"--truncate-newline"}},
+	{Names: names{"-u", "--unit"}, Value: Required},
+	{Names: names{"--user-unit"}, Value: Required},
+	{Names: names{"--update-catalog"}, Effect: EffSystem},
+	{Names: names{"--utc"}},
+	{Names: names{"--vacuum-files"}, Value: Required, Effect: EffSystem},
+	{Names: names{"--vacuum-size"}, Value: Required, Effect: EffSystem},
+	{Names: names{"--vacuum-time"}, Value: Required, Effect: EffSystem},
+	{Names: names{"--verify"}},
+	{Names: names{"--verify-key"}, Value: Required},
+	{Names: names{"--version"}},
+	{Names: names{"-x", "--catalog"}},
+	{Names: names{"--synchronize-on-exit"}, Value: Required},
+	{Names: names{"-l", "--full"}},
+	{Names: names{"-I"}},
+}
+
+var options594 = []Option{
 	{Names: names{"-s", "--slurp"}},
 	{Names: names{"-n", "--null-input"}},
 	{Names: names{"-R", "--raw-input"}},
@@ -14547,7 +17301,7 @@ var options572 = []Option{
 	{Names: names{"-b", "--binary"}},
 }
 
-var options573 = []Option{
+var options595 = []Option{
 	{Names: names{"--sort-keys"}},
 	{Names: names{"--no-ensure-ascii"}},
 	{Names: names{"--json-lines"}},
@@ -14558,7 +17312,7 @@ var options573 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options574 = []Option{
+var options596 = []Option{
 	{Names: names{"-f", "--justfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--working-directory"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--command"}, Effect: EffOpaque},
@@ -14611,7 +17365,7 @@ var options574 = []Option{
 	{Names: names{"--request"}, Value: Required},
 }
 
-var options575 = []Option{
+var options597 = []Option{
 	{Names: names{"--kubeconfig"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--config", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--output", "--output-file"}, Value: Required, Effect: EffWrite},
@@ -14628,7 +17382,7 @@ var options575 = []Option{
 	{Names: names{"--command"}, Value: Required, Effect: EffRun},
 }
 
-var options576 = []Option{
+var options598 = []Option{
 	{Names: names{"-s", "--signal"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-l", "--list"}, Value: Optional},
@@ -14641,7 +17395,7 @@ var options576 = []Option{
 	{Names: names{"--timeout"}, Value: Pair},
 }
 
-var options577 = []Option{
+var options599 = []Option{
 	{Names: names{"-HUP", "-SIGHUP"}},
 	{Names: names{"-INT", "-SIGINT"}},
 	{Names: names{"-QUIT", "-SIGQUIT"}},
@@ -14675,7 +17429,31 @@ var options577 = []Option{
 	{Names: names{"-#"}},
 }
 
-var options578 = []Option{
+var options600 = []Option{
+	{Names: names{"-e", "--exact"}},
+	{Names: names{"-I", "--ignore-case"}},
+	{Names: names{"-g", "--process-group"}},
+	{Names: names{"-y", "--younger-than"}, Value: Required},
+	{Names: names{"-o", "--older-than"}, Value: Required},
+	{Names: names{"-i", "--interactive"}},
+	{Names: names{"-l", "--list"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-r", "--regexp"}},
+	{Names: names{"-s", "--signal"}, Value: Required},
+	{Names: names{"-u", "--user"}, Value: Required},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-w", "--wait"}},
+	{Names: names{"-n", "--ns"}, Value: Required},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"-Z", "--context"}, Value: Required},
+	{Names: names{"-d"}},
+	{Names: names{"-m"}},
+	{Names: names{"-c"}, Value: Required},
+	{Names: names{"-t"}, Value: Required},
+	{Names: names{"-z"}},
+}
+
+var options601 = []Option{
 	{Names: names{"--as"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--as-group"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--as-uid"}, Value: Required, Effect: EffUnproven},
@@ -14706,7 +17484,7 @@ var options578 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options579 = []Option{
+var options602 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
@@ -14726,7 +17504,7 @@ var options579 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options580 = []Option{
+var options603 = []Option{
 	{Names: names{"--api-group"}, Value: Required},
 	{Names: names{"--cached"}},
 	{Names: names{"--categories"}, Value: Required},
@@ -14737,7 +17515,7 @@ var options580 = []Option{
 	{Names: names{"--verbs"}, Value: Required},
 }
 
-var options581 = []Option{
+var options604 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cascade"}, Value: Required},
@@ -14764,7 +17542,7 @@ var options581 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options582 = []Option{
+var options605 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
@@ -14772,7 +17550,7 @@ var options582 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options583 = []Option{
+var options606 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--list"}},
 	{Names: names{"--no-headers"}},
@@ -14780,7 +17558,7 @@ var options583 = []Option{
 	{Names: names{"--subresource"}, Value: Required},
 }
 
-var options584 = []Option{
+var options607 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -14793,20 +17571,20 @@ var options584 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options585 = []Option{
+var options608 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--show-managed-fields"}},
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs586 = []Program{
-	{Name: "can-i", Style: Exact, Path: names{"auth", "can-i"}, Options: options583},
-	{Name: "reconcile", Style: Exact, Path: names{"auth", "reconcile"}, Options: options584},
-	{Name: "whoami", Style: Exact, Path: names{"auth", "whoami"}, Options: options585},
+var subs609 = []Program{
+	{Name: "can-i", Style: Exact, Path: names{"auth", "can-i"}, Options: options606},
+	{Name: "reconcile", Style: Exact, Path: names{"auth", "reconcile"}, Options: options607},
+	{Name: "whoami", Style: Exact, Path: names{"auth", "whoami"}, Options: options608},
 }
 
-var options587 = []Option{
+var options610 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cpu-percent"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -14823,7 +17601,7 @@ var options587 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options588 = []Option{
+var options611 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
 	{Names: names{"--force"}},
@@ -14834,12 +17612,12 @@ var options588 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs589 = []Program{
-	{Name: "approve", Style: Exact, Path: names{"certificate", "approve"}, Options: options588},
-	{Name: "deny", Style: Exact, Path: names{"certificate", "deny"}, Options: options588},
+var subs612 = []Program{
+	{Name: "approve", Style: Exact, Path: names{"certificate", "approve"}, Options: options611},
+	{Name: "deny", Style: Exact, Path: names{"certificate", "deny"}, Options: options611},
 }
 
-var options590 = []Option{
+var options613 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--namespaces"}, Value: Required},
@@ -14850,31 +17628,31 @@ var options590 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs591 = []Program{
-	{Name: "dump", Style: Exact, Path: names{"cluster-info", "dump"}, Options: options590},
+var subs614 = []Program{
+	{Name: "dump", Style: Exact, Path: names{"cluster-info", "dump"}, Options: options613},
 }
 
-var options592 = []Option{
+var options615 = []Option{
 	{Names: names{"--no-headers"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options593 = []Option{
+var options616 = []Option{
 	{Names: names{"--set-raw-bytes"}},
 }
 
-var options594 = []Option{
+var options617 = []Option{
 	{Names: names{"--embed-certs"}},
 	{Names: names{"--proxy-url"}, Value: Required},
 	{Names: names{"--server"}, Value: Required},
 }
 
-var options595 = []Option{
+var options618 = []Option{
 	{Names: names{"--current"}},
 	{Names: names{"--namespace"}, Value: Required},
 }
 
-var options596 = []Option{
+var options619 = []Option{
 	{Names: names{"--auth-provider"}, Value: Required},
 	{Names: names{"--auth-provider-arg"}, Value: Required},
 	{Names: names{"--embed-certs"}},
@@ -14886,7 +17664,7 @@ var options596 = []Option{
 	{Names: names{"--exec-provide-cluster-info"}},
 }
 
-var options597 = []Option{
+var options620 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--flatten"}},
 	{Names: names{"--merge"}},
@@ -14897,36 +17675,36 @@ var options597 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs598 = []Program{
+var subs621 = []Program{
 	{Name: "current-context", Style: Exact, Path: names{"config", "current-context"}},
 	{Name: "delete-cluster", Style: Exact, Path: names{"config", "delete-cluster"}},
 	{Name: "delete-context", Style: Exact, Path: names{"config", "delete-context"}},
 	{Name: "delete-user", Style: Exact, Path: names{"config", "delete-user"}},
 	{Name: "get-clusters", Style: Exact, Path: names{"config", "get-clusters"}},
-	{Name: "get-contexts", Style: Exact, Path: names{"config", "get-contexts"}, Options: options592},
+	{Name: "get-contexts", Style: Exact, Path: names{"config", "get-contexts"}, Options: options615},
 	{Name: "get-users", Style: Exact, Path: names{"config", "get-users"}},
 	{Name: "rename-context", Style: Exact, Path: names{"config", "rename-context"}},
-	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options593},
-	{Name: "set-cluster", Style: Exact, Path: names{"config", "set-cluster"}, Options: options594},
-	{Name: "set-context", Style: Exact, Path: names{"config", "set-context"}, Options: options595},
-	{Name: "set-credentials", Style: Exact, Path: names{"config", "set-credentials"}, Options: options596},
+	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options616},
+	{Name: "set-cluster", Style: Exact, Path: names{"config", "set-cluster"}, Options: options617},
+	{Name: "set-context", Style: Exact, Path: names{"config", "set-context"}, Options: options618},
+	{Name: "set-credentials", Style: Exact, Path: names{"config", "set-credentials"}, Options: options619},
 	{Name: "unset", Style: Exact, Path: names{"config", "unset"}},
 	{Name: "use-context", Style: Exact, Path: names{"config", "use-context"}},
-	{Name: "view", Style: Exact, Path: names{"config", "view"}, Options: options597},
+	{Name: "view", Style: Exact, Path: names{"config", "view"}, Options: options620},
 }
 
-var options599 = []Option{
+var options622 = []Option{
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-l", "--selector"}, Value: Required},
 }
 
-var options600 = []Option{
+var options623 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"--no-preserve"}},
 	{Names: names{"--retries"}, Value: Required},
 }
 
-var options601 = []Option{
+var options624 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--edit"}},
@@ -14944,7 +17722,7 @@ var options601 = []Option{
 	{Names: names{"--windows-line-endings"}},
 }
 
-var options602 = []Option{
+var options625 = []Option{
 	{Names: names{"--aggregation-rule"}, Value: Required},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -14960,7 +17738,7 @@ var options602 = []Option{
 	{Names: names{"--verb"}, Value: Required},
 }
 
-var options603 = []Option{
+var options626 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--clusterrole"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -14974,7 +17752,7 @@ var options603 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options604 = []Option{
+var options627 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--append-hash"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -14989,7 +17767,7 @@ var options604 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options605 = []Option{
+var options628 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -15003,7 +17781,7 @@ var options605 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options606 = []Option{
+var options629 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -15017,7 +17795,7 @@ var options606 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options607 = []Option{
+var options630 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--annotation"}, Value: Required},
 	{Names: names{"--class"}, Value: Required},
@@ -15032,7 +17810,7 @@ var options607 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options608 = []Option{
+var options631 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -15045,7 +17823,7 @@ var options608 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options609 = []Option{
+var options632 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -15056,7 +17834,7 @@ var options609 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options610 = []Option{
+var options633 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -15070,7 +17848,7 @@ var options610 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options611 = []Option{
+var options634 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--description"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -15085,7 +17863,7 @@ var options611 = []Option{
 	{Names: names{"--value"}, Value: Required},
 }
 
-var options612 = []Option{
+var options635 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -15098,7 +17876,7 @@ var options612 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options613 = []Option{
+var options636 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -15112,7 +17890,7 @@ var options613 = []Option{
 	{Names: names{"--verb"}, Value: Required},
 }
 
-var options614 = []Option{
+var options637 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--clusterrole"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -15127,7 +17905,7 @@ var options614 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options615 = []Option{
+var options638 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--audience"}, Value: Required},
 	{Names: names{"--bound-object-kind"}, Value: Required},
@@ -15139,27 +17917,27 @@ var options615 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs616 = []Program{
-	{Name: "clusterrole", Style: Exact, Path: names{"create", "clusterrole"}, Options: options602},
-	{Name: "clusterrolebinding", Style: Exact, Path: names{"create", "clusterrolebinding"}, Options: options603},
-	{Name: "configmap", Style: Exact, Path: names{"create", "configmap"}, Options: options604},
-	{Name: "cronjob", Style: Exact, Path: names{"create", "cronjob"}, Options: options605},
-	{Name: "deployment", Style: Exact, Path: names{"create", "deployment"}, Options: options606},
-	{Name: "ingress", Style: Exact, Path: names{"create", "ingress"}, Options: options607},
-	{Name: "job", Style: Exact, Path: names{"create", "job"}, Options: options608},
-	{Name: "namespace", Style: Exact, Path: names{"create", "namespace"}, Options: options609},
-	{Name: "poddisruptionbudget", Style: Exact, Path: names{"create", "poddisruptionbudget"}, Options: options610},
-	{Name: "priorityclass", Style: Exact, Path: names{"create", "priorityclass"}, Options: options611},
-	{Name: "quota", Style: Exact, Path: names{"create", "quota"}, Options: options612},
-	{Name: "role", Style: Exact, Path: names{"create", "role"}, Options: options613},
-	{Name: "rolebinding", Style: Exact, Path: names{"create", "rolebinding"}, Options: options614},
+var subs639 = []Program{
+	{Name: "clusterrole", Style: Exact, Path: names{"create", "clusterrole"}, Options: options625},
+	{Name: "clusterrolebinding", Style: Exact, Path: names{"create", "clusterrolebinding"}, Options: options626},
+	{Name: "configmap", Style: Exact, Path: names{"create", "configmap"}, Options: options627},
+	{Name: "cronjob", Style: Exact, Path: names{"create", "cronjob"}, Options: options628},
+	{Name: "deployment", Style: Exact, Path: names{"create", "deployment"}, Options: options629},
+	{Name: "ingress", Style: Exact, Path: names{"create", "ingress"}, Options: options630},
+	{Name: "job", Style: Exact, Path: names{"create", "job"}, Options: options631},
+	{Name: "namespace", Style: Exact, Path: names{"create", "namespace"}, Options: options632},
+	{Name: "poddisruptionbudget", Style: Exact, Path: names{"create", "poddisruptionbudget"}, Options: options633},
+	{Name: "priorityclass", Style: Exact, Path: names{"create", "priorityclass"}, Options: options634},
+	{Name: "quota", Style: Exact, Path: names{"create", "quota"}, Options: options635},
+	{Name: "role", Style: Exact, Path: names{"create", "role"}, Options: options636},
+	{Name: "rolebinding", Style: Exact, Path: names{"create", "rolebinding"}, Options: options637},
 	{Name: "secret", Style: Exact, Path: names{"create", "secret"}},
 	{Name: "service", Style: Exact, Path: names{"create", "service"}},
-	{Name: "serviceaccount", Style: Exact, Path: names{"create", "serviceaccount"}, Options: options609},
-	{Name: "token", Style: Exact, Path: names{"create", "token"}, Options: options615},
+	{Name: "serviceaccount", Style: Exact, Path: names{"create", "serviceaccount"}, Options: options632},
+	{Name: "token", Style: Exact, Path: names{"create", "token"}, Options: options638},
 }
 
-var options617 = []Option{
+var options640 = []Option{
 	{Names: names{"--arguments-only"}},
 	{Names: names{"--attach"}},
 	{Names: names{"-c", "--container"}, Value: Required},
@@ -15185,7 +17963,7 @@ var options617 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options618 = []Option{
+var options641 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--cascade"}, Value: Required},
@@ -15206,7 +17984,7 @@ var options618 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options619 = []Option{
+var options642 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--chunk-size"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -15216,7 +17994,7 @@ var options619 = []Option{
 	{Names: names{"--show-events"}},
 }
 
-var options620 = []Option{
+var options643 = []Option{
 	{Names: names{"--concurrency"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -15230,7 +18008,7 @@ var options620 = []Option{
 	{Names: names{"--show-managed-fields"}},
 }
 
-var options621 = []Option{
+var options644 = []Option{
 	{Names: names{"--chunk-size"}, Value: Required},
 	{Names: names{"--delete-emptydir-data"}},
 	{Names: names{"--disable-eviction"}},
@@ -15244,7 +18022,7 @@ var options621 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options622 = []Option{
+var options645 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -15260,7 +18038,7 @@ var options622 = []Option{
 	{Names: names{"--windows-line-endings"}},
 }
 
-var options623 = []Option{
+var options646 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--chunk-size"}, Value: Required},
@@ -15273,7 +18051,7 @@ var options623 = []Option{
 	{Names: names{"-w", "--watch"}},
 }
 
-var options624 = []Option{
+var options647 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
@@ -15282,13 +18060,13 @@ var options624 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options625 = []Option{
+var options648 = []Option{
 	{Names: names{"--api-version"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--recursive"}},
 }
 
-var options626 = []Option{
+var options649 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cluster-ip"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -15314,7 +18092,7 @@ var options626 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options627 = []Option{
+var options650 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--chunk-size"}, Value: Required},
@@ -15340,7 +18118,7 @@ var options627 = []Option{
 	{Names: names{"--watch-only"}},
 }
 
-var options628 = []Option{
+var options651 = []Option{
 	{Names: names{"--as-current-user"}},
 	{Names: names{"--enable-alpha-plugins"}},
 	{Names: names{"--enable-helm"}, Effect: EffUnproven},
@@ -15356,7 +18134,7 @@ var options628 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options629 = []Option{
+var options652 = []Option{
 	{Names: names{"--all-containers"}},
 	{Names: names{"--all-pods"}},
 	{Names: names{"-c", "--container"}, Value: Required},
@@ -15375,7 +18153,7 @@ var options629 = []Option{
 	{Names: names{"--timestamps"}},
 }
 
-var options630 = []Option{
+var options653 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -15392,20 +18170,20 @@ var options630 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options631 = []Option{
+var options654 = []Option{
 	{Names: names{"--name-only"}},
 }
 
-var subs632 = []Program{
-	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options631},
+var subs655 = []Program{
+	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options654},
 }
 
-var options633 = []Option{
+var options656 = []Option{
 	{Names: names{"--address"}, Value: Required},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
 }
 
-var options634 = []Option{
+var options657 = []Option{
 	{Names: names{"--accept-hosts"}, Value: Required},
 	{Names: names{"--accept-paths"}, Value: Required},
 	{Names: names{"--address"}, Value: Required},
@@ -15421,7 +18199,7 @@ var options634 = []Option{
 	{Names: names{"-P", "--www-prefix"}, Value: Required},
 }
 
-var options635 = []Option{
+var options658 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cascade"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -15442,7 +18220,7 @@ var options635 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options636 = []Option{
+var options659 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
 	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
@@ -15454,7 +18232,7 @@ var options636 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options637 = []Option{
+var options660 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -15466,7 +18244,7 @@ var options637 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options638 = []Option{
+var options661 = []Option{
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
 	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
 	{Names: names{"-R", "--recursive"}},
@@ -15476,7 +18254,7 @@ var options638 = []Option{
 	{Names: names{"-w", "--watch"}},
 }
 
-var options639 = []Option{
+var options662 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -15489,16 +18267,16 @@ var options639 = []Option{
 	{Names: names{"--to-revision"}, Value: Required},
 }
 
-var subs640 = []Program{
-	{Name: "history", Style: Exact, Path: names{"rollout", "history"}, Options: options636},
-	{Name: "pause", Style: Exact, Path: names{"rollout", "pause"}, Options: options637},
-	{Name: "restart", Style: Exact, Path: names{"rollout", "restart"}, Options: options637},
-	{Name: "resume", Style: Exact, Path: names{"rollout", "resume"}, Options: options637},
-	{Name: "status", Style: Exact, Path: names{"rollout", "status"}, Options: options638},
-	{Name: "undo", Style: Exact, Path: names{"rollout", "undo"}, Options: options639},
+var subs663 = []Program{
+	{Name: "history", Style: Exact, Path: names{"rollout", "history"}, Options: options659},
+	{Name: "pause", Style: Exact, Path: names{"rollout", "pause"}, Options: options660},
+	{Name: "restart", Style: Exact, Path: names{"rollout", "restart"}, Options: options660},
+	{Name: "resume", Style: Exact, Path: names{"rollout", "resume"}, Options: options660},
+	{Name: "status", Style: Exact, Path: names{"rollout", "status"}, Options: options661},
+	{Name: "undo", Style: Exact, Path: names{"rollout", "undo"}, Options: options662},
 }
 
-var options641 = []Option{
+var options664 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--annotations"}, Value: Required},
 	{Names: names{"--attach"}},
@@ -15535,7 +18313,7 @@ var options641 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options642 = []Option{
+var options665 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--current-replicas"}, Value: Required},
@@ -15552,7 +18330,7 @@ var options642 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options643 = []Option{
+var options666 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-c", "--containers"}, Value: Required},
@@ -15575,7 +18353,7 @@ var options643 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options644 = []Option{
+var options667 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -15590,7 +18368,7 @@ var options644 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options645 = []Option{
+var options668 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-c", "--containers"}, Value: Required},
@@ -15608,7 +18386,7 @@ var options645 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options646 = []Option{
+var options669 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -15622,7 +18400,7 @@ var options646 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options647 = []Option{
+var options670 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -15636,7 +18414,7 @@ var options647 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options648 = []Option{
+var options671 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -15653,16 +18431,16 @@ var options648 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs649 = []Program{
-	{Name: "env", Style: Exact, Path: names{"set", "env"}, Options: options643},
-	{Name: "image", Style: Exact, Path: names{"set", "image"}, Options: options644},
-	{Name: "resources", Style: Exact, Path: names{"set", "resources"}, Options: options645},
-	{Name: "selector", Style: Exact, Path: names{"set", "selector"}, Options: options646},
-	{Name: "serviceaccount", Style: Exact, Path: names{"set", "serviceaccount"}, Options: options647},
-	{Name: "subject", Style: Exact, Path: names{"set", "subject"}, Options: options648},
+var subs672 = []Program{
+	{Name: "env", Style: Exact, Path: names{"set", "env"}, Options: options666},
+	{Name: "image", Style: Exact, Path: names{"set", "image"}, Options: options667},
+	{Name: "resources", Style: Exact, Path: names{"set", "resources"}, Options: options668},
+	{Name: "selector", Style: Exact, Path: names{"set", "selector"}, Options: options669},
+	{Name: "serviceaccount", Style: Exact, Path: names{"set", "serviceaccount"}, Options: options670},
+	{Name: "subject", Style: Exact, Path: names{"set", "subject"}, Options: options671},
 }
 
-var options650 = []Option{
+var options673 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -15675,7 +18453,7 @@ var options650 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options651 = []Option{
+var options674 = []Option{
 	{Names: names{"--no-headers"}},
 	{Names: names{"-l", "--selector"}, Value: Required},
 	{Names: names{"--show-capacity"}},
@@ -15683,7 +18461,7 @@ var options651 = []Option{
 	{Names: names{"--use-protocol-buffers"}},
 }
 
-var options652 = []Option{
+var options675 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--containers"}},
 	{Names: names{"--field-selector"}, Value: Required},
@@ -15694,17 +18472,17 @@ var options652 = []Option{
 	{Names: names{"--use-protocol-buffers"}},
 }
 
-var subs653 = []Program{
-	{Name: "node", Style: Exact, Path: names{"top", "node"}, Options: options651},
-	{Name: "pod", Style: Exact, Path: names{"top", "pod"}, Options: options652},
+var subs676 = []Program{
+	{Name: "node", Style: Exact, Path: names{"top", "node"}, Options: options674},
+	{Name: "pod", Style: Exact, Path: names{"top", "pod"}, Options: options675},
 }
 
-var options654 = []Option{
+var options677 = []Option{
 	{Names: names{"--client"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options655 = []Option{
+var options678 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
@@ -15720,58 +18498,58 @@ var options655 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var subs656 = []Program{
-	{Name: "annotate", Style: Exact, Path: names{"annotate"}, Options: options579},
-	{Name: "api-resources", Style: Exact, Path: names{"api-resources"}, Options: options580},
+var subs679 = []Program{
+	{Name: "annotate", Style: Exact, Path: names{"annotate"}, Options: options602},
+	{Name: "api-resources", Style: Exact, Path: names{"api-resources"}, Options: options603},
 	{Name: "api-versions", Style: Exact, Path: names{"api-versions"}},
-	{Name: "apply", Style: Exact, Path: names{"apply"}, Options: options581},
-	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options582},
-	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs586, Inherit: true},
-	{Name: "autoscale", Style: Exact, Path: names{"autoscale"}, Options: options587},
-	{Name: "certificate", Style: Exact, Path: names{"certificate"}, Subs: subs589, Inherit: true},
-	{Name: "cluster-info", Style: Exact, Path: names{"cluster-info"}, Subs: subs591, Inherit: true},
+	{Name: "apply", Style: Exact, Path: names{"apply"}, Options: options604},
+	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options605},
+	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs609, Inherit: true},
+	{Name: "autoscale", Style: Exact, Path: names{"autoscale"}, Options: options610},
+	{Name: "certificate", Style: Exact, Path: names{"certificate"}, Subs: subs612, Inherit: true},
+	{Name: "cluster-info", Style: Exact, Path: names{"cluster-info"}, Subs: subs614, Inherit: true},
 	{Name: "completion", Style: Exact, Path: names{"completion"}},
-	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs598, Inherit: true},
-	{Name: "cordon", Style: Exact, Path: names{"cordon"}, Options: options599},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options600},
-	{Name: "create", Style: Exact, Path: names{"create"}, Options: options601, Subs: subs616, Inherit: true},
-	{Name: "debug", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"debug"}, Options: options617},
-	{Name: "delete", Style: Exact, Path: names{"delete"}, Options: options618},
-	{Name: "describe", Style: Exact, Path: names{"describe"}, Options: options619},
-	{Name: "diff", Style: Exact, Path: names{"diff"}, Options: options620},
-	{Name: "drain", Style: Exact, Path: names{"drain"}, Options: options621},
-	{Name: "edit", Style: Exact, Path: names{"edit"}, Options: options622},
-	{Name: "events", Style: Exact, Path: names{"events"}, Options: options623},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options624},
-	{Name: "explain", Style: Exact, Path: names{"explain"}, Options: options625},
-	{Name: "expose", Style: Exact, Path: names{"expose"}, Options: options626},
-	{Name: "get", Style: Exact, Path: names{"get"}, Options: options627},
-	{Name: "kustomize", Style: Exact, Path: names{"kustomize"}, Options: options628},
-	{Name: "label", Style: Exact, Path: names{"label"}, Options: options579},
-	{Name: "log", Style: Exact, Path: names{"logs"}, Options: options629},
-	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options629},
-	{Name: "patch", Style: Exact, Path: names{"patch"}, Options: options630},
-	{Name: "plugin", Style: Exact, Path: names{"plugin"}, Subs: subs632, Inherit: true},
-	{Name: "port-forward", Style: Exact, Path: names{"port-forward"}, Options: options633},
-	{Name: "proxy", Style: Exact, Path: names{"proxy"}, Options: options634},
-	{Name: "replace", Style: Exact, Path: names{"replace"}, Options: options635},
-	{Name: "rollout", Style: Exact, Path: names{"rollout"}, Subs: subs640, Inherit: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options641},
-	{Name: "scale", Style: Exact, Path: names{"scale"}, Options: options642},
-	{Name: "set", Style: Exact, Path: names{"set"}, Subs: subs649, Inherit: true},
-	{Name: "taint", Style: Exact, Path: names{"taint"}, Options: options650},
-	{Name: "top", Style: Exact, Path: names{"top"}, Subs: subs653, Inherit: true},
-	{Name: "uncordon", Style: Exact, Path: names{"uncordon"}, Options: options599},
-	{Name: "version", Style: Exact, Path: names{"version"}, Options: options654},
-	{Name: "wait", Style: Exact, Path: names{"wait"}, Options: options655},
+	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs621, Inherit: true},
+	{Name: "cordon", Style: Exact, Path: names{"cordon"}, Options: options622},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options623},
+	{Name: "create", Style: Exact, Path: names{"create"}, Options: options624, Subs: subs639, Inherit: true},
+	{Name: "debug", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"debug"}, Options: options640},
+	{Name: "delete", Style: Exact, Path: names{"delete"}, Options: options641},
+	{Name: "describe", Style: Exact, Path: names{"describe"}, Options: options642},
+	{Name: "diff", Style: Exact, Path: names{"diff"}, Options: options643},
+	{Name: "drain", Style: Exact, Path: names{"drain"}, Options: options644},
+	{Name: "edit", Style: Exact, Path: names{"edit"}, Options: options645},
+	{Name: "events", Style: Exact, Path: names{"events"}, Options: options646},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options647},
+	{Name: "explain", Style: Exact, Path: names{"explain"}, Options: options648},
+	{Name: "expose", Style: Exact, Path: names{"expose"}, Options: options649},
+	{Name: "get", Style: Exact, Path: names{"get"}, Options: options650},
+	{Name: "kustomize", Style: Exact, Path: names{"kustomize"}, Options: options651},
+	{Name: "label", Style: Exact, Path: names{"label"}, Options: options602},
+	{Name: "log", Style: Exact, Path: names{"logs"}, Options: options652},
+	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options652},
+	{Name: "patch", Style: Exact, Path: names{"patch"}, Options: options653},
+	{Name: "plugin", Style: Exact, Path: names{"plugin"}, Subs: subs655, Inherit: true},
+	{Name: "port-forward", Style: Exact, Path: names{"port-forward"}, Options: options656},
+	{Name: "proxy", Style: Exact, Path: names{"proxy"}, Options: options657},
+	{Name: "replace", Style: Exact, Path: names{"replace"}, Options: options658},
+	{Name: "rollout", Style: Exact, Path: names{"rollout"}, Subs: subs663, Inherit: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options664},
+	{Name: "scale", Style: Exact, Path: names{"scale"}, Options: options665},
+	{Name: "set", Style: Exact, Path: names{"set"}, Subs: subs672, Inherit: true},
+	{Name: "taint", Style: Exact, Path: names{"taint"}, Options: options673},
+	{Name: "top", Style: Exact, Path: names{"top"}, Subs: subs676, Inherit: true},
+	{Name: "uncordon", Style: Exact, Path: names{"uncordon"}, Options: options622},
+	{Name: "version", Style: Exact, Path: names{"version"}, Options: options677},
+	{Name: "wait", Style: Exact, Path: names{"wait"}, Options: options678},
 }
 
-var options657 = []Option{
+var options680 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--stack-trace"}},
 }
 
-var options658 = []Option{
+var options681 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--enable-alpha-plugins"}, Effect: EffOpaque},
 	{Names: names{"--enable-exec"}, Effect: EffOpaque},
@@ -15788,8 +18566,8 @@ var options658 = []Option{
 	{Names: names{"-e"}, Value: Required},
 }
 
-var subs659 = []Program{
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options658},
+var subs682 = []Program{
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options681},
 	{Name: "cfg", Style: Exact, Operands: Unread, Path: names{"edit"}},
 	{Name: "completion", Style: Exact, Operands: Unread, Path: names{"edit"}},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"edit"}},
@@ -15800,7 +18578,7 @@ var subs659 = []Program{
 	{Name: "version", Style: Exact, Operands: Unread, Path: names{"edit"}},
 }
 
-var options660 = []Option{
+var options683 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-plugin", "--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-f"}, Value: Required},
@@ -15834,7 +18612,7 @@ var options660 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options661 = []Option{
+var options684 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--verify"}},
 	{Names: names{"--inhibit-cache"}},
@@ -15851,7 +18629,7 @@ var options661 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options662 = []Option{
+var options685 = []Option{
 	{Names: names{"-a", "--search-skip-screen"}},
 	{Names: names{"-A", "--SEARCH-SKIP-SCREEN"}},
 	{Names: names{"-b", "--buffers"}, Value: Required},
@@ -15936,7 +18714,7 @@ var options662 = []Option{
 	{Names: names{"+"}, Effect: EffUnproven},
 }
 
-var options663 = []Option{
+var options686 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--uname-2.6"}},
 	{Names: names{"-v", "--verbose"}},
@@ -15957,7 +18735,7 @@ var options663 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options664 = []Option{
+var options687 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"--backup"}, Value: Optional},
 	{Names: names{"-b"}},
@@ -15975,7 +18753,7 @@ var options664 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options665 = []Option{
+var options688 = []Option{
 	{Names: names{"-A", "--all"}},
 	{Names: names{"-b", "--basename"}},
 	{Names: names{"-c", "--count"}},
@@ -16001,7 +18779,7 @@ var options665 = []Option{
 	{Names: names{"-H"}},
 }
 
-var options666 = []Option{
+var options689 = []Option{
 	{Names: names{"-a", "--alternative"}},
 	{Names: names{"-d", "--alphanum"}},
 	{Names: names{"-f", "--ignore-case"}},
@@ -16010,7 +18788,7 @@ var options666 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options667 = []Option{
+var options690 = []Option{
 	{Names: names{"-G", "--no-group"}},
 	{Names: names{"--zero"}},
 	{Names: names{"-O"}},
@@ -16076,7 +18854,64 @@ var options667 = []Option{
 	{Names: names{"-1"}},
 }
 
-var options668 = []Option{
+var options691 = []Option{
+	{Names: names{"-?"}},
+	{Names: names{"-a"}},
+	{Names: names{"-A"}, Value: Required},
+	{Names: names{"-b"}},
+	{Names: names{"-c"}, Value: Required},
+	{Names: names{"-C"}},
+	{Names: names{"-d"}, Value: Required},
+	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-e"}, Value: Required},
+	{Names: names{"-E"}},
+	{Names: names{"-F"}, Value: Optional},
+	{Names: names{"-g"}, Value: Optional},
+	{Names: names{"-h"}},
+	{Names: names{"-i"}, Value: Optional},
+	{Names: names{"-k"}, Value: Required},
+	{Names: names{"-K"}, Value: Optional},
+	{Names: names{"-l"}},
+	{Names: names{"-L"}, Value: Optional},
+	{Names: names{"-m"}, Value: Required},
+	{Names: names{"-M"}},
+	{Names: names{"-n"}},
+	{Names: names{"-N"}},
+	{Names: names{"-o"}, Value: Optional},
+	{Names: names{"-O"}},
+	{Names: names{"-p"}, Value: Required},
+	{Names: names{"-P"}},
+	{Names: names{"-Q"}},
+	{Names: names{"-r"}, Value: Optional},
+	{Names: names{"-R"}},
+	{Names: names{"-s"}, Value: Optional},
+	{Names: names{"-S"}, Value: Optional},
+	{Names: names{"-t"}},
+	{Names: names{"-T"}, Value: Optional},
+	{Names: names{"-u"}, Value: Required},
+	{Names: names{"-U"}},
+	{Names: names{"-v"}},
+	{Names: names{"-V"}},
+	{Names: names{"-w"}},
+	{Names: names{"-W"}},
+	{Names: names{"-x"}, Value: Optional},
+	{Names: names{"-X"}},
+	{Names: names{"-z"}, Value: Optional},
+	{Names: names{"-Z"}, Value: Optional},
+	{Names: names{"+c"}, Value: Required},
+	{Names: names{"+d"}, Value: Required},
+	{Names: names{"+D"}, Value: Required},
+	{Names: names{"+E"}},
+	{Names: names{"+f"}, Value: Optional},
+	{Names: names{"+L"}, Value: Optional},
+	{Names: names{"+M"}},
+	{Names: names{"+m"}},
+	{Names: names{"+r"}, Value: Optional},
+	{Names: names{"+w"}},
+	{Names: names{"+|"}, Value: Optional},
+}
+
+var options692 = []Option{
 	{Names: names{"-a", "--align"}, Value: Required},
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-b", "--no-signals"}},
@@ -16106,7 +18941,7 @@ var options668 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options669 = []Option{
+var options693 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}},
 	{Names: names{"-l"}, Value: Required, Effect: EffProgram},
@@ -16118,7 +18953,7 @@ var options669 = []Option{
 	{Names: names{"-b"}, Effect: EffUnproven},
 }
 
-var options670 = []Option{
+var options694 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-m"}},
 	{Names: names{"-B", "--always-make"}},
@@ -16158,7 +18993,7 @@ var options670 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options671 = []Option{
+var options695 = []Option{
 	{Names: names{"-C", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--debug"}},
 	{Names: names{"-D", "--default"}},
@@ -16202,7 +19037,7 @@ var options671 = []Option{
 	{Names: names{"--usage"}},
 }
 
-var options672 = []Option{
+var options696 = []Option{
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-O"}, Value: Required},
@@ -16213,7 +19048,7 @@ var options672 = []Option{
 	{Names: names{"-c"}, Value: Required},
 }
 
-var options673 = []Option{
+var options697 = []Option{
 	{Names: names{"-0"}},
 	{Names: names{"-live"}},
 	{Names: names{"-count"}},
@@ -16225,7 +19060,7 @@ var options673 = []Option{
 	{Names: names{"-attr"}, Value: Required},
 }
 
-var options674 = []Option{
+var options698 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-j", "--jobs"}, Value: Required},
 	{Names: names{"-l", "--load-average"}, Value: Required},
@@ -16236,14 +19071,14 @@ var options674 = []Option{
 	{Names: names{"--xcode-args"}, Value: Required, Effect: EffUnproven},
 }
 
-var options675 = []Option{
+var options699 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"--dump"}, Value: Optional},
 	{Names: names{"--dump-format"}, Value: Required},
 	{Names: names{"-w", "--workdir"}, Value: Required, Effect: EffDir},
 }
 
-var options676 = []Option{
+var options700 = []Option{
 	{Names: names{"--native-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--cross-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--wipe"}},
@@ -16258,7 +19093,7 @@ var options676 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options677 = []Option{
+var options701 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"--repeat"}, Value: Required},
 	{Names: names{"--no-rebuild"}},
@@ -16280,10 +19115,10 @@ var options677 = []Option{
 	{Names: names{"--maxfail"}, Value: Required},
 }
 
-var subs678 = []Program{
-	{Name: "compile", Path: names{"compile"}, Options: options674, Workdir: true},
+var subs702 = []Program{
+	{Name: "compile", Path: names{"compile"}, Options: options698, Workdir: true},
 	{Name: "configure", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options675, Ends: true, Workdir: true},
+	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options699, Ends: true, Workdir: true},
 	{Name: "dist", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "env2mfile", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "fmt", Operands: Unread, Path: names{"configure"}, Workdir: true},
@@ -16293,13 +19128,13 @@ var subs678 = []Program{
 	{Name: "install", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "introspect", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "rewrite", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options676, Workdir: true},
+	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options700, Workdir: true},
 	{Name: "subprojects", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "test", Path: names{"test"}, Options: options677, Workdir: true},
+	{Name: "test", Path: names{"test"}, Options: options701, Workdir: true},
 	{Name: "wrap", Operands: Unread, Path: names{"configure"}, Workdir: true},
 }
 
-var options679 = []Option{
+var options703 = []Option{
 	{Names: names{"-p", "--profile"}, Value: Required},
 	{Names: names{"--alsologtostderr"}},
 	{Names: names{"-b", "--bootstrapper"}, Value: Required},
@@ -16314,12 +19149,12 @@ var options679 = []Option{
 	{Names: names{"--one_output"}},
 }
 
-var options680 = []Option{
+var options704 = []Option{
 	{Names: names{"-n", "--node"}, Value: Required},
 	{Names: names{"--native-ssh"}},
 }
 
-var options681 = []Option{
+var options705 = []Option{
 	{Names: names{"--driver"}, Value: Required},
 	{Names: names{"--cpus"}, Value: Required},
 	{Names: names{"--memory"}, Value: Required},
@@ -16337,48 +19172,48 @@ var options681 = []Option{
 	{Names: names{"--url"}},
 }
 
-var subs682 = []Program{
-	{Name: "addons", Style: Exact, Path: names{"start"}, Options: options681},
-	{Name: "build", Style: Exact, Path: names{"start"}, Options: options681},
-	{Name: "cache", Style: Exact, Path: names{"start"}, Options: options681},
-	{Name: "completion", Style: Exact, Path: names{"start"}, Options: options681},
-	{Name: "config", Style: Exact, Path: names{"start"}, Options: options681},
-	{Name: "cp", Style: Exact, Path: names{"start"}, Options: options681},
-	{Name: "create", Style: Exact, Path: names{"start"}, Options: options681},
-	{Name: "dashboard", Style: Exact, Path: names{"start"}, Options: options681},
-	{Name: "delete", Style: Exact, Path: names{"start"}, Options: options681},
-	{Name: "docker-env", Style: Exact, Path: names{"start"}, Options: options681},
-	{Name: "export", Style: Exact, Path: names{"start"}, Options: options681},
-	{Name: "get", Style: Exact, Path: names{"start"}, Options: options681},
-	{Name: "help", Style: Exact, Path: names{"start"}, Options: options681},
-	{Name: "image", Style: Exact, Path: names{"start"}, Options: options681},
-	{Name: "ip", Style: Exact, Path: names{"start"}, Options: options681},
-	{Name: "kubectl", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options680, Ends: true},
-	{Name: "license", Style: Exact, Path: names{"start"}, Options: options681},
-	{Name: "load", Style: Exact, Path: names{"start"}, Options: options681},
-	{Name: "logs", Style: Exact, Path: names{"start"}, Options: options681},
-	{Name: "mount", Style: Exact, Path: names{"start"}, Options: options681},
-	{Name: "node", Style: Exact, Path: names{"start"}, Options: options681},
-	{Name: "options", Style: Exact, Path: names{"start"}, Options: options681},
-	{Name: "pause", Style: Exact, Path: names{"start"}, Options: options681},
-	{Name: "podman-env", Style: Exact, Path: names{"start"}, Options: options681},
-	{Name: "profile", Style: Exact, Path: names{"start"}, Options: options681},
-	{Name: "service", Style: Exact, Path: names{"start"}, Options: options681},
-	{Name: "shell", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options680, Ends: true},
-	{Name: "ssh", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options680, Ends: true},
-	{Name: "ssh-host", Style: Exact, Path: names{"start"}, Options: options681},
-	{Name: "ssh-key", Style: Exact, Path: names{"start"}, Options: options681},
-	{Name: "start", Style: Exact, Path: names{"start"}, Options: options681},
-	{Name: "status", Style: Exact, Path: names{"start"}, Options: options681},
-	{Name: "stop", Style: Exact, Path: names{"start"}, Options: options681},
-	{Name: "tunnel", Style: Exact, Path: names{"start"}, Options: options681},
-	{Name: "unpause", Style: Exact, Path: names{"start"}, Options: options681},
-	{Name: "update-check", Style: Exact, Path: names{"start"}, Options: options681},
-	{Name: "update-context", Style: Exact, Path: names{"start"}, Options: options681},
-	{Name: "version", Style: Exact, Path: names{"start"}, Options: options681},
+var subs706 = []Program{
+	{Name: "addons", Style: Exact, Path: names{"start"}, Options: options705},
+	{Name: "build", Style: Exact, Path: names{"start"}, Options: options705},
+	{Name: "cache", Style: Exact, Path: names{"start"}, Options: options705},
+	{Name: "completion", Style: Exact, Path: names{"start"}, Options: options705},
+	{Name: "config", Style: Exact, Path: names{"start"}, Options: options705},
+	{Name: "cp", Style: Exact, Path: names{"start"}, Options: options705},
+	{Name: "create", Style: Exact, Path: names{"start"}, Options: options705},
+	{Name: "dashboard", Style: Exact, Path: names{"start"}, Options: options705},
+	{Name: "delete", Style: Exact, Path: names{"start"}, Options: options705},
+	{Name: "docker-env", Style: Exact, Path: names{"start"}, Options: options705},
+	{Name: "export", Style: Exact, Path: names{"start"}, Options: options705},
+	{Name: "get", Style: Exact, Path: names{"start"}, Options: options705},
+	{Name: "help", Style: Exact, Path: names{"start"}, Options: options705},
+	{Name: "image", Style: Exact, Path: names{"start"}, Options: options705},
+	{Name: "ip", Style: Exact, Path: names{"start"}, Options: options705},
+	{Name: "kubectl", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options704, Ends: true},
+	{Name: "license", Style: Exact, Path: names{"start"}, Options: options705},
+	{Name: "load", Style: Exact, Path: names{"start"}, Options: options705},
+	{Name: "logs", Style: Exact, Path: names{"start"}, Options: options705},
+	{Name: "mount", Style: Exact, Path: names{"start"}, Options: options705},
+	{Name: "node", Style: Exact, Path: names{"start"}, Options: options705},
+	{Name: "options", Style: Exact, Path: names{"start"}, Options: options705},
+	{Name: "pause", Style: Exact, Path: names{"start"}, Options: options705},
+	{Name: "podman-env", Style: Exact, Path: names{"start"}, Options: options705},
+	{Name: "profile", Style: Exact, Path: names{"start"}, Options: options705},
+	{Name: "service", Style: Exact, Path: names{"start"}, Options: options705},
+	{Name: "shell", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options704, Ends: true},
+	{Name: "ssh", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options704, Ends: true},
+	{Name: "ssh-host", Style: Exact, Path: names{"start"}, Options: options705},
+	{Name: "ssh-key", Style: Exact, Path: names{"start"}, Options: options705},
+	{Name: "start", Style: Exact, Path: names{"start"}, Options: options705},
+	{Name: "status", Style: Exact, Path: names{"start"}, Options: options705},
+	{Name: "stop", Style: Exact, Path: names{"start"}, Options: options705},
+	{Name: "tunnel", Style: Exact, Path: names{"start"}, Options: options705},
+	{Name: "unpause", Style: Exact, Path: names{"start"}, Options: options705},
+	{Name: "update-check", Style: Exact, Path: names{"start"}, Options: options705},
+	{Name: "update-context", Style: Exact, Path: names{"start"}, Options: options705},
+	{Name: "version", Style: Exact, Path: names{"start"}, Options: options705},
 }
 
-var options683 = []Option{
+var options707 = []Option{
 	{Names: names{"-C", "--cd"}, Value: Required, Effect: EffDir},
 	{Names: names{"-E", "--env"}, Value: Required},
 	{Names: names{"-j", "--jobs"}, Value: Required},
@@ -16397,11 +19232,11 @@ var options683 = []Option{
 	{Names: names{"-f", "--force"}},
 }
 
-var options684 = []Option{
+var options708 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 }
 
-var options685 = []Option{
+var options709 = []Option{
 	{Names: names{"-c", "--current"}},
 	{Names: names{"-g", "--global"}},
 	{Names: names{"-i", "--installed"}},
@@ -16418,7 +19253,7 @@ var options685 = []Option{
 	{Names: names{"-b", "--bump"}},
 }
 
-var options686 = []Option{
+var options710 = []Option{
 	{Names: names{"-S", "--silent"}},
 	{Names: names{"-c", "--continue-on-error"}},
 	{Names: names{"-s", "--shell"}, Value: Required, Effect: EffProgram},
@@ -16433,7 +19268,7 @@ var options686 = []Option{
 	{Names: names{"--fresh-env"}},
 }
 
-var options687 = []Option{
+var options711 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"--hidden"}},
@@ -16443,73 +19278,73 @@ var options687 = []Option{
 	{Names: names{"--no-header"}},
 }
 
-var subs688 = []Program{
-	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options687, Workdir: true},
-	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options687, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options687, Workdir: true},
+var subs712 = []Program{
+	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options711, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options711, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options711, Workdir: true},
 	{Name: "r", Style: Exact, Path: names{"tasks", "run"}, Ends: true, Workdir: true},
 	{Name: "run", Style: Exact, Path: names{"tasks", "run"}, Ends: true, Workdir: true},
-	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options687, Workdir: true},
+	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options711, Workdir: true},
 }
 
-var subs689 = []Program{
+var subs713 = []Program{
 	{Name: "a", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options685, Workdir: true},
+	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options709, Workdir: true},
 	{Name: "add", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "backends", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options685, Workdir: true},
+	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options709, Workdir: true},
 	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "cfg", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options685, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options709, Workdir: true},
 	{Name: "config", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options685, Workdir: true},
-	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options685, Workdir: true},
-	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options685, Workdir: true},
-	{Name: "dr", Style: Exact, Path: names{"ls"}, Options: options685, Workdir: true},
-	{Name: "e", Style: Exact, Path: names{"ls"}, Options: options685, Workdir: true},
+	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options709, Workdir: true},
+	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options709, Workdir: true},
+	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options709, Workdir: true},
+	{Name: "dr", Style: Exact, Path: names{"ls"}, Options: options709, Workdir: true},
+	{Name: "e", Style: Exact, Path: names{"ls"}, Options: options709, Workdir: true},
 	{Name: "edit", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "en", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options685, Workdir: true},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options684, Workdir: true},
+	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options709, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options708, Workdir: true},
 	{Name: "fmt", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "g", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "generate", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "global", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options685, Workdir: true},
+	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options709, Workdir: true},
 	{Name: "i", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "implode", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "install", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options685, Workdir: true},
+	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options709, Workdir: true},
 	{Name: "link", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"ls"}, Options: options685, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"ls"}, Options: options709, Workdir: true},
 	{Name: "local", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "lock", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options685, Workdir: true},
-	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options685, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options709, Workdir: true},
+	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options709, Workdir: true},
 	{Name: "mcp", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "oci", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options685, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options709, Workdir: true},
 	{Name: "p", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "plugins", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "prepare", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "prune", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "r", Style: Exact, Path: names{"run"}, Options: options686, Ends: true, Workdir: true},
+	{Name: "r", Style: Exact, Path: names{"run"}, Options: options710, Ends: true, Workdir: true},
 	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "reshim", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "rm", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options686, Ends: true, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options685, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options710, Ends: true, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options709, Workdir: true},
 	{Name: "self-update", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "set", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "settings", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "sh", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "shell", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "sync", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "t", Style: Exact, Path: names{"tasks"}, Subs: subs688, Workdir: true},
-	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs688, Workdir: true},
-	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options685, Workdir: true},
-	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options685, Workdir: true},
+	{Name: "t", Style: Exact, Path: names{"tasks"}, Subs: subs712, Workdir: true},
+	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs712, Workdir: true},
+	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options709, Workdir: true},
+	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options709, Workdir: true},
 	{Name: "tool-stub", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "trust", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "u", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
@@ -16520,16 +19355,16 @@ var subs689 = []Program{
 	{Name: "update", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "use", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "v", Style: Exact, Path: names{"ls"}, Options: options685, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options685, Workdir: true},
+	{Name: "v", Style: Exact, Path: names{"ls"}, Options: options709, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options709, Workdir: true},
 	{Name: "w", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "watch", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options685, Workdir: true},
-	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options685, Workdir: true},
-	{Name: "x", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options684, Workdir: true},
+	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options709, Workdir: true},
+	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options709, Workdir: true},
+	{Name: "x", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options708, Workdir: true},
 }
 
-var options690 = []Option{
+var options714 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
@@ -16537,13 +19372,13 @@ var options690 = []Option{
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options691 = []Option{
+var options715 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-Z"}},
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options692 = []Option{
+var options716 = []Option{
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"--tmpdir"}, Value: Optional},
 	{Names: names{"-V"}},
@@ -16554,7 +19389,7 @@ var options692 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options693 = []Option{
+var options717 = []Option{
 	{Names: names{"--allow-uncaught"}},
 	{Names: names{"-A", "--async-only"}},
 	{Names: names{"-b", "--bail"}},
@@ -16604,7 +19439,7 @@ var options693 = []Option{
 	{Names: names{"--pass-on-failing-test-suite"}},
 }
 
-var options694 = []Option{
+var options718 = []Option{
 	{Names: names{"-d", "--silent"}},
 	{Names: names{"-l", "--logical"}},
 	{Names: names{"-e", "--exit-on-eof"}},
@@ -16620,7 +19455,7 @@ var options694 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options695 = []Option{
+var options719 = []Option{
 	{Names: names{"--client"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--server"}, Value: Required, Effect: EffRun},
 	{Names: names{"--ssh"}, Value: Required, Effect: EffRun},
@@ -16642,7 +19477,7 @@ var options695 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options696 = []Option{
+var options720 = []Option{
 	{Names: names{"-u"}},
 	{Names: names{"--update"}, Value: Optional},
 	{Names: names{"--debug"}},
@@ -16661,7 +19496,7 @@ var options696 = []Option{
 	{Names: names{"-Z", "--context"}},
 }
 
-var options697 = []Option{
+var options721 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffDir},
 	{Names: names{"-s", "--settings"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-gs", "--global-settings"}, Value: Required, Effect: EffProgram},
@@ -16704,7 +19539,7 @@ var options697 = []Option{
 	{Names: names{"-sl"}},
 }
 
-var options698 = []Option{
+var options722 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-V", "--version"}},
@@ -16818,7 +19653,7 @@ var options698 = []Option{
 	{Names: names{"--check-hidden"}},
 }
 
-var options699 = []Option{
+var options723 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-b"}},
@@ -16874,14 +19709,14 @@ var options699 = []Option{
 	{Names: names{"--append-output"}},
 }
 
-var options700 = []Option{
+var options724 = []Option{
 	{Names: names{"-n", "--adjustment"}, Value: Required},
 	{Names: names{"-#"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options701 = []Option{
+var options725 = []Option{
 	{Names: names{"--version"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--quiet"}},
@@ -16897,7 +19732,65 @@ var options701 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options702 = []Option{
+var options726 = []Option{
+	{Names: names{"-c", "--command"}, Effect: EffOpaque},
+	{Names: names{"--expr"}, Value: Required, Effect: EffCode},
+	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--option"}, Value: Pair, Effect: EffUnproven},
+	{Names: names{"--impure"}},
+	{Names: names{"-I", "--include"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-o", "--out-link"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--no-link"}},
+	{Names: names{"--json"}},
+	{Names: names{"-L", "--print-build-logs"}},
+	{Names: names{"-v"}},
+	{Names: names{"--offline"}},
+	{Names: names{"--refresh"}},
+}
+
+var subs727 = []Program{
+	{Name: "build", Operands: Unread, Path: names{"shell"}, Options: options726},
+	{Name: "bundle", Operands: Unread, Path: names{"shell"}, Options: options726},
+	{Name: "config", Operands: Unread, Path: names{"shell"}, Options: options726},
+	{Name: "copy", Operands: Unread, Path: names{"shell"}, Options: options726},
+	{Name: "derivation", Operands: Unread, Path: names{"shell"}, Options: options726},
+	{Name: "develop", Operands: Unread, Path: names{"shell"}, Options: options726},
+	{Name: "edit", Operands: Unread, Path: names{"shell"}, Options: options726},
+	{Name: "eval", Operands: Unread, Path: names{"shell"}, Options: options726},
+	{Name: "flake", Operands: Unread, Path: names{"shell"}, Options: options726},
+	{Name: "fmt", Operands: Unread, Path: names{"shell"}, Options: options726},
+	{Name: "hash", Operands: Unread, Path: names{"shell"}, Options: options726},
+	{Name: "log", Operands: Unread, Path: names{"shell"}, Options: options726},
+	{Name: "path-info", Operands: Unread, Path: names{"shell"}, Options: options726},
+	{Name: "print-dev-env", Operands: Unread, Path: names{"shell"}, Options: options726},
+	{Name: "profile", Operands: Unread, Path: names{"shell"}, Options: options726},
+	{Name: "registry", Operands: Unread, Path: names{"shell"}, Options: options726},
+	{Name: "repl", Operands: Unread, Path: names{"shell"}, Options: options726},
+	{Name: "run", Operands: Unread, Path: names{"shell"}, Options: options726},
+	{Name: "search", Operands: Unread, Path: names{"shell"}, Options: options726},
+	{Name: "shell", Operands: Unread, Path: names{"shell"}, Options: options726},
+	{Name: "show-config", Operands: Unread, Path: names{"shell"}, Options: options726},
+	{Name: "store", Operands: Unread, Path: names{"shell"}, Options: options726},
+	{Name: "upgrade-nix", Operands: Unread, Path: names{"shell"}, Options: options726},
+	{Name: "why-depends", Operands: Unread, Path: names{"shell"}, Options: options726},
+}
+
+var options728 = []Option{
+	{Names: names{"-p", "--packages"}, Effect: EffUnproven},
+	{Names: names{"--run"}, Value: Required, Effect: EffRun},
+	{Names: names{"--command"}, Value: Required, Effect: EffRun},
+	{Names: names{"-c", "--command-x"}, Value: Required, Effect: EffRun},
+	{Names: names{"--pure"}},
+	{Names: names{"-i"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-E", "--expr"}, Value: Required, Effect: EffCode},
+	{Names: names{"-A", "--attr"}, Value: Required},
+	{Names: names{"-I"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--argstr"}, Value: Pair},
+	{Names: names{"--arg"}, Value: Pair, Effect: EffCode},
+	{Names: names{"--keep"}, Value: Required},
+}
+
+var options729 = []Option{
 	{Names: names{"-b", "--body-numbering"}, Value: Required},
 	{Names: names{"-d", "--section-delimiter"}, Value: Required},
 	{Names: names{"-f", "--footer-numbering"}, Value: Required},
@@ -16911,7 +19804,7 @@ var options702 = []Option{
 	{Names: names{"-w", "--number-width"}, Value: Required},
 }
 
-var options703 = []Option{
+var options730 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-C", "--demangle"}, Value: Optional},
@@ -16954,7 +19847,7 @@ var options703 = []Option{
 	{Names: names{"--radix"}, Value: Required},
 }
 
-var options704 = []Option{
+var options731 = []Option{
 	{Names: names{"-iL"}, Value: Required, Effect: EffRead},
 	{Names: names{"-iR"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -17081,7 +19974,7 @@ var options704 = []Option{
 	{Names: names{"--noninteractive"}},
 }
 
-var options705 = []Option{
+var options732 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Optional, Effect: EffCode, Pattern: true},
 	{Names: names{"-pe"}, Value: Required, Effect: EffCode, Pattern: true},
@@ -17294,7 +20187,7 @@ var options705 = []Option{
 	{Names: names{"--harmony"}},
 }
 
-var options706 = []Option{
+var options733 = []Option{
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-h", "-?", "--help", "--usage"}},
 	{Names: names{"-g", "--global"}},
@@ -17433,12 +20326,12 @@ var options706 = []Option{
 	{Names: names{"--allow-scripts"}, Value: Required},
 }
 
-var options707 = []Option{
+var options734 = []Option{
 	{Names: names{"-c", "--call"}, Value: Required, Effect: EffRun},
 	{Names: names{"--package"}, Value: Required},
 }
 
-var subs708 = []Program{
+var subs735 = []Program{
 	{Name: "access", Path: names{"publish"}, Workdir: true},
 	{Name: "add", Path: names{"install"}, Workdir: true},
 	{Name: "add-user", Path: names{"publish"}, Workdir: true},
@@ -17465,7 +20358,7 @@ var subs708 = []Program{
 	{Name: "docs", Path: names{"ls"}, Workdir: true},
 	{Name: "doctor", Path: names{"ls"}, Workdir: true},
 	{Name: "edit", Operands: Unread, Path: names{"edit"}, Workdir: true},
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options707, Ends: true, Workdir: true},
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options734, Ends: true, Workdir: true},
 	{Name: "explain", Path: names{"ls"}, Workdir: true},
 	{Name: "explore", Operands: RunsArgs, Skip: 1, Path: names{"explore"}, Ends: true, Workdir: true},
 	{Name: "find", Path: names{"ls"}, Workdir: true},
@@ -17563,10 +20456,10 @@ var subs708 = []Program{
 	{Name: "view", Path: names{"ls"}, Workdir: true},
 	{Name: "whoami", Path: names{"ls"}, Workdir: true},
 	{Name: "why", Path: names{"ls"}, Workdir: true},
-	{Name: "x", Operands: RunsArgs, Path: names{"exec"}, Options: options707, Ends: true, Workdir: true},
+	{Name: "x", Operands: RunsArgs, Path: names{"exec"}, Options: options734, Ends: true, Workdir: true},
 }
 
-var options709 = []Option{
+var options736 = []Option{
 	{Names: names{"-s", "--sequential", "--serial"}},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-c", "--continue-on-error"}},
@@ -17582,12 +20475,12 @@ var options709 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options710 = []Option{
+var options737 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--ignore"}, Value: Required},
 }
 
-var options711 = []Option{
+var options738 = []Option{
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--no"}},
 	{Names: names{"-n", "--node-arg"}, Value: Required, Effect: EffUnproven},
@@ -17615,7 +20508,7 @@ var options711 = []Option{
 	{Names: names{"--force"}},
 }
 
-var options712 = []Option{
+var options739 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-m", "--mount"}, Value: Optional},
 	{Names: names{"-t", "--target"}, Value: Required},
@@ -17638,7 +20531,7 @@ var options712 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options713 = []Option{
+var options740 = []Option{
 	{Names: names{"-c", "--commands", "--command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-Command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-EncodedCommand"}, Value: Required, Effect: EffOpaque},
@@ -17646,7 +20539,7 @@ var options713 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffOpaque},
 }
 
-var options714 = []Option{
+var options741 = []Option{
 	{Names: names{"-i", "--interleave"}, Value: Required},
 	{Names: names{"-p", "--preferred"}, Value: Required},
 	{Names: names{"-P", "--preferred-many"}, Value: Required},
@@ -17662,7 +20555,7 @@ var options714 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffUnproven},
 }
 
-var options715 = []Option{
+var options742 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 	{Names: names{"--debug"}},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -17680,7 +20573,7 @@ var options715 = []Option{
 	{Names: names{"--to-unit"}, Value: Required},
 }
 
-var options716 = []Option{
+var options743 = []Option{
 	{Names: names{"-A", "--address-radix"}, Value: Required},
 	{Names: names{"--endian"}, Value: Required},
 	{Names: names{"-j", "--skip-bytes"}, Value: Required},
@@ -17702,7 +20595,7 @@ var options716 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options717 = []Option{
+var options744 = []Option{
 	{Names: names{"-e"}},
 	{Names: names{"-d"}},
 	{Names: names{"-a", "-base64"}},
@@ -17746,7 +20639,7 @@ var options717 = []Option{
 	{Names: names{"-list"}},
 }
 
-var options718 = []Option{
+var options745 = []Option{
 	{Names: names{"-in"}, Value: Required, Effect: EffInput},
 	{Names: names{"-out"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-inform"}, Value: Required},
@@ -17767,7 +20660,7 @@ var options718 = []Option{
 	{Names: names{"-help"}},
 }
 
-var options719 = []Option{
+var options746 = []Option{
 	{Names: names{"-base64"}},
 	{Names: names{"-hex"}},
 	{Names: names{"-a"}},
@@ -17788,7 +20681,7 @@ var options719 = []Option{
 	{Names: names{"-cipher-commands"}},
 }
 
-var options720 = []Option{
+var options747 = []Option{
 	{Names: names{"-connect"}, Value: Required},
 	{Names: names{"-host"}, Value: Required},
 	{Names: names{"-port"}, Value: Required},
@@ -17839,7 +20732,7 @@ var options720 = []Option{
 	{Names: names{"-accept"}, Value: Required, Effect: EffUnproven},
 }
 
-var options721 = []Option{
+var options748 = []Option{
 	{Names: names{"-new"}},
 	{Names: names{"-newkey"}, Value: Required},
 	{Names: names{"-x509"}},
@@ -17943,73 +20836,148 @@ var options721 = []Option{
 	{Names: names{"-multivalue-rdn"}},
 }
 
-var subs722 = []Program{
-	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options717, Shared: [][]Option{options718}},
-	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options717, Shared: [][]Option{options718}},
-	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
-	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options717, Shared: [][]Option{options718}},
-	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
-	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options720, Shared: [][]Option{options718}},
-	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
-	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
-	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
-	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options717, Shared: [][]Option{options718}},
-	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
-	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
-	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
-	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
-	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
-	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options717, Shared: [][]Option{options718}},
-	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options719, Shared: [][]Option{options718}},
-	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
-	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
-	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
-	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
-	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options719, Shared: [][]Option{options718}},
-	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options719, Shared: [][]Option{options718}},
-	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options717, Shared: [][]Option{options718}},
-	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options719, Shared: [][]Option{options718}},
-	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options717, Shared: [][]Option{options718}},
-	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options717, Shared: [][]Option{options718}},
-	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
-	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
-	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options719, Shared: [][]Option{options718}},
-	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
-	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
-	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
-	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
-	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
-	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
-	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options719, Shared: [][]Option{options718}},
-	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options719, Shared: [][]Option{options718}},
-	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
-	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
-	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
-	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options720, Shared: [][]Option{options718}},
-	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options720, Shared: [][]Option{options718}},
-	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options720, Shared: [][]Option{options718}},
-	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
-	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options717, Shared: [][]Option{options718}},
-	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options717, Shared: [][]Option{options718}},
-	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options717, Shared: [][]Option{options718}},
-	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
-	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options719, Shared: [][]Option{options718}},
-	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
-	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
-	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
-	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
-	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options719, Shared: [][]Option{options718}},
-	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options721, Shared: [][]Option{options718}},
+var subs749 = []Program{
+	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options744, Shared: [][]Option{options745}},
+	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options744, Shared: [][]Option{options745}},
+	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
+	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options744, Shared: [][]Option{options745}},
+	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
+	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options747, Shared: [][]Option{options745}},
+	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
+	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
+	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
+	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options744, Shared: [][]Option{options745}},
+	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
+	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
+	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
+	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
+	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
+	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options744, Shared: [][]Option{options745}},
+	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options746, Shared: [][]Option{options745}},
+	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
+	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
+	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
+	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
+	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options746, Shared: [][]Option{options745}},
+	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options746, Shared: [][]Option{options745}},
+	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options744, Shared: [][]Option{options745}},
+	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options746, Shared: [][]Option{options745}},
+	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options744, Shared: [][]Option{options745}},
+	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options744, Shared: [][]Option{options745}},
+	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
+	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
+	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options746, Shared: [][]Option{options745}},
+	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
+	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
+	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
+	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
+	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
+	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
+	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options746, Shared: [][]Option{options745}},
+	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options746, Shared: [][]Option{options745}},
+	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
+	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
+	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
+	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options747, Shared: [][]Option{options745}},
+	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options747, Shared: [][]Option{options745}},
+	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options747, Shared: [][]Option{options745}},
+	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
+	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options744, Shared: [][]Option{options745}},
+	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options744, Shared: [][]Option{options745}},
+	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options744, Shared: [][]Option{options745}},
+	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
+	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options746, Shared: [][]Option{options745}},
+	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
+	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
+	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
+	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
+	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options746, Shared: [][]Option{options745}},
+	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
 }
 
-var options723 = []Option{
+var options750 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}, Effect: EffOpaque},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-s"}, Value: Required},
 }
 
-var options724 = []Option{
+var options751 = []Option{
+	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
+	{Names: names{"-f", "-r", "--from", "--read"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"-t", "-w", "--to", "--write"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"-F", "--filter"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-L", "--lua-filter"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--template"}, Value: Required, Effect: EffInput},
+	{Names: names{"-d", "--defaults"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--data-dir"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--pdf-engine"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--pdf-engine-opt"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--extract-media"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--log"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-s", "--standalone"}},
+	{Names: names{"-M", "--metadata"}, Value: Required},
+	{Names: names{"--metadata-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"-V", "--variable"}, Value: Required},
+	{Names: names{"--toc", "--table-of-contents"}},
+	{Names: names{"--toc-depth"}, Value: Required},
+	{Names: names{"-N", "--number-sections"}},
+	{Names: names{"-H", "--include-in-header"}, Value: Required, Effect: EffInput},
+	{Names: names{"-B", "--include-before-body"}, Value: Required, Effect: EffInput},
+	{Names: names{"-A", "--include-after-body"}, Value: Required, Effect: EffInput},
+	{Names: names{"-c", "--css"}, Value: Required},
+	{Names: names{"--reference-doc"}, Value: Required, Effect: EffInput},
+	{Names: names{"--bibliography"}, Value: Required, Effect: EffInput},
+	{Names: names{"--csl"}, Value: Required, Effect: EffInput},
+	{Names: names{"-C", "--citeproc"}},
+	{Names: names{"--resource-path"}, Value: Required},
+	{Names: names{"--self-contained", "--embed-resources"}},
+	{Names: names{"--highlight-style"}, Value: Required},
+	{Names: names{"--syntax-definition"}, Value: Required, Effect: EffInput},
+	{Names: names{"--wrap"}, Value: Required},
+	{Names: names{"--columns"}, Value: Required},
+	{Names: names{"--tab-stop"}, Value: Required},
+	{Names: names{"-p", "--preserve-tabs"}},
+	{Names: names{"--sandbox"}},
+	{Names: names{"-v", "--version"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"--verbose"}},
+	{Names: names{"--quiet"}},
+	{Names: names{"--mathjax"}, Value: Optional},
+	{Names: names{"--mathml"}},
+	{Names: names{"--katex"}, Value: Optional},
+	{Names: names{"--ascii"}},
+	{Names: names{"--shift-heading-level-by"}, Value: Required},
+	{Names: names{"--strip-comments"}},
+	{Names: names{"-i", "--incremental"}},
+	{Names: names{"--slide-level"}, Value: Required},
+	{Names: names{"--request-header"}, Value: Required},
+	{Names: names{"--no-check-certificate"}},
+	{Names: names{"-D", "--print-default-template"}, Value: Required},
+	{Names: names{"--print-default-data-file"}, Value: Required},
+	{Names: names{"--list-input-formats"}},
+	{Names: names{"--list-output-formats"}},
+	{Names: names{"--list-extensions"}, Value: Optional},
+	{Names: names{"--list-highlight-languages"}},
+	{Names: names{"--list-highlight-styles"}},
+	{Names: names{"--markdown-headings"}, Value: Required},
+	{Names: names{"--reference-links"}},
+	{Names: names{"--top-level-division"}, Value: Required},
+	{Names: names{"--dpi"}, Value: Required},
+	{Names: names{"--eol"}, Value: Required},
+	{Names: names{"--epub-cover-image"}, Value: Required, Effect: EffInput},
+	{Names: names{"--epub-metadata"}, Value: Required, Effect: EffInput},
+	{Names: names{"--epub-embed-font"}, Value: Required, Effect: EffInput},
+	{Names: names{"--trace"}},
+	{Names: names{"--file-scope"}},
+	{Names: names{"--fail-if-warnings"}},
+	{Names: names{"--track-changes"}, Value: Required},
+	{Names: names{"--id-prefix"}, Value: Required},
+	{Names: names{"-T", "--title-prefix"}, Value: Required},
+	{Names: names{"--section-divs"}},
+}
+
+var options752 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--arg-file-sep"}, Value: Required},
@@ -18166,13 +21134,13 @@ var options724 = []Option{
 	{Names: names{"--unsafe"}},
 }
 
-var options725 = []Option{
+var options753 = []Option{
 	{Names: names{"-d", "--delimiters"}, Value: Required},
 	{Names: names{"-s", "--serial"}},
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options726 = []Option{
+var options754 = []Option{
 	{Names: names{"-b", "--backup"}},
 	{Names: names{"--backup-if-mismatch"}},
 	{Names: names{"--no-backup-if-mismatch"}},
@@ -18214,13 +21182,63 @@ var options726 = []Option{
 	{Names: names{"-Z", "--set-utc"}},
 }
 
-var options727 = []Option{
+var options755 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 	{Names: names{"--portability"}},
 }
 
-var options728 = []Option{
+var options756 = []Option{
+	{Names: names{"-f"}, Value: Required},
+	{Names: names{"-l"}, Value: Required},
+	{Names: names{"-box"}},
+	{Names: names{"-meta"}},
+	{Names: names{"-custom"}},
+	{Names: names{"-js"}},
+	{Names: names{"-struct"}},
+	{Names: names{"-struct-text"}},
+	{Names: names{"-url"}},
+	{Names: names{"-isodates"}},
+	{Names: names{"-rawdates"}},
+	{Names: names{"-dests"}},
+	{Names: names{"-enc"}, Value: Required},
+	{Names: names{"-listenc"}},
+	{Names: names{"-opw"}, Value: Required},
+	{Names: names{"-upw"}, Value: Required},
+	{Names: names{"-v"}},
+	{Names: names{"-h"}},
+}
+
+var options757 = []Option{
+	{Names: names{"-f"}, Value: Required},
+	{Names: names{"-l"}, Value: Required},
+	{Names: names{"-r"}, Value: Required},
+	{Names: names{"-x"}, Value: Required},
+	{Names: names{"-y"}, Value: Required},
+	{Names: names{"-W"}, Value: Required},
+	{Names: names{"-H"}, Value: Required},
+	{Names: names{"-layout"}},
+	{Names: names{"-fixed"}, Value: Required},
+	{Names: names{"-raw"}},
+	{Names: names{"-nodiag"}},
+	{Names: names{"-htmlmeta"}},
+	{Names: names{"-bbox"}},
+	{Names: names{"-bbox-layout"}},
+	{Names: names{"-tsv"}},
+	{Names: names{"-cropbox"}},
+	{Names: names{"-colspacing"}, Value: Required},
+	{Names: names{"-enc"}, Value: Required},
+	{Names: names{"-listenc"}},
+	{Names: names{"-nopgbrk"}},
+	{Names: names{"-opw"}, Value: Required},
+	{Names: names{"-upw"}, Value: Required},
+	{Names: names{"-q"}},
+	{Names: names{"-v"}},
+	{Names: names{"-h"}},
+	{Names: names{"-eol"}, Value: Required},
+}
+
+var options758 = []Option{
 	{Names: names{"-d", "--desc"}},
 	{Names: names{"-v", "--long-desc"}},
 	{Names: names{"--no-desc"}},
@@ -18229,7 +21247,7 @@ var options728 = []Option{
 	{Names: names{"-j", "--json"}},
 }
 
-var options729 = []Option{
+var options759 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -18263,7 +21281,7 @@ var options729 = []Option{
 	{Names: names{"--vmlinux"}, Value: Required, Effect: EffInput},
 }
 
-var options730 = []Option{
+var options760 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required, Effect: EffInput},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-n", "--show-nr-samples"}},
@@ -18292,7 +21310,7 @@ var options730 = []Option{
 	{Names: names{"--header"}},
 }
 
-var options731 = []Option{
+var options761 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -18319,7 +21337,7 @@ var options731 = []Option{
 	{Names: names{"-j", "--json-output"}},
 }
 
-var options732 = []Option{
+var options762 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -18337,7 +21355,7 @@ var options732 = []Option{
 	{Names: names{"-D", "--delay"}, Value: Required},
 }
 
-var subs733 = []Program{
+var subs763 = []Program{
 	{Name: "annotate", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "archive", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "bench", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
@@ -18356,23 +21374,23 @@ var subs733 = []Program{
 	{Name: "kmem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kvm", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kwork", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options728},
+	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options758},
 	{Name: "lock", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "mem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "probe", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options729, Ends: true, Here: true},
-	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options730},
+	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options759, Ends: true, Here: true},
+	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options760},
 	{Name: "sched", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "script", Style: POSIX, Operands: Unread, Path: names{"script"}},
-	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options731, Ends: true},
+	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options761, Ends: true},
 	{Name: "test", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "timechart", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "top", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options732, Ends: true},
+	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options762, Ends: true},
 	{Name: "version", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 }
 
-var options734 = []Option{
+var options764 = []Option{
 	{Names: names{"-0"}, Value: Optional},
 	{Names: names{"-a"}},
 	{Names: names{"-C"}, Value: Optional},
@@ -18408,7 +21426,41 @@ var options734 = []Option{
 	{Names: names{"--version"}, Effect: EffPattern},
 }
 
-var options735 = []Option{
+var options765 = []Option{
+	{Names: names{"-d", "--delimiter"}, Value: Required},
+	{Names: names{"-l", "--list-name"}},
+	{Names: names{"-a", "--list-full"}},
+	{Names: names{"-v", "--inverse"}},
+	{Names: names{"-w", "--lightweight"}},
+	{Names: names{"-c", "--count"}},
+	{Names: names{"-f", "--full"}},
+	{Names: names{"-g", "--pgroup"}, Value: Required},
+	{Names: names{"-G", "--group"}, Value: Required},
+	{Names: names{"-i", "--ignore-case"}},
+	{Names: names{"-n", "--newest"}},
+	{Names: names{"-o", "--oldest"}},
+	{Names: names{"-O", "--older"}, Value: Required},
+	{Names: names{"-P", "--parent"}, Value: Required},
+	{Names: names{"-s", "--session"}, Value: Required},
+	{Names: names{"-t", "--terminal"}, Value: Required},
+	{Names: names{"-u", "--euid"}, Value: Required},
+	{Names: names{"-U", "--uid"}, Value: Required},
+	{Names: names{"-x", "--exact"}},
+	{Names: names{"-F", "--pidfile"}, Value: Required, Effect: EffInput},
+	{Names: names{"-L", "--logpidfile"}},
+	{Names: names{"-r", "--runstates"}, Value: Required},
+	{Names: names{"-A", "--ignore-ancestors"}},
+	{Names: names{"--cgroup"}, Value: Required},
+	{Names: names{"--ns"}, Value: Required},
+	{Names: names{"--nslist"}, Value: Required},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"--signal"}, Value: Required},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-Q", "--shell-quote"}},
+}
+
+var options766 = []Option{
 	{Names: names{"-a", "--interactive"}, Effect: EffOpaque},
 	{Names: names{"-b", "--bindpath"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-C", "--no-chdir"}},
@@ -18444,7 +21496,7 @@ var options735 = []Option{
 	{Names: names{"--ri", "--rextinfo"}, Value: Required, Effect: EffPattern},
 }
 
-var options736 = []Option{
+var options767 = []Option{
 	{Names: names{"--bootstrap", "--autoload-file", "-a"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--configuration", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-configuration"}},
@@ -18496,7 +21548,7 @@ var options736 = []Option{
 	{Names: names{"--allow-root"}},
 }
 
-var options737 = []Option{
+var options768 = []Option{
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-i"}, Value: Required},
 	{Names: names{"-w"}, Value: Required},
@@ -18533,7 +21585,7 @@ var options737 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options738 = []Option{
+var options769 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-b"}},
 	{Names: names{"-h"}},
@@ -18545,7 +21597,7 @@ var options738 = []Option{
 	{Names: names{"-q"}},
 }
 
-var options739 = []Option{
+var options770 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--debug"}},
 	{Names: names{"--isolated"}},
@@ -18574,14 +21626,14 @@ var options739 = []Option{
 	{Names: names{"--resume-retries"}, Value: Required},
 }
 
-var options740 = []Option{
+var options771 = []Option{
 	{Names: names{"--editor"}, Value: Required, Effect: EffRun},
 	{Names: names{"--global"}},
 	{Names: names{"--user"}},
 	{Names: names{"--site"}},
 }
 
-var options741 = []Option{
+var options772 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--constraint"}, Value: Required, Effect: EffInput},
 	{Names: names{"--build-constraint"}, Value: Required, Effect: EffInput},
@@ -18633,7 +21685,7 @@ var options741 = []Option{
 	{Names: names{"--no-verify"}},
 }
 
-var options742 = []Option{
+var options773 = []Option{
 	{Names: names{"-o", "--outdated"}},
 	{Names: names{"-u", "--uptodate"}},
 	{Names: names{"-e", "--editable"}},
@@ -18655,34 +21707,34 @@ var options742 = []Option{
 	{Names: names{"--no-index"}},
 }
 
-var options743 = []Option{
+var options774 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffInput},
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--root-user-action"}, Value: Required},
 	{Names: names{"--break-system-packages"}},
 }
 
-var subs744 = []Program{
-	{Name: "cache", Path: names{"list"}, Options: options742},
-	{Name: "check", Path: names{"list"}, Options: options742},
-	{Name: "completion", Path: names{"list"}, Options: options742},
-	{Name: "config", Path: names{"config"}, Options: options740},
-	{Name: "debug", Path: names{"list"}, Options: options742},
-	{Name: "download", Path: names{"install"}, Options: options741},
-	{Name: "freeze", Path: names{"list"}, Options: options742},
-	{Name: "hash", Path: names{"list"}, Options: options742},
-	{Name: "help", Path: names{"list"}, Options: options742},
-	{Name: "index", Path: names{"list"}, Options: options742},
-	{Name: "inspect", Path: names{"list"}, Options: options742},
-	{Name: "install", Path: names{"install"}, Options: options741},
-	{Name: "list", Path: names{"list"}, Options: options742},
-	{Name: "search", Path: names{"list"}, Options: options742},
-	{Name: "show", Path: names{"list"}, Options: options742},
-	{Name: "uninstall", Path: names{"uninstall"}, Options: options743},
-	{Name: "wheel", Path: names{"install"}, Options: options741},
+var subs775 = []Program{
+	{Name: "cache", Path: names{"list"}, Options: options773},
+	{Name: "check", Path: names{"list"}, Options: options773},
+	{Name: "completion", Path: names{"list"}, Options: options773},
+	{Name: "config", Path: names{"config"}, Options: options771},
+	{Name: "debug", Path: names{"list"}, Options: options773},
+	{Name: "download", Path: names{"install"}, Options: options772},
+	{Name: "freeze", Path: names{"list"}, Options: options773},
+	{Name: "hash", Path: names{"list"}, Options: options773},
+	{Name: "help", Path: names{"list"}, Options: options773},
+	{Name: "index", Path: names{"list"}, Options: options773},
+	{Name: "inspect", Path: names{"list"}, Options: options773},
+	{Name: "install", Path: names{"install"}, Options: options772},
+	{Name: "list", Path: names{"list"}, Options: options773},
+	{Name: "search", Path: names{"list"}, Options: options773},
+	{Name: "show", Path: names{"list"}, Options: options773},
+	{Name: "uninstall", Path: names{"uninstall"}, Options: options774},
+	{Name: "wheel", Path: names{"install"}, Options: options772},
 }
 
-var options745 = []Option{
+var options776 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--version"}},
@@ -18690,7 +21742,7 @@ var options745 = []Option{
 	{Names: names{"--global"}},
 }
 
-var options746 = []Option{
+var options777 = []Option{
 	{Names: names{"--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--pip-args"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-i", "--index-url"}, Value: Required, Effect: EffUnproven},
@@ -18701,13 +21753,13 @@ var options746 = []Option{
 	{Names: names{"--preinstall"}, Value: Required},
 }
 
-var options747 = []Option{
+var options778 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"--short"}},
 	{Names: names{"--include-injected"}},
 }
 
-var options748 = []Option{
+var options779 = []Option{
 	{Names: names{"--spec"}, Value: Required},
 	{Names: names{"--path"}},
 	{Names: names{"--no-cache"}},
@@ -18722,31 +21774,31 @@ var options748 = []Option{
 	{Names: names{"--fetch-missing-python"}},
 }
 
-var subs749 = []Program{
-	{Name: "completions", Path: names{"list"}, Options: options747},
-	{Name: "ensurepath", Path: names{"install"}, Options: options746},
-	{Name: "environment", Path: names{"list"}, Options: options747},
-	{Name: "help", Path: names{"list"}, Options: options747},
-	{Name: "inject", Path: names{"install"}, Options: options746},
-	{Name: "install", Path: names{"install"}, Options: options746},
-	{Name: "install-all", Path: names{"install"}, Options: options746},
-	{Name: "interpreter", Path: names{"install"}, Options: options746},
-	{Name: "list", Path: names{"list"}, Options: options747},
-	{Name: "pin", Path: names{"install"}, Options: options746},
-	{Name: "reinstall", Path: names{"install"}, Options: options746},
-	{Name: "reinstall-all", Path: names{"install"}, Options: options746},
-	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options748, Ends: true},
+var subs780 = []Program{
+	{Name: "completions", Path: names{"list"}, Options: options778},
+	{Name: "ensurepath", Path: names{"install"}, Options: options777},
+	{Name: "environment", Path: names{"list"}, Options: options778},
+	{Name: "help", Path: names{"list"}, Options: options778},
+	{Name: "inject", Path: names{"install"}, Options: options777},
+	{Name: "install", Path: names{"install"}, Options: options777},
+	{Name: "install-all", Path: names{"install"}, Options: options777},
+	{Name: "interpreter", Path: names{"install"}, Options: options777},
+	{Name: "list", Path: names{"list"}, Options: options778},
+	{Name: "pin", Path: names{"install"}, Options: options777},
+	{Name: "reinstall", Path: names{"install"}, Options: options777},
+	{Name: "reinstall-all", Path: names{"install"}, Options: options777},
+	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options779, Ends: true},
 	{Name: "runpip", Operands: Unread, Path: names{"runpip"}},
-	{Name: "uninject", Path: names{"install"}, Options: options746},
-	{Name: "uninstall", Path: names{"install"}, Options: options746},
-	{Name: "uninstall-all", Path: names{"install"}, Options: options746},
-	{Name: "unpin", Path: names{"install"}, Options: options746},
-	{Name: "upgrade", Path: names{"install"}, Options: options746},
-	{Name: "upgrade-all", Path: names{"install"}, Options: options746},
-	{Name: "upgrade-shared", Path: names{"install"}, Options: options746},
+	{Name: "uninject", Path: names{"install"}, Options: options777},
+	{Name: "uninstall", Path: names{"install"}, Options: options777},
+	{Name: "uninstall-all", Path: names{"install"}, Options: options777},
+	{Name: "unpin", Path: names{"install"}, Options: options777},
+	{Name: "upgrade", Path: names{"install"}, Options: options777},
+	{Name: "upgrade-all", Path: names{"install"}, Options: options777},
+	{Name: "upgrade-shared", Path: names{"install"}, Options: options777},
 }
 
-var options750 = []Option{
+var options781 = []Option{
 	{Names: names{"--user"}, Value: Required},
 	{Names: names{"--disable-internal-agent"}},
 	{Names: names{"--keep-cwd"}},
@@ -18754,7 +21806,39 @@ var options750 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options751 = []Option{
+var options782 = []Option{
+	{Names: names{"-e", "--echo"}},
+	{Names: names{"-H", "--require-handler"}},
+	{Names: names{"-q", "--queue"}, Value: Required},
+	{Names: names{"-c", "--count"}},
+	{Names: names{"-f", "--full"}},
+	{Names: names{"-g", "--pgroup"}, Value: Required},
+	{Names: names{"-G", "--group"}, Value: Required},
+	{Names: names{"-i", "--ignore-case"}},
+	{Names: names{"-n", "--newest"}},
+	{Names: names{"-o", "--oldest"}},
+	{Names: names{"-O", "--older"}, Value: Required},
+	{Names: names{"-P", "--parent"}, Value: Required},
+	{Names: names{"-s", "--session"}, Value: Required},
+	{Names: names{"--signal"}, Value: Required},
+	{Names: names{"-t", "--terminal"}, Value: Required},
+	{Names: names{"-u", "--euid"}, Value: Required},
+	{Names: names{"-U", "--uid"}, Value: Required},
+	{Names: names{"-x", "--exact"}},
+	{Names: names{"-F", "--pidfile"}, Value: Required, Effect: EffInput},
+	{Names: names{"-L", "--logpidfile"}},
+	{Names: names{"-r", "--runstates"}, Value: Required},
+	{Names: names{"-A", "--ignore-ancestors"}},
+	{Names: names{"--cgroup"}, Value: Required},
+	{Names: names{"--ns"}, Value: Required},
+	{Names: names{"--nslist"}, Value: Required},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"-I"}},
+	{Names: names{"-m", "--mrelease"}},
+}
+
+var options783 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--host"}, Value: Required},
 	{Names: names{"--port"}, Value: Required},
@@ -18766,7 +21850,7 @@ var options751 = []Option{
 	{Names: names{"--reporter"}, Value: Required, Effect: EffPlugin},
 }
 
-var options752 = []Option{
+var options784 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--debug"}},
 	{Names: names{"-g", "--grep"}, Value: Required},
@@ -18806,28 +21890,28 @@ var options752 = []Option{
 	{Names: names{"--test-list-invert"}, Value: Required, Effect: EffInput},
 }
 
-var subs753 = []Program{
-	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options751, Workdir: true},
-	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options751, Workdir: true},
-	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options751, Workdir: true},
-	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options751, Workdir: true},
-	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options751, Workdir: true},
-	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options751, Workdir: true},
-	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options751, Workdir: true},
-	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options751, Workdir: true},
-	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options751, Workdir: true},
-	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options751, Workdir: true},
-	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options751, Workdir: true},
-	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options751, Workdir: true},
-	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options751, Workdir: true},
-	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options751, Workdir: true},
-	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options751, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options752, Workdir: true},
-	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options751, Workdir: true},
-	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options751, Workdir: true},
+var subs785 = []Program{
+	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options783, Workdir: true},
+	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options783, Workdir: true},
+	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options783, Workdir: true},
+	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options783, Workdir: true},
+	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options783, Workdir: true},
+	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options783, Workdir: true},
+	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options783, Workdir: true},
+	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options783, Workdir: true},
+	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options783, Workdir: true},
+	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options783, Workdir: true},
+	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options783, Workdir: true},
+	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options783, Workdir: true},
+	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options783, Workdir: true},
+	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options783, Workdir: true},
+	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options783, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options784, Workdir: true},
+	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options783, Workdir: true},
+	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options783, Workdir: true},
 }
 
-var options754 = []Option{
+var options786 = []Option{
 	{Names: names{"-C", "--dir"}, Value: Required, Effect: EffDir},
 	{Names: names{"-r", "--recursive"}},
 	{Names: names{"-w", "--workspace-root"}},
@@ -18922,22 +22006,22 @@ var options754 = []Option{
 	{Names: names{"--config"}, Value: Required},
 }
 
-var options755 = []Option{
+var options787 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"--package"}, Value: Required},
 }
 
-var options756 = []Option{
+var options788 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 }
 
-var options757 = []Option{
+var options789 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
 }
 
-var subs758 = []Program{
+var subs790 = []Program{
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "approve-builds", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
 	{Name: "audit", Style: Exact, Path: names{"list"}, Workdir: true},
@@ -18953,11 +22037,11 @@ var subs758 = []Program{
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "deploy", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
 	{Name: "dislink", Style: Exact, Path: names{"install"}, Workdir: true},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options755, Ends: true, Workdir: true},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options787, Ends: true, Workdir: true},
 	{Name: "docs", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "doctor", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "env", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options756, Ends: true, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options788, Ends: true, Workdir: true},
 	{Name: "fetch", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "find-hash", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "get", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
@@ -18977,7 +22061,7 @@ var subs758 = []Program{
 	{Name: "ll", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "ln", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "ls", Style: Exact, Path: names{"list"}, Workdir: true},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options757, Ends: true, Workdir: true},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options789, Ends: true, Workdir: true},
 	{Name: "outdated", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "pack", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "patch", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
@@ -19017,13 +22101,13 @@ var subs758 = []Program{
 	{Name: "why", Style: Exact, Path: names{"list"}, Workdir: true},
 }
 
-var options759 = []Option{
+var options791 = []Option{
 	{Names: names{"--package"}, Value: Required},
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"-s", "--silent"}},
 }
 
-var options760 = []Option{
+var options792 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-V", "--version"}},
@@ -19043,7 +22127,7 @@ var options760 = []Option{
 	{Names: names{"--manifest-path"}, Value: Required, Effect: EffDir},
 }
 
-var options761 = []Option{
+var options793 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-o", "--output", "--dest"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--clean"}},
@@ -19053,7 +22137,7 @@ var options761 = []Option{
 	{Names: names{"--no-clean"}},
 }
 
-var options762 = []Option{
+var options794 = []Option{
 	{Names: names{"--only"}, Value: Required},
 	{Names: names{"--with"}, Value: Required},
 	{Names: names{"--without"}, Value: Required},
@@ -19092,7 +22176,7 @@ var options762 = []Option{
 	{Names: names{"--prod"}},
 }
 
-var options763 = []Option{
+var options795 = []Option{
 	{Names: names{"-t", "--tree"}},
 	{Names: names{"-l", "--latest"}},
 	{Names: names{"-o", "--outdated"}},
@@ -19112,66 +22196,66 @@ var options763 = []Option{
 	{Names: names{"--dev"}},
 }
 
-var subs764 = []Program{
-	{Name: "about", Style: Exact, Path: names{"show"}, Options: options763, Workdir: true},
-	{Name: "add", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options761, Workdir: true},
-	{Name: "cache", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
-	{Name: "check", Style: Exact, Path: names{"show"}, Options: options763, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"show"}, Options: options763, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
-	{Name: "debug", Style: Exact, Path: names{"show"}, Options: options763, Workdir: true},
-	{Name: "dep", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
-	{Name: "env", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
+var subs796 = []Program{
+	{Name: "about", Style: Exact, Path: names{"show"}, Options: options795, Workdir: true},
+	{Name: "add", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options793, Workdir: true},
+	{Name: "cache", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options795, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"show"}, Options: options795, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
+	{Name: "debug", Style: Exact, Path: names{"show"}, Options: options795, Workdir: true},
+	{Name: "dep", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
+	{Name: "env", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"show"}, Options: options763, Workdir: true},
-	{Name: "fix", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
-	{Name: "fmt", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
-	{Name: "format", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
-	{Name: "global", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
-	{Name: "graph", Style: Exact, Path: names{"show"}, Options: options763, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"show"}, Options: options763, Workdir: true},
-	{Name: "import", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
-	{Name: "info", Style: Exact, Path: names{"show"}, Options: options763, Workdir: true},
-	{Name: "init", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
-	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"show"}, Options: options763, Workdir: true},
-	{Name: "lock", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
-	{Name: "new", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"show"}, Options: options763, Workdir: true},
-	{Name: "publish", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
-	{Name: "requirements", Style: Exact, Path: names{"show"}, Options: options763, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"show"}, Options: options795, Workdir: true},
+	{Name: "fix", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
+	{Name: "fmt", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
+	{Name: "format", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
+	{Name: "global", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
+	{Name: "graph", Style: Exact, Path: names{"show"}, Options: options795, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options795, Workdir: true},
+	{Name: "import", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"show"}, Options: options795, Workdir: true},
+	{Name: "init", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
+	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"show"}, Options: options795, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
+	{Name: "new", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"show"}, Options: options795, Workdir: true},
+	{Name: "publish", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
+	{Name: "requirements", Style: Exact, Path: names{"show"}, Options: options795, Workdir: true},
 	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Ends: true, Workdir: true},
-	{Name: "scripts", Style: Exact, Path: names{"show"}, Options: options763, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"show"}, Options: options763, Workdir: true},
-	{Name: "self", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
-	{Name: "shell", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
-	{Name: "show", Style: Exact, Path: names{"show"}, Options: options763, Workdir: true},
-	{Name: "source", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
-	{Name: "status", Style: Exact, Path: names{"show"}, Options: options763, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
-	{Name: "task", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
-	{Name: "tree", Style: Exact, Path: names{"show"}, Options: options763, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
-	{Name: "update", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
-	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
-	{Name: "upload", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
-	{Name: "use", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
-	{Name: "verify", Style: Exact, Path: names{"show"}, Options: options763, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"install"}, Options: options762, Workdir: true},
+	{Name: "scripts", Style: Exact, Path: names{"show"}, Options: options795, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"show"}, Options: options795, Workdir: true},
+	{Name: "self", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
+	{Name: "shell", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options795, Workdir: true},
+	{Name: "source", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
+	{Name: "status", Style: Exact, Path: names{"show"}, Options: options795, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
+	{Name: "task", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
+	{Name: "tree", Style: Exact, Path: names{"show"}, Options: options795, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
+	{Name: "update", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
+	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
+	{Name: "upload", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
+	{Name: "use", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
+	{Name: "verify", Style: Exact, Path: names{"show"}, Options: options795, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
 }
 
-var options765 = []Option{
+var options797 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 }
 
-var options766 = []Option{
+var options798 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 	{Names: names{"--columns"}, Value: Required},
@@ -19199,14 +22283,14 @@ var options766 = []Option{
 	{Names: names{"-W", "--page-width"}, Value: Required},
 }
 
-var options767 = []Option{
+var options799 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--color"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-V", "--version"}},
 }
 
-var options768 = []Option{
+var options800 = []Option{
 	{Names: names{"-a", "--all-files"}},
 	{Names: names{"--files"}, Value: Required},
 	{Names: names{"-s", "--from-ref", "--source"}, Value: Required},
@@ -19220,7 +22304,7 @@ var options768 = []Option{
 	{Names: names{"--fail-fast"}},
 }
 
-var subs769 = []Program{
+var subs801 = []Program{
 	{Name: "auto-update", Path: names{"install"}, Workdir: true},
 	{Name: "autoupdate", Path: names{"install"}, Workdir: true},
 	{Name: "clean", Path: names{"install"}, Workdir: true},
@@ -19232,7 +22316,7 @@ var subs769 = []Program{
 	{Name: "install", Path: names{"install"}, Workdir: true},
 	{Name: "install-hooks", Path: names{"install"}, Workdir: true},
 	{Name: "migrate-config", Path: names{"install"}, Workdir: true},
-	{Name: "run", Path: names{"run"}, Options: options768, Workdir: true},
+	{Name: "run", Path: names{"run"}, Options: options800, Workdir: true},
 	{Name: "sample-config", Path: names{"install"}, Workdir: true},
 	{Name: "try-repo", Path: names{"install"}, Workdir: true},
 	{Name: "uninstall", Path: names{"install"}, Workdir: true},
@@ -19240,7 +22324,7 @@ var subs769 = []Program{
 	{Name: "validate-manifest", Path: names{"install"}, Workdir: true},
 }
 
-var options770 = []Option{
+var options802 = []Option{
 	{Names: names{"-c", "--check"}},
 	{Names: names{"-l", "--list-different"}},
 	{Names: names{"-w", "--write"}, Effect: EffInPlace},
@@ -19294,7 +22378,7 @@ var options770 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options771 = []Option{
+var options803 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -19321,15 +22405,15 @@ var options771 = []Option{
 	{Names: names{"-z"}, Effect: EffOpaque},
 }
 
-var options772 = []Option{
+var options804 = []Option{
 	{Names: names{"-0", "--null"}},
 }
 
-var options773 = []Option{
+var options805 = []Option{
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options774 = []Option{
+var options806 = []Option{
 	{Names: names{"--noheadings"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -19355,7 +22439,7 @@ var options774 = []Option{
 	{Names: names{"-y", "--rttime"}, Value: Optional},
 }
 
-var options775 = []Option{
+var options807 = []Option{
 	{Names: names{"-I", "--proto_path"}, Value: Required},
 	{Names: names{"--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--descriptor_set_out"}, Value: Required, Effect: EffWrite},
@@ -19390,12 +22474,75 @@ var options775 = []Option{
 	{Names: names{"--experimental_allow_proto3_optional"}},
 }
 
-var options776 = []Option{
+var options808 = []Option{
 	{Names: names{"-q"}},
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 }
 
-var options777 = []Option{
+var options809 = []Option{
+	{Names: names{"-a"}},
+	{Names: names{"-A", "-e"}},
+	{Names: names{"-c"}},
+	{Names: names{"-C"}, Value: Required},
+	{Names: names{"-d"}},
+	{Names: names{"-D"}},
+	{Names: names{"-f"}},
+	{Names: names{"-F"}},
+	{Names: names{"-g"}},
+	{Names: names{"-G"}, Value: Required},
+	{Names: names{"-h"}},
+	{Names: names{"-H"}},
+	{Names: names{"-i"}},
+	{Names: names{"-j"}},
+	{Names: names{"-k"}, Value: Required},
+	{Names: names{"-l"}},
+	{Names: names{"-L"}},
+	{Names: names{"-m"}},
+	{Names: names{"-M"}},
+	{Names: names{"-n"}},
+	{Names: names{"-N", "--deselect"}},
+	{Names: names{"-o"}, Value: Required},
+	{Names: names{"-O"}, Value: Required},
+	{Names: names{"-p"}, Value: Required},
+	{Names: names{"-q"}, Value: Required},
+	{Names: names{"-r"}},
+	{Names: names{"-s"}, Value: Required},
+	{Names: names{"-S"}},
+	{Names: names{"-t"}, Value: Required},
+	{Names: names{"-T"}},
+	{Names: names{"-u"}},
+	{Names: names{"-U"}, Value: Required},
+	{Names: names{"-v"}},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"-w"}},
+	{Names: names{"-W"}},
+	{Names: names{"-x"}},
+	{Names: names{"-X"}},
+	{Names: names{"-y"}},
+	{Names: names{"-Z", "--context"}},
+	{Names: names{"--cols", "--columns", "--width"}, Value: Required},
+	{Names: names{"--cumulative"}},
+	{Names: names{"--forest"}},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"--headers"}},
+	{Names: names{"--no-headers", "--no-heading"}},
+	{Names: names{"--lines", "--rows"}, Value: Required},
+	{Names: names{"--pid"}, Value: Required},
+	{Names: names{"--ppid"}, Value: Required},
+	{Names: names{"--sort"}, Value: Required},
+	{Names: names{"--tty"}, Value: Required},
+	{Names: names{"--user"}, Value: Required},
+	{Names: names{"--User"}, Value: Required},
+	{Names: names{"--group"}, Value: Required},
+	{Names: names{"--Group"}, Value: Required},
+	{Names: names{"--sid"}, Value: Required},
+	{Names: names{"--info"}},
+	{Names: names{"--help"}, Value: Optional},
+	{Names: names{"--quick-pid"}, Value: Required},
+	{Names: names{"-#"}},
+}
+
+var options810 = []Option{
 	{Names: names{"-A", "--auto-reference"}},
 	{Names: names{"-G", "--traditional"}},
 	{Names: names{"-F", "--flag-truncation"}, Value: Required},
@@ -19414,13 +22561,58 @@ var options777 = []Option{
 	{Names: names{"-w", "--width"}, Value: Required},
 }
 
-var options778 = []Option{
+var options811 = []Option{
+	{Names: names{"-p", "--progress"}},
+	{Names: names{"-t", "--timer"}},
+	{Names: names{"-e", "--eta"}},
+	{Names: names{"-I", "--fineta"}},
+	{Names: names{"-r", "--rate"}},
+	{Names: names{"-a", "--average-rate"}},
+	{Names: names{"-b", "--bytes"}},
+	{Names: names{"-T", "--buffer-percent"}},
+	{Names: names{"-A", "--last-written"}, Value: Required},
+	{Names: names{"-F", "--format"}, Value: Required},
+	{Names: names{"-n", "--numeric"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-W", "--wait"}},
+	{Names: names{"-D", "--delay-start"}, Value: Required},
+	{Names: names{"-s", "--size"}, Value: Required},
+	{Names: names{"-g", "--gauge"}},
+	{Names: names{"-l", "--line-mode"}},
+	{Names: names{"-0", "--null"}},
+	{Names: names{"-i", "--interval"}, Value: Required},
+	{Names: names{"-w", "--width"}, Value: Required},
+	{Names: names{"-H", "--height"}, Value: Required},
+	{Names: names{"-N", "--name"}, Value: Required},
+	{Names: names{"-u", "--bar-style"}, Value: Required},
+	{Names: names{"-x", "--extra-display"}, Value: Required},
+	{Names: names{"-f", "--force"}},
+	{Names: names{"-c", "--cursor"}},
+	{Names: names{"-L", "--rate-limit"}, Value: Required},
+	{Names: names{"-B", "--buffer-size"}, Value: Required},
+	{Names: names{"-C", "--no-splice"}},
+	{Names: names{"-E", "--skip-errors"}},
+	{Names: names{"-Z", "--error-skip-block"}, Value: Required},
+	{Names: names{"-S", "--stop-at-size"}},
+	{Names: names{"-Y", "--sync"}},
+	{Names: names{"-K", "--direct-io"}},
+	{Names: names{"-X", "--discard"}},
+	{Names: names{"-d", "--watchfd"}, Value: Required},
+	{Names: names{"-R", "--remote"}, Value: Required},
+	{Names: names{"-m", "--average-rate-window"}, Value: Required},
+	{Names: names{"-P", "--pidfile"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-V", "--version"}},
+}
+
+var options812 = []Option{
 	{Names: names{"-L", "--logical"}},
 	{Names: names{"-P", "--physical"}},
 	{Names: names{"-W"}},
 }
 
-var options779 = []Option{
+var options813 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-r"}, Value: Required},
 	{Names: names{"-f"}},
@@ -19438,7 +22630,7 @@ var options779 = []Option{
 	{Names: names{"-e"}, Value: Required},
 }
 
-var options780 = []Option{
+var options814 = []Option{
 	{Names: names{"-k"}, Value: Required},
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"--markers"}},
@@ -19625,7 +22817,7 @@ var options780 = []Option{
 	{Names: names{"--cache"}, Value: Required},
 }
 
-var options781 = []Option{
+var options815 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-bb"}},
 	{Names: names{"-B"}},
@@ -19657,7 +22849,7 @@ var options781 = []Option{
 	{Names: names{"-2"}},
 }
 
-var options782 = []Option{
+var options816 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-p", "--port"}, Value: Required},
 	{Names: names{"-b", "--binding"}, Value: Required},
@@ -19674,26 +22866,26 @@ var options782 = []Option{
 	{Names: names{"-t", "--trace"}},
 }
 
-var options783 = []Option{
+var options817 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-s", "--sandbox"}},
 }
 
-var options784 = []Option{
+var options818 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-w", "--skip-executor"}},
 }
 
-var subs785 = []Program{
-	{Name: "c", Path: names{"console"}, Options: options783, Workdir: true, Stdin: true},
-	{Name: "console", Path: names{"console"}, Options: options783, Workdir: true, Stdin: true},
-	{Name: "db", Path: names{"console"}, Options: options783, Workdir: true, Stdin: true},
-	{Name: "dbconsole", Path: names{"console"}, Options: options783, Workdir: true, Stdin: true},
-	{Name: "r", Operands: Code, Path: names{"runner"}, Options: options784, Workdir: true},
-	{Name: "runner", Operands: Code, Path: names{"runner"}, Options: options784, Workdir: true},
+var subs819 = []Program{
+	{Name: "c", Path: names{"console"}, Options: options817, Workdir: true, Stdin: true},
+	{Name: "console", Path: names{"console"}, Options: options817, Workdir: true, Stdin: true},
+	{Name: "db", Path: names{"console"}, Options: options817, Workdir: true, Stdin: true},
+	{Name: "dbconsole", Path: names{"console"}, Options: options817, Workdir: true, Stdin: true},
+	{Name: "r", Operands: Code, Path: names{"runner"}, Options: options818, Workdir: true},
+	{Name: "runner", Operands: Code, Path: names{"runner"}, Options: options818, Workdir: true},
 }
 
-var options786 = []Option{
+var options820 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
@@ -19703,7 +22895,7 @@ var options786 = []Option{
 	{Names: names{"--password-command"}, Value: Required, Effect: EffRun},
 }
 
-var options787 = []Option{
+var options821 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-e"}},
@@ -19718,7 +22910,7 @@ var options787 = []Option{
 	{Names: names{"-u"}, Value: Required},
 }
 
-var options788 = []Option{
+var options822 = []Option{
 	{Names: names{"-f", "--canonicalize"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -19729,7 +22921,7 @@ var options788 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options789 = []Option{
+var options823 = []Option{
 	{Names: names{"-E"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -19742,12 +22934,12 @@ var options789 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options790 = []Option{
+var options824 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"-V"}},
 }
 
-var options791 = []Option{
+var options825 = []Option{
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -19895,7 +23087,7 @@ var options791 = []Option{
 	{Names: names{"-w", "--word-regexp"}},
 }
 
-var options792 = []Option{
+var options826 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
 	{Names: names{"-g", "--glob"}, Value: Optional},
@@ -19915,7 +23107,7 @@ var options792 = []Option{
 	{Names: names{"-t", "--tmp"}, Value: Required, Effect: EffWrite},
 }
 
-var options793 = []Option{
+var options827 = []Option{
 	{Names: names{"-a", "--always-readline"}, Value: Optional},
 	{Names: names{"-A", "--ansi-colour-aware"}, Value: Optional},
 	{Names: names{"-b", "--break-chars"}, Value: Required},
@@ -19953,7 +23145,7 @@ var options793 = []Option{
 	{Names: names{"-z", "--filter"}, Value: Required, Effect: EffRun},
 }
 
-var options794 = []Option{
+var options828 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-i"}},
 	{Names: names{"-I"}},
@@ -19966,13 +23158,13 @@ var options794 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options795 = []Option{
+var options829 = []Option{
 	{Names: names{"--ignore-fail-on-non-empty"}},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options796 = []Option{
+var options830 = []Option{
 	{Names: names{"-I"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-O", "--options"}, Value: Required, Effect: EffProgram},
@@ -20011,7 +23203,7 @@ var options796 = []Option{
 	{Names: names{"--documentation"}},
 }
 
-var options797 = []Option{
+var options831 = []Option{
 	{Names: names{"-o", "--owner"}},
 	{Names: names{"-h", "--human-readable"}},
 	{Names: names{"-M", "--remote-option"}, Value: Required, Effect: EffUnproven},
@@ -20179,7 +23371,7 @@ var options797 = []Option{
 	{Names: names{"--no-compress"}},
 }
 
-var options798 = []Option{
+var options832 = []Option{
 	{Names: names{"-l", "--lint"}},
 	{Names: names{"-x", "--fix-layout"}, Effect: EffInPlace},
 	{Names: names{"-a", "--autocorrect", "--auto-correct"}, Effect: EffInPlace},
@@ -20228,7 +23420,7 @@ var options798 = []Option{
 	{Names: names{"-w"}, Value: Required},
 }
 
-var options799 = []Option{
+var options833 = []Option{
 	{Names: names{"-0"}, Value: Optional},
 	{Names: names{"-a"}},
 	{Names: names{"-c"}},
@@ -20275,7 +23467,7 @@ var options799 = []Option{
 	{Names: names{"--yydebug"}},
 }
 
-var options800 = []Option{
+var options834 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-s", "--silent"}},
@@ -20299,7 +23491,7 @@ var options800 = []Option{
 	{Names: names{"--per-file-ignores"}, Value: Required},
 }
 
-var options801 = []Option{
+var options835 = []Option{
 	{Names: names{"--fix"}, Effect: EffInPlace},
 	{Names: names{"--no-fix"}},
 	{Names: names{"--unsafe-fixes"}},
@@ -20331,7 +23523,7 @@ var options801 = []Option{
 	{Names: names{"--exit-non-zero-on-format"}},
 }
 
-var options802 = []Option{
+var options836 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--diff"}, Effect: EffReadOnly},
 	{Names: names{"--range"}, Value: Required},
@@ -20339,28 +23531,28 @@ var options802 = []Option{
 	{Names: names{"--output-format"}, Value: Required},
 }
 
-var options803 = []Option{
+var options837 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--output-format"}, Value: Required},
 	{Names: names{"--direction"}, Value: Required},
 	{Names: names{"--detect-string-imports"}},
 }
 
-var subs804 = []Program{
-	{Name: "analyze", Style: Exact, Path: names{"rule"}, Options: options803, Workdir: true},
-	{Name: "check", Style: Exact, Operands: Reads, Path: names{"check"}, Options: options801, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"rule"}, Options: options803, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"rule"}, Options: options803, Workdir: true},
-	{Name: "format", Style: Exact, Operands: Outputs, Path: names{"format"}, Options: options802, Workdir: true},
-	{Name: "generate-shell-completion", Style: Exact, Path: names{"rule"}, Options: options803, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"rule"}, Options: options803, Workdir: true},
-	{Name: "linter", Style: Exact, Path: names{"rule"}, Options: options803, Workdir: true},
-	{Name: "rule", Style: Exact, Path: names{"rule"}, Options: options803, Workdir: true},
-	{Name: "server", Style: Exact, Path: names{"rule"}, Options: options803, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"rule"}, Options: options803, Workdir: true},
+var subs838 = []Program{
+	{Name: "analyze", Style: Exact, Path: names{"rule"}, Options: options837, Workdir: true},
+	{Name: "check", Style: Exact, Operands: Reads, Path: names{"check"}, Options: options835, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"rule"}, Options: options837, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"rule"}, Options: options837, Workdir: true},
+	{Name: "format", Style: Exact, Operands: Outputs, Path: names{"format"}, Options: options836, Workdir: true},
+	{Name: "generate-shell-completion", Style: Exact, Path: names{"rule"}, Options: options837, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"rule"}, Options: options837, Workdir: true},
+	{Name: "linter", Style: Exact, Path: names{"rule"}, Options: options837, Workdir: true},
+	{Name: "rule", Style: Exact, Path: names{"rule"}, Options: options837, Workdir: true},
+	{Name: "server", Style: Exact, Path: names{"rule"}, Options: options837, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"rule"}, Options: options837, Workdir: true},
 }
 
-var options805 = []Option{
+var options839 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--machine"}, Value: Required},
 	{Names: names{"--unit"}, Value: Required},
@@ -20381,7 +23573,7 @@ var options805 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options806 = []Option{
+var options840 = []Option{
 	{Names: names{"-c", "--compute"}},
 	{Names: names{"-t", "--type"}, Value: Required},
 	{Names: names{"-u", "--user"}, Value: Required},
@@ -20389,7 +23581,7 @@ var options806 = []Option{
 	{Names: names{"-l", "--range"}, Value: Required},
 }
 
-var options807 = []Option{
+var options841 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -20405,7 +23597,7 @@ var options807 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options808 = []Option{
+var options842 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--cfg"}, Value: Required},
 	{Names: names{"--check-cfg"}, Value: Required},
@@ -20442,7 +23634,7 @@ var options808 = []Option{
 	{Names: names{"-Z"}, Value: Required, Effect: EffUnproven},
 }
 
-var options809 = []Option{
+var options843 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--emit"}, Value: Required},
 	{Names: names{"--backup"}},
@@ -20463,7 +23655,7 @@ var options809 = []Option{
 	{Names: names{"--file-lines"}, Value: Required},
 }
 
-var options810 = []Option{
+var options844 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-h", "--help"}},
@@ -20471,17 +23663,17 @@ var options810 = []Option{
 	{Names: names{"+"}},
 }
 
-var options811 = []Option{
+var options845 = []Option{
 	{Names: names{"--install"}},
 }
 
-var options812 = []Option{
+var options846 = []Option{
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--path"}},
 }
 
-var options813 = []Option{
+var options847 = []Option{
 	{Names: names{"--force"}},
 	{Names: names{"--no-self-update"}},
 	{Names: names{"--profile"}, Value: Required},
@@ -20491,28 +23683,28 @@ var options813 = []Option{
 	{Names: names{"--path"}, Value: Required},
 }
 
-var subs814 = []Program{
-	{Name: "check", Style: Exact, Path: names{"show"}, Options: options812},
-	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options812},
-	{Name: "component", Style: Exact, Path: names{"update"}, Options: options813},
-	{Name: "default", Style: Exact, Path: names{"update"}, Options: options813},
-	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options812},
-	{Name: "help", Style: Exact, Path: names{"show"}, Options: options812},
-	{Name: "install", Style: Exact, Path: names{"update"}, Options: options813},
-	{Name: "man", Style: Exact, Path: names{"show"}, Options: options812},
-	{Name: "override", Style: Exact, Path: names{"update"}, Options: options813},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options811, Ends: true},
-	{Name: "self", Style: Exact, Path: names{"update"}, Options: options813},
-	{Name: "set", Style: Exact, Path: names{"update"}, Options: options813},
-	{Name: "show", Style: Exact, Path: names{"show"}, Options: options812},
-	{Name: "target", Style: Exact, Path: names{"update"}, Options: options813},
-	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options813},
-	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options813},
-	{Name: "update", Style: Exact, Path: names{"update"}, Options: options813},
-	{Name: "which", Style: Exact, Path: names{"show"}, Options: options812},
+var subs848 = []Program{
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options846},
+	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options846},
+	{Name: "component", Style: Exact, Path: names{"update"}, Options: options847},
+	{Name: "default", Style: Exact, Path: names{"update"}, Options: options847},
+	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options846},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options846},
+	{Name: "install", Style: Exact, Path: names{"update"}, Options: options847},
+	{Name: "man", Style: Exact, Path: names{"show"}, Options: options846},
+	{Name: "override", Style: Exact, Path: names{"update"}, Options: options847},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options845, Ends: true},
+	{Name: "self", Style: Exact, Path: names{"update"}, Options: options847},
+	{Name: "set", Style: Exact, Path: names{"update"}, Options: options847},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options846},
+	{Name: "target", Style: Exact, Path: names{"update"}, Options: options847},
+	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options847},
+	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options847},
+	{Name: "update", Style: Exact, Path: names{"update"}, Options: options847},
+	{Name: "which", Style: Exact, Path: names{"show"}, Options: options846},
 }
 
-var options815 = []Option{
+var options849 = []Option{
 	{Names: names{"-f", "--file", "--makefile", "--rakefile", "--sconstruct", "--gulpfile", "--gruntfile", "--noxfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-C", "--directory", "--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"-D"}, Value: Required},
@@ -20537,7 +23729,7 @@ var options815 = []Option{
 	{Names: names{"-l", "--list"}},
 }
 
-var options816 = []Option{
+var options850 = []Option{
 	{Names: names{"-3"}},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -20563,7 +23755,46 @@ var options816 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options817 = []Option{
+var options851 = []Option{
+	{Names: names{"-4"}},
+	{Names: names{"-6"}},
+	{Names: names{"-a"}},
+	{Names: names{"-A"}},
+	{Names: names{"-c"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-d"}},
+	{Names: names{"-D"}},
+	{Names: names{"-e"}, Value: Required},
+	{Names: names{"-f"}},
+	{Names: names{"-h"}, Value: Required},
+	{Names: names{"-i"}},
+	{Names: names{"-ls", "-list"}},
+	{Names: names{"-L"}},
+	{Names: names{"-Logfile"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-m"}},
+	{Names: names{"-n"}},
+	{Names: names{"-O"}},
+	{Names: names{"-p"}, Value: Required},
+	{Names: names{"-q"}},
+	{Names: names{"-Q"}, Effect: EffUnproven},
+	{Names: names{"-r"}},
+	{Names: names{"-R"}},
+	{Names: names{"-s"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-S"}, Value: Required},
+	{Names: names{"-t"}, Value: Required},
+	{Names: names{"-T"}, Value: Required},
+	{Names: names{"-U"}},
+	{Names: names{"-v"}},
+	{Names: names{"-wipe"}},
+	{Names: names{"-x"}},
+	{Names: names{"-X"}, Effect: EffOpaque},
+	{Names: names{"-dmS"}, Value: Required},
+	{Names: names{"-dm"}},
+	{Names: names{"-dr"}},
+	{Names: names{"-z"}},
+	{Names: names{"-E"}},
+}
+
+var options852 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-E", "--echo"}, Value: Required},
@@ -20582,7 +23813,7 @@ var options817 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options818 = []Option{
+var options853 = []Option{
 	{Names: names{"-t", "--timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-T", "--log-timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-I", "--log-in"}, Value: Required, Effect: EffInput},
@@ -20598,7 +23829,7 @@ var options818 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options819 = []Option{
+var options854 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-i", "--ignore-case"}},
 	{Names: names{"-E", "--ignore-tab-expansion"}},
@@ -20620,7 +23851,7 @@ var options819 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options820 = []Option{
+var options855 = []Option{
 	{Names: names{"-e", "--expression"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
 	{Names: names{"-i", "--in-place"}, Value: Optional, Effect: EffInPlace},
@@ -20637,14 +23868,14 @@ var options820 = []Option{
 	{Names: names{"-z", "--null-data"}},
 }
 
-var options821 = []Option{
+var options856 = []Option{
 	{Names: names{"-t", "--terminator"}, Value: Required},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-s", "--separator"}, Value: Required},
 	{Names: names{"-w", "--equal-width"}},
 }
 
-var options822 = []Option{
+var options857 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-e"}},
@@ -20670,42 +23901,42 @@ var options822 = []Option{
 	{Names: names{"+"}},
 }
 
-var subs823 = []Program{
-	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
-	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
-	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
-	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
-	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
-	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
-	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
-	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
-	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
-	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
-	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
-	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
-	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
-	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
-	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
-	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
-	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
-	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
-	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
-	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
-	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options663}, Ends: true},
+var subs858 = []Program{
+	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
+	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
+	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
+	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
+	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
+	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
+	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
+	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
+	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
+	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
+	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
+	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
+	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
+	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
+	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
+	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
+	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
+	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
+	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
+	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
+	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
 }
 
-var options824 = []Option{
+var options859 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-o"}, Value: Required},
 	{Names: names{"+o"}, Value: Required},
 }
 
-var options825 = []Option{
+var options860 = []Option{
 	{Names: names{"--clear-groups"}},
 	{Names: names{"-d", "--dump"}},
 	{Names: names{"--groups"}, Value: Required},
@@ -20735,7 +23966,7 @@ var options825 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options826 = []Option{
+var options861 = []Option{
 	{Names: names{"-c", "--ctty"}},
 	{Names: names{"-f", "--fork"}},
 	{Names: names{"-w", "--wait"}},
@@ -20743,7 +23974,7 @@ var options826 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options827 = []Option{
+var options862 = []Option{
 	{Names: names{"-s"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -20771,11 +24002,54 @@ var options827 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options828 = []Option{
+var options863 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
 }
 
-var options829 = []Option{
+var options864 = []Option{
+	{Names: names{"-a", "--check-sourced"}},
+	{Names: names{"-C", "--color"}, Value: Optional},
+	{Names: names{"-i", "--include"}, Value: Required},
+	{Names: names{"-e", "--exclude"}, Value: Required},
+	{Names: names{"--extended-analysis"}, Value: Required},
+	{Names: names{"-f", "--format"}, Value: Required},
+	{Names: names{"--list-optional"}},
+	{Names: names{"--norc"}},
+	{Names: names{"--rcfile"}, Value: Required, Effect: EffInput},
+	{Names: names{"-o", "--enable"}, Value: Required},
+	{Names: names{"-P", "--source-path"}, Value: Required},
+	{Names: names{"-s", "--shell"}, Value: Required},
+	{Names: names{"-S", "--severity"}, Value: Required},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"-W", "--wiki-link-count"}, Value: Required},
+	{Names: names{"-x", "--external-sources"}},
+	{Names: names{"--help"}},
+}
+
+var options865 = []Option{
+	{Names: names{"-l", "--list"}},
+	{Names: names{"-d", "--diff"}},
+	{Names: names{"-w", "--write"}, Effect: EffInPlace},
+	{Names: names{"-s", "--simplify"}},
+	{Names: names{"-mn", "--minify"}},
+	{Names: names{"-ln", "--language-dialect"}, Value: Required},
+	{Names: names{"-p", "--posix"}},
+	{Names: names{"-i", "--indent"}, Value: Required},
+	{Names: names{"-bn", "--binary-next-line"}},
+	{Names: names{"-ci", "--case-indent"}},
+	{Names: names{"-sr", "--space-redirects"}},
+	{Names: names{"-kp", "--keep-padding"}},
+	{Names: names{"-fn", "--func-next-line"}},
+	{Names: names{"-f", "--find"}},
+	{Names: names{"-tojson", "--to-json"}},
+	{Names: names{"-fromjson", "--from-json"}},
+	{Names: names{"-filename", "--filename"}, Value: Required},
+	{Names: names{"-version", "--version"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"--apply-ignore"}},
+}
+
+var options866 = []Option{
 	{Names: names{"-s"}},
 	{Names: names{"-u"}},
 	{Names: names{"-p"}},
@@ -20783,7 +24057,7 @@ var options829 = []Option{
 	{Names: names{"-o"}},
 }
 
-var options830 = []Option{
+var options867 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-n", "--iterations"}, Value: Required},
 	{Names: names{"--random-source"}, Value: Required, Effect: EffRead},
@@ -20795,7 +24069,7 @@ var options830 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options831 = []Option{
+var options868 = []Option{
 	{Names: names{"-e", "--echo"}},
 	{Names: names{"-i", "--input-range"}, Value: Required},
 	{Names: names{"-n", "--head-count"}, Value: Required},
@@ -20805,7 +24079,7 @@ var options831 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options832 = []Option{
+var options869 = []Option{
 	{Names: names{"-V"}},
 	{Names: names{"-h"}},
 	{Names: names{"-d"}},
@@ -20837,7 +24111,7 @@ var options832 = []Option{
 	{Names: names{"-S"}, Value: Required},
 }
 
-var options833 = []Option{
+var options870 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
@@ -20851,7 +24125,7 @@ var options833 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options834 = []Option{
+var options871 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-C"}},
 	{Names: names{"--check"}, Value: Optional},
@@ -20890,7 +24164,7 @@ var options834 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options835 = []Option{
+var options872 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-a", "--suffix-length"}, Value: Required},
 	{Names: names{"--additional-suffix"}, Value: Required},
@@ -20909,7 +24183,7 @@ var options835 = []Option{
 	{Names: names{"--verbose"}},
 }
 
-var options836 = []Option{
+var options873 = []Option{
 	{Names: names{"-D", "--diag"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-F", "--filter"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--continuous"}},
@@ -20961,7 +24235,7 @@ var options836 = []Option{
 	{Names: names{"-A", "--query", "--socket"}, Value: Required},
 }
 
-var options837 = []Option{
+var options874 = []Option{
 	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-P"}, Value: Required},
 	{Names: names{"-4"}},
@@ -21009,7 +24283,7 @@ var options837 = []Option{
 	{Names: names{"-y"}},
 }
 
-var options838 = []Option{
+var options875 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
 	{Names: names{"-d"}},
@@ -21032,7 +24306,7 @@ var options838 = []Option{
 	{Names: names{"-C"}},
 }
 
-var options839 = []Option{
+var options876 = []Option{
 	{Names: names{"-a"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
@@ -21045,7 +24319,7 @@ var options839 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options840 = []Option{
+var options877 = []Option{
 	{Names: names{"-i"}, Value: Optional, Effect: EffSend},
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
@@ -21058,7 +24332,7 @@ var options840 = []Option{
 	{Names: names{"-h", "-?"}},
 }
 
-var options841 = []Option{
+var options878 = []Option{
 	{Names: names{"-A"}, Effect: EffUnproven},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-a"}, Value: Required},
@@ -21104,7 +24378,7 @@ var options841 = []Option{
 	{Names: names{"-Z"}, Value: Required},
 }
 
-var options842 = []Option{
+var options879 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-c"}},
@@ -21119,7 +24393,7 @@ var options842 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options843 = []Option{
+var options880 = []Option{
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"-f"}, Value: Required, Effect: EffInput},
 	{Names: names{"-d"}, Value: Required},
@@ -21130,7 +24404,7 @@ var options843 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options844 = []Option{
+var options881 = []Option{
 	{Names: names{"-S", "--start"}},
 	{Names: names{"-K", "--stop"}},
 	{Names: names{"-T", "--status"}},
@@ -21166,7 +24440,7 @@ var options844 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options845 = []Option{
+var options882 = []Option{
 	{Names: names{"-c", "--format"}, Value: Required},
 	{Names: names{"-f", "--file-system"}},
 	{Names: names{"-t", "--terse"}},
@@ -21181,7 +24455,7 @@ var options845 = []Option{
 	{Names: names{"--printf"}, Value: Required},
 }
 
-var options846 = []Option{
+var options883 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-e", "--error"}, Value: Required},
@@ -21189,7 +24463,7 @@ var options846 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options847 = []Option{
+var options884 = []Option{
 	{Names: names{"-e", "--trace"}, Value: Required},
 	{Names: names{"-E", "--env"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-p", "--attach"}, Value: Required},
@@ -21258,7 +24532,7 @@ var options847 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options848 = []Option{
+var options885 = []Option{
 	{Names: names{"-n", "--bytes"}, Value: Required},
 	{Names: names{"-U", "--unicode"}, Value: Required},
 	{Names: names{"-a", "--all"}},
@@ -21275,13 +24549,13 @@ var options848 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options849 = []Option{
+var options886 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-g", "--save"}},
 	{Names: names{"-F", "--file"}, Value: Required},
 }
 
-var options850 = []Option{
+var options887 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -21296,7 +24570,7 @@ var options850 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options851 = []Option{
+var options888 = []Option{
 	{Names: names{"-A", "--askpass"}},
 	{Names: names{"-B", "--bell"}},
 	{Names: names{"-b", "--background"}},
@@ -21328,7 +24602,7 @@ var options851 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options852 = []Option{
+var options889 = []Option{
 	{Names: names{"-u", "--user"}, Value: Required},
 	{Names: names{"-g", "--group"}, Value: Required},
 	{Names: names{"-A"}},
@@ -21338,7 +24612,7 @@ var options852 = []Option{
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options853 = []Option{
+var options890 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-version", "--version"}, Effect: EffPattern},
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
@@ -21353,7 +24627,7 @@ var options853 = []Option{
 	{Names: names{"-Onone"}},
 }
 
-var options854 = []Option{
+var options891 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"--package-path"}, Value: Required, Effect: EffDir},
 	{Names: names{"--scratch-path", "--build-path"}, Value: Required, Effect: EffWrite},
@@ -21384,22 +24658,166 @@ var options854 = []Option{
 	{Names: names{"--sanitize"}, Value: Required},
 }
 
-var subs855 = []Program{
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options854, Workdir: true},
-	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Options: options854, Workdir: true},
-	{Name: "package", Style: Exact, Path: names{"build"}, Options: options854, Workdir: true},
-	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options854, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"build"}, Options: options854, Workdir: true},
-	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options854, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"build"}, Options: options854, Workdir: true},
+var subs892 = []Program{
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options891, Workdir: true},
+	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Options: options891, Workdir: true},
+	{Name: "package", Style: Exact, Path: names{"build"}, Options: options891, Workdir: true},
+	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options891, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"build"}, Options: options891, Workdir: true},
+	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options891, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"build"}, Options: options891, Workdir: true},
 }
 
-var options856 = []Option{
+var options893 = []Option{
 	{Names: names{"-d", "--data"}},
 	{Names: names{"-f", "--file-system"}},
 }
 
-var options857 = []Option{
+var options894 = []Option{
+	{Names: names{"-t", "--type"}, Value: Required},
+	{Names: names{"--state"}, Value: Required},
+	{Names: names{"-p", "--property"}, Value: Required},
+	{Names: names{"-P"}, Value: Required},
+	{Names: names{"-a", "--all"}},
+	{Names: names{"-r", "--recursive"}},
+	{Names: names{"--reverse"}},
+	{Names: names{"--after"}},
+	{Names: names{"--before"}},
+	{Names: names{"-l", "--full"}},
+	{Names: names{"--value"}},
+	{Names: names{"--show-types"}},
+	{Names: names{"--job-mode"}, Value: Required},
+	{Names: names{"-T", "--show-transaction"}},
+	{Names: names{"--fail"}},
+	{Names: names{"--check-inhibitors"}, Value: Required},
+	{Names: names{"-i"}},
+	{Names: names{"--dry-run"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--no-block"}},
+	{Names: names{"--wait"}},
+	{Names: names{"--user"}},
+	{Names: names{"--system"}},
+	{Names: names{"--failed"}},
+	{Names: names{"--no-wall"}},
+	{Names: names{"--message"}, Value: Required},
+	{Names: names{"--global"}},
+	{Names: names{"--no-reload"}},
+	{Names: names{"--no-ask-password"}},
+	{Names: names{"--kill-who", "--kill-whom"}, Value: Required},
+	{Names: names{"--kill-value"}, Value: Required},
+	{Names: names{"-s", "--signal"}, Value: Required},
+	{Names: names{"-f", "--force"}},
+	{Names: names{"--now"}},
+	{Names: names{"--root"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--image"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--image-policy"}, Value: Required},
+	{Names: names{"--runtime"}},
+	{Names: names{"--preset-mode"}, Value: Required},
+	{Names: names{"-n", "--lines"}, Value: Required},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"--firmware-setup"}},
+	{Names: names{"--boot-loader-menu"}, Value: Required},
+	{Names: names{"--boot-loader-entry"}, Value: Required},
+	{Names: names{"--reboot-argument"}, Value: Required},
+	{Names: names{"--plain"}},
+	{Names: names{"--timestamp"}, Value: Required},
+	{Names: names{"--read-only"}},
+	{Names: names{"--mkdir"}},
+	{Names: names{"--marked"}},
+	{Names: names{"--drop-in"}, Value: Required},
+	{Names: names{"--when"}, Value: Required},
+	{Names: names{"--stdin"}},
+	{Names: names{"-H", "--host"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-M", "--machine"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-C", "--capsule"}, Value: Required},
+	{Names: names{"--no-pager"}},
+	{Names: names{"--legend"}, Value: Required},
+	{Names: names{"--no-legend"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"--version"}},
+	{Names: names{"--what"}, Value: Required},
+	{Names: names{"--what-if"}},
+	{Names: names{"--clean"}},
+	{Names: names{"--with-dependencies"}},
+}
+
+var subs895 = []Program{
+	{Name: "add-requires", Path: names{"start"}},
+	{Name: "add-wants", Path: names{"start"}},
+	{Name: "bind", Path: names{"start"}},
+	{Name: "cancel", Path: names{"start"}},
+	{Name: "cat", Path: names{"status"}},
+	{Name: "clean", Path: names{"start"}},
+	{Name: "daemon-reexec", Path: names{"start"}},
+	{Name: "daemon-reload", Path: names{"start"}},
+	{Name: "default", Path: names{"start"}},
+	{Name: "disable", Path: names{"start"}},
+	{Name: "edit", Operands: Unread, Path: names{"edit"}},
+	{Name: "emergency", Path: names{"start"}},
+	{Name: "enable", Path: names{"start"}},
+	{Name: "exit", Path: names{"start"}},
+	{Name: "freeze", Path: names{"start"}},
+	{Name: "get-default", Path: names{"status"}},
+	{Name: "halt", Path: names{"start"}},
+	{Name: "help", Path: names{"status"}},
+	{Name: "hibernate", Path: names{"start"}},
+	{Name: "hybrid-sleep", Path: names{"start"}},
+	{Name: "import-environment", Operands: Unread, Path: names{"edit"}},
+	{Name: "is-active", Path: names{"status"}},
+	{Name: "is-enabled", Path: names{"status"}},
+	{Name: "is-failed", Path: names{"status"}},
+	{Name: "is-system-running", Path: names{"status"}},
+	{Name: "isolate", Path: names{"start"}},
+	{Name: "kexec", Path: names{"start"}},
+	{Name: "kill", Path: names{"start"}},
+	{Name: "link", Operands: Unread, Path: names{"edit"}},
+	{Name: "list-automounts", Path: names{"status"}},
+	{Name: "list-dependencies", Path: names{"status"}},
+	{Name: "list-jobs", Path: names{"status"}},
+	{Name: "list-machines", Path: names{"status"}},
+	{Name: "list-paths", Path: names{"status"}},
+	{Name: "list-sockets", Path: names{"status"}},
+	{Name: "list-timers", Path: names{"status"}},
+	{Name: "list-unit-files", Path: names{"status"}},
+	{Name: "list-units", Path: names{"status"}},
+	{Name: "log-level", Path: names{"start"}},
+	{Name: "log-target", Path: names{"start"}},
+	{Name: "mask", Path: names{"start"}},
+	{Name: "mount-image", Path: names{"start"}},
+	{Name: "poweroff", Path: names{"start"}},
+	{Name: "preset", Path: names{"start"}},
+	{Name: "preset-all", Path: names{"start"}},
+	{Name: "reboot", Path: names{"start"}},
+	{Name: "reenable", Path: names{"start"}},
+	{Name: "reload", Path: names{"start"}},
+	{Name: "reload-or-restart", Path: names{"start"}},
+	{Name: "rescue", Path: names{"start"}},
+	{Name: "reset-failed", Path: names{"start"}},
+	{Name: "restart", Path: names{"start"}},
+	{Name: "revert", Path: names{"start"}},
+	{Name: "service-watchdogs", Path: names{"start"}},
+	{Name: "set-default", Path: names{"start"}},
+	{Name: "set-environment", Operands: Unread, Path: names{"edit"}},
+	{Name: "set-property", Path: names{"start"}},
+	{Name: "show", Path: names{"status"}},
+	{Name: "show-environment", Path: names{"status"}},
+	{Name: "sleep", Path: names{"start"}},
+	{Name: "soft-reboot", Path: names{"start"}},
+	{Name: "start", Path: names{"start"}},
+	{Name: "status", Path: names{"status"}},
+	{Name: "stop", Path: names{"start"}},
+	{Name: "suspend", Path: names{"start"}},
+	{Name: "suspend-then-hibernate", Path: names{"start"}},
+	{Name: "switch-root", Path: names{"start"}},
+	{Name: "thaw", Path: names{"start"}},
+	{Name: "try-reload-or-restart", Path: names{"start"}},
+	{Name: "try-restart", Path: names{"start"}},
+	{Name: "unmask", Path: names{"start"}},
+	{Name: "unset-environment", Operands: Unread, Path: names{"edit"}},
+	{Name: "whoami", Path: names{"status"}},
+}
+
+var options896 = []Option{
 	{Names: names{"--no-pager"}},
 	{Names: names{"--no-legend"}},
 	{Names: names{"--what"}, Value: Required},
@@ -21411,7 +24829,7 @@ var options857 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options858 = []Option{
+var options897 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--scope"}},
 	{Names: names{"-u", "--unit"}, Value: Required},
@@ -21454,13 +24872,13 @@ var options858 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options859 = []Option{
+var options898 = []Option{
 	{Names: names{"-b", "--before"}},
 	{Names: names{"-r", "--regex"}},
 	{Names: names{"-s", "--separator"}, Value: Required},
 }
 
-var options860 = []Option{
+var options899 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"--follow"}, Value: Optional},
 	{Names: names{"-n", "--lines"}, Value: Required},
@@ -21480,7 +24898,7 @@ var options860 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options861 = []Option{
+var options900 = []Option{
 	{Names: names{"-A", "--catenate", "--concatenate"}},
 	{Names: names{"-c", "--create"}},
 	{Names: names{"-d", "--diff", "--compare"}},
@@ -21648,7 +25066,7 @@ var options861 = []Option{
 	{Names: names{"--set-mtime-format"}, Value: Required},
 }
 
-var options862 = []Option{
+var options901 = []Option{
 	{Names: names{"-c", "--color"}},
 	{Names: names{"-C", "--concurrency"}, Value: Required},
 	{Names: names{"-d", "--dir"}, Value: Required, Effect: EffDir},
@@ -21683,7 +25101,7 @@ var options862 = []Option{
 	{Names: names{"--download"}},
 }
 
-var options863 = []Option{
+var options902 = []Option{
 	{Names: names{"-a", "--all-tasks"}},
 	{Names: names{"-c", "--cpu-list"}},
 	{Names: names{"-p", "--pid"}},
@@ -21691,7 +25109,7 @@ var options863 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options864 = []Option{
+var options903 = []Option{
 	{Names: names{"-A"}},
 	{Names: names{"-b"}},
 	{Names: names{"-B", "--buffer-size"}, Value: Required},
@@ -21755,14 +25173,14 @@ var options864 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options865 = []Option{
+var options904 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-i", "--ignore-interrupts"}},
 	{Names: names{"-p"}},
 	{Names: names{"--output-error"}, Value: Optional},
 }
 
-var options866 = []Option{
+var options905 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-8"}},
@@ -21779,7 +25197,7 @@ var options866 = []Option{
 	{Names: names{"-r"}},
 }
 
-var options867 = []Option{
+var options906 = []Option{
 	{Names: names{"-n", "--number"}, Value: Required},
 	{Names: names{"-r", "--repeat"}, Value: Required},
 	{Names: names{"-s", "--setup"}, Value: Required, Effect: EffCode},
@@ -21789,7 +25207,7 @@ var options867 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options868 = []Option{
+var options907 = []Option{
 	{Names: names{"--preserve-status"}},
 	{Names: names{"--foreground"}},
 	{Names: names{"-k", "--kill-after"}, Value: Required},
@@ -21799,7 +25217,211 @@ var options868 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options869 = []Option{
+var options908 = []Option{
+	{Names: names{"-2"}},
+	{Names: names{"-C"}},
+	{Names: names{"-c"}, Value: Required, Effect: EffRun},
+	{Names: names{"-D"}},
+	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-L"}, Value: Required},
+	{Names: names{"-l"}},
+	{Names: names{"-N"}},
+	{Names: names{"-S"}, Value: Required},
+	{Names: names{"-T"}, Value: Required},
+	{Names: names{"-u"}},
+	{Names: names{"-U"}},
+	{Names: names{"-V"}},
+	{Names: names{"-v"}},
+}
+
+var options909 = []Option{
+	{Names: names{"-a"}},
+	{Names: names{"-b"}, Value: Required},
+	{Names: names{"-d"}},
+	{Names: names{"-e"}},
+	{Names: names{"-E"}, Value: Required},
+	{Names: names{"-f"}, Value: Required},
+	{Names: names{"-F"}, Value: Required},
+	{Names: names{"-g"}},
+	{Names: names{"-J"}},
+	{Names: names{"-n"}},
+	{Names: names{"-p"}},
+	{Names: names{"-P"}},
+	{Names: names{"-q"}},
+	{Names: names{"-r"}},
+	{Names: names{"-s"}, Value: Required},
+	{Names: names{"-S"}, Value: Required},
+	{Names: names{"-t"}, Value: Required},
+	{Names: names{"-w"}},
+	{Names: names{"-x"}, Value: Required},
+	{Names: names{"-y"}, Value: Required},
+	{Names: names{"-Z"}},
+	{Names: names{"-U"}, Value: Required},
+	{Names: names{"-D"}, Value: Required},
+	{Names: names{"-L"}},
+	{Names: names{"-R"}},
+}
+
+var subs910 = []Program{
+	{Name: "a", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "attach", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "attach-session", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "bind", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "bind-key", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "break-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "capture-pane", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "capturep", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "choose-client", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "choose-tree", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "command-prompt", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "confirm-before", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "copy-mode", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "detach", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "detach-client", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "display", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "display-menu", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "display-message", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "display-popup", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "has", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "has-session", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "if", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "if-shell", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "info", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "join-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "kill-pane", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "kill-server", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "kill-session", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "kill-window", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "killp", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "killw", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "last-window", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "link-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "list-buffers", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "list-clients", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "list-commands", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "list-keys", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "list-panes", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "list-sessions", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "list-windows", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "load-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "loadb", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "ls", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "lsb", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "lsc", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "lscm", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "lsk", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "lsp", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "lsw", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "menu", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "move-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "new", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "new-session", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "new-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "neww", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "next", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "next-window", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "paste-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "pasteb", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "pipe-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "pipep", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "popup", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "prev", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "previous-window", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "rename", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "rename-session", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "rename-window", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "renamew", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "resize-pane", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "resize-window", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "resizep", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "respawn-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "respawn-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "respawnp", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "respawnw", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "run", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "run-shell", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "save-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "saveb", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "select-pane", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "select-window", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "selectp", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "selectw", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "send", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "send-keys", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "server-info", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "set", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "set-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "set-environment", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "set-hook", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "set-option", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "setb", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "setenv", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "setw", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "show", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "show-environment", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "show-messages", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "show-options", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "showenv", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "showmsgs", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "source", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "source-file", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "split-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "splitw", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "start", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "start-server", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "swap-pane", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "swap-window", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "switch-client", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "switchc", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "unbind", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "unbind-key", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "wait", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+	{Name: "wait-for", Style: POSIX, Operands: Code, Path: names{"new-session"}},
+}
+
+var options911 = []Option{
+	{Names: names{"-o", "--output", "--out", "--report-file", "--json-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--config", "--config-file", "--read-lang-def", "--force-lang-def"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--extract-with"}, Value: Required, Effect: EffRun},
+	{Names: names{"--diff-timeout"}, Value: Required},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-V", "--version"}},
+}
+
+var options912 = []Option{
+	{Names: names{"-b"}},
+	{Names: names{"-c"}},
+	{Names: names{"-d"}, Value: Required},
+	{Names: names{"-e"}, Value: Required},
+	{Names: names{"-E"}, Value: Required},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-H"}},
+	{Names: names{"-i"}},
+	{Names: names{"-l"}, Value: Required},
+	{Names: names{"-n"}, Value: Required},
+	{Names: names{"-o"}, Value: Required},
+	{Names: names{"-O"}},
+	{Names: names{"-p"}, Value: Required},
+	{Names: names{"-s"}},
+	{Names: names{"-S"}},
+	{Names: names{"-u"}, Value: Required},
+	{Names: names{"-U"}, Value: Required},
+	{Names: names{"-v", "-V", "--version"}},
+	{Names: names{"-w"}, Value: Optional},
+	{Names: names{"-1"}},
+	{Names: names{"-F"}, Value: Required},
+	{Names: names{"-R"}},
+	{Names: names{"-r"}},
+	{Names: names{"-t"}},
+	{Names: names{"-C", "--no-color"}},
+	{Names: names{"--delay"}, Value: Required},
+	{Names: names{"--sort-key"}, Value: Required},
+	{Names: names{"--pid"}, Value: Required},
+	{Names: names{"--user"}, Value: Required},
+	{Names: names{"--tree"}},
+}
+
+var options913 = []Option{
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-a"}},
 	{Names: names{"-c", "--no-create"}},
@@ -21812,7 +25434,7 @@ var options869 = []Option{
 	{Names: names{"--time"}, Value: Required},
 }
 
-var options870 = []Option{
+var options914 = []Option{
 	{Names: names{"-c", "--conf"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-r", "--recreate"}},
@@ -21848,14 +25470,14 @@ var options870 = []Option{
 	{Names: names{"-k", "--labels"}},
 }
 
-var options871 = []Option{
+var options915 = []Option{
 	{Names: names{"-c", "-C", "--complement"}},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-s", "--squeeze-repeats"}},
 	{Names: names{"-t", "--truncate-set1"}},
 }
 
-var options872 = []Option{
+var options916 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-n"}},
@@ -21884,13 +25506,13 @@ var options872 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options873 = []Option{
+var options917 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 }
 
-var options874 = []Option{
+var options918 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-d"}},
 	{Names: names{"-l"}},
@@ -21957,14 +25579,14 @@ var options874 = []Option{
 	{Names: names{"--compress"}, Value: Required},
 }
 
-var options875 = []Option{
+var options919 = []Option{
 	{Names: names{"-c", "--no-create"}},
 	{Names: names{"-o", "--io-blocks"}},
 	{Names: names{"-r", "--reference"}, Value: Required, Effect: EffRead},
 	{Names: names{"-s", "--size"}, Value: Required},
 }
 
-var options876 = []Option{
+var options920 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-b", "--build"}},
 	{Names: names{"-h", "--help"}},
@@ -22036,11 +25658,11 @@ var options876 = []Option{
 	{Names: names{"--plugins"}, Value: Required, Effect: EffProgram},
 }
 
-var options877 = []Option{
+var options921 = []Option{
 	{Names: names{"-s", "--silent", "--quiet"}},
 }
 
-var options878 = []Option{
+var options922 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-f"}},
 	{Names: names{"-p"}},
@@ -22054,7 +25676,7 @@ var options878 = []Option{
 	{Names: names{"-w"}},
 }
 
-var options879 = []Option{
+var options923 = []Option{
 	{Names: names{"-S"}},
 	{Names: names{"-H"}},
 	{Names: names{"-a"}},
@@ -22081,16 +25703,16 @@ var options879 = []Option{
 	{Names: names{"-x"}, Value: Required},
 }
 
-var options880 = []Option{
+var options924 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-S"}},
 }
 
-var options881 = []Option{
+var options925 = []Option{
 	{Names: names{"-a"}},
 }
 
-var options882 = []Option{
+var options926 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s", "--kernel-name"}},
 	{Names: names{"-n", "--nodename"}},
@@ -22102,7 +25724,7 @@ var options882 = []Option{
 	{Names: names{"-o", "--operating-system"}},
 }
 
-var options883 = []Option{
+var options927 = []Option{
 	{Names: names{"-D"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
@@ -22118,7 +25740,7 @@ var options883 = []Option{
 	{Names: names{"-w", "--check-chars"}, Value: Required},
 }
 
-var options884 = []Option{
+var options928 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--locals"}},
@@ -22133,13 +25755,13 @@ var options884 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options885 = []Option{
+var options929 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-v"}},
 	{Names: names{"-n"}},
 }
 
-var options886 = []Option{
+var options930 = []Option{
 	{Names: names{"-i", "--ipc"}, Value: Optional},
 	{Names: names{"-m", "--mount"}, Value: Optional},
 	{Names: names{"-n", "--net"}, Value: Optional},
@@ -22173,7 +25795,7 @@ var options886 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options887 = []Option{
+var options931 = []Option{
 	{Names: names{"-Z"}, Effect: EffReadOnly},
 	{Names: names{"-A"}},
 	{Names: names{"-c"}, Effect: EffReadOnly},
@@ -22221,14 +25843,14 @@ var options887 = []Option{
 	{Names: names{"-hh"}},
 }
 
-var options888 = []Option{
+var options932 = []Option{
 	{Names: names{"-p", "--pretty"}},
 	{Names: names{"-h"}},
 	{Names: names{"-s", "--since"}},
 	{Names: names{"-V"}},
 }
 
-var options889 = []Option{
+var options933 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--color"}, Value: Required},
@@ -22303,7 +25925,7 @@ var options889 = []Option{
 	{Names: names{"--fork-strategy"}, Value: Required},
 }
 
-var options890 = []Option{
+var options934 = []Option{
 	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
 	{Names: names{"--optional"}, Value: Required},
@@ -22320,7 +25942,7 @@ var options890 = []Option{
 	{Names: names{"--no-workspace"}},
 }
 
-var options891 = []Option{
+var options935 = []Option{
 	{Names: names{"-o", "--out-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--sdist"}},
 	{Names: names{"--wheel"}},
@@ -22333,7 +25955,7 @@ var options891 = []Option{
 	{Names: names{"--clear"}},
 }
 
-var options892 = []Option{
+var options936 = []Option{
 	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-header"}},
@@ -22343,7 +25965,7 @@ var options892 = []Option{
 	{Names: names{"--prune"}, Value: Required},
 }
 
-var options893 = []Option{
+var options937 = []Option{
 	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
 	{Names: names{"--overrides"}, Value: Required, Effect: EffInput},
@@ -22357,7 +25979,7 @@ var options893 = []Option{
 	{Names: names{"--emit-index-url"}},
 }
 
-var options894 = []Option{
+var options938 = []Option{
 	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffInput},
 	{Names: names{"-e", "--editable"}, Value: Required},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
@@ -22378,7 +26000,7 @@ var options894 = []Option{
 	{Names: names{"--strict"}},
 }
 
-var options895 = []Option{
+var options939 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--outdated"}},
 	{Names: names{"--exclude"}, Value: Required},
@@ -22391,19 +26013,19 @@ var options895 = []Option{
 	{Names: names{"--depth"}, Value: Required},
 }
 
-var subs896 = []Program{
-	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options895, Workdir: true},
-	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options893, Workdir: true},
-	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options895, Workdir: true},
-	{Name: "install", Style: Exact, Path: names{"pip", "install"}, Options: options894, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options895, Workdir: true},
-	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options895, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"pip", "install"}, Options: options894, Workdir: true},
-	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options895, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options895, Workdir: true},
+var subs940 = []Program{
+	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options939, Workdir: true},
+	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options937, Workdir: true},
+	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options939, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"pip", "install"}, Options: options938, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options939, Workdir: true},
+	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options939, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"pip", "install"}, Options: options938, Workdir: true},
+	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options939, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options939, Workdir: true},
 }
 
-var options897 = []Option{
+var options941 = []Option{
 	{Names: names{"-t", "--token"}, Value: Required},
 	{Names: names{"-u", "--username"}, Value: Required},
 	{Names: names{"--publish-url"}, Value: Required, Effect: EffUnproven},
@@ -22417,7 +26039,7 @@ var options897 = []Option{
 	{Names: names{"--diff"}},
 }
 
-var options898 = []Option{
+var options942 = []Option{
 	{Names: names{"-m", "--module"}, Value: Required, Effect: EffModule, Pattern: true, Ends: true},
 	{Names: names{"-s", "--script"}},
 	{Names: names{"--gui-script"}},
@@ -22427,7 +26049,7 @@ var options898 = []Option{
 	{Names: names{"--isolated"}},
 }
 
-var options899 = []Option{
+var options943 = []Option{
 	{Names: names{"--check"}},
 	{Names: names{"--dry-run"}},
 	{Names: names{"--output-format"}, Value: Required},
@@ -22441,7 +26063,7 @@ var options899 = []Option{
 	{Names: names{"--short"}},
 }
 
-var options900 = []Option{
+var options944 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -22452,7 +26074,7 @@ var options900 = []Option{
 	{Names: names{"--show-version-specifiers"}},
 }
 
-var options901 = []Option{
+var options945 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -22462,17 +26084,17 @@ var options901 = []Option{
 	{Names: names{"--isolated"}},
 }
 
-var subs902 = []Program{
-	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options900, Workdir: true},
-	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options900, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options900, Workdir: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options901, Ends: true, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options900, Workdir: true},
-	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options900, Workdir: true},
-	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options900, Workdir: true},
+var subs946 = []Program{
+	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options944, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options944, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options944, Workdir: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options945, Ends: true, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options944, Workdir: true},
+	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options944, Workdir: true},
+	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options944, Workdir: true},
 }
 
-var options903 = []Option{
+var options947 = []Option{
 	{Names: names{"--system"}},
 	{Names: names{"--no-project"}},
 	{Names: names{"--seed"}},
@@ -22483,34 +26105,34 @@ var options903 = []Option{
 	{Names: names{"--relocatable"}},
 }
 
-var subs904 = []Program{
-	{Name: "add", Style: Exact, Path: names{"add"}, Options: options890, Workdir: true},
-	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options899, Workdir: true},
+var subs948 = []Program{
+	{Name: "add", Style: Exact, Path: names{"add"}, Options: options934, Workdir: true},
+	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options943, Workdir: true},
 	{Name: "auth", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options891, Workdir: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options935, Workdir: true},
 	{Name: "cache", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"export"}, Options: options892, Workdir: true},
-	{Name: "format", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options897, Workdir: true},
-	{Name: "generate-shell-completion", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options897, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options899, Workdir: true},
-	{Name: "init", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options897, Workdir: true},
-	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options899, Workdir: true},
-	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options899, Workdir: true},
-	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs896, Workdir: true},
-	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options897, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"export"}, Options: options936, Workdir: true},
+	{Name: "format", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options941, Workdir: true},
+	{Name: "generate-shell-completion", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options941, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options943, Workdir: true},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options941, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options943, Workdir: true},
+	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options943, Workdir: true},
+	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs940, Workdir: true},
+	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options941, Workdir: true},
 	{Name: "python", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options890, Workdir: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options898, Ends: true, Workdir: true},
-	{Name: "self", Style: Exact, Path: names{"sync"}, Options: options899, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options899, Workdir: true},
-	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs902, Workdir: true},
-	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options899, Workdir: true},
-	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options903, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options899, Workdir: true},
-	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options899, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options934, Workdir: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options942, Ends: true, Workdir: true},
+	{Name: "self", Style: Exact, Path: names{"sync"}, Options: options943, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options943, Workdir: true},
+	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs946, Workdir: true},
+	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options943, Workdir: true},
+	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options947, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options943, Workdir: true},
+	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options943, Workdir: true},
 }
 
-var options905 = []Option{
+var options949 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -22536,7 +26158,7 @@ var options905 = []Option{
 	{Names: names{"--no-env-file"}},
 }
 
-var options906 = []Option{
+var options950 = []Option{
 	{Names: names{"--tool"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
@@ -22577,7 +26199,7 @@ var options906 = []Option{
 	{Names: names{"--keep-debuginfo"}, Value: Required},
 }
 
-var options907 = []Option{
+var options951 = []Option{
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--symlinks"}},
 	{Names: names{"--copies"}},
@@ -22590,7 +26212,75 @@ var options907 = []Option{
 	{Names: names{"--without-scm-ignore-files"}},
 }
 
-var options908 = []Option{
+var options952 = []Option{
+	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"--cmd"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"-S"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-s"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-u"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-U"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-i"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-e"}},
+	{Names: names{"-E"}},
+	{Names: names{"-es"}},
+	{Names: names{"-R"}},
+	{Names: names{"-b"}},
+	{Names: names{"-d"}},
+	{Names: names{"-n"}},
+	{Names: names{"-N"}},
+	{Names: names{"-o"}, Value: Optional},
+	{Names: names{"-O"}, Value: Optional},
+	{Names: names{"-p"}, Value: Optional},
+	{Names: names{"-r"}, Value: Optional},
+	{Names: names{"-t"}, Value: Required},
+	{Names: names{"-T"}, Value: Required},
+	{Names: names{"-v"}},
+	{Names: names{"-V"}, Value: Optional},
+	{Names: names{"-w"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-W"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-x"}},
+	{Names: names{"-y"}},
+	{Names: names{"-Z"}},
+	{Names: names{"-l"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"-q"}, Value: Optional, Effect: EffProgram},
+	{Names: names{"--clean"}},
+	{Names: names{"--noplugin"}},
+	{Names: names{"--not-a-term"}},
+	{Names: names{"--headless"}},
+	{Names: names{"--embed"}},
+	{Names: names{"--listen"}, Value: Required},
+	{Names: names{"--remote"}, Effect: EffUnproven},
+	{Names: names{"--remote-send"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"--remote-expr"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"--server"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"--servername"}, Value: Required},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"--version"}},
+	{Names: names{"+"}, Effect: EffOpaque},
+	{Names: names{"--startuptime"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-g"}},
+	{Names: names{"-f"}},
+	{Names: names{"--wait"}},
+	{Names: names{"--diff"}},
+	{Names: names{"--install-extension"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--uninstall-extension"}, Value: Required},
+	{Names: names{"--list-extensions"}},
+	{Names: names{"-m"}},
+	{Names: names{"-M"}},
+	{Names: names{"-A"}},
+	{Names: names{"-C"}},
+	{Names: names{"-D"}},
+	{Names: names{"-F"}},
+	{Names: names{"-H"}},
+	{Names: names{"-L"}},
+	{Names: names{"-I"}},
+	{Names: names{"-J"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-k"}},
+	{Names: names{"-K"}},
+	{Names: names{"--rcfile"}, Value: Required, Effect: EffProgram},
+}
+
+var options953 = []Option{
 	{Names: names{"-p", "--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--clear"}},
@@ -22620,7 +26310,7 @@ var options908 = []Option{
 	{Names: names{"--without-pip"}},
 }
 
-var options909 = []Option{
+var options954 = []Option{
 	{Names: names{"-r", "--root"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-u", "--update"}},
@@ -22701,7 +26391,7 @@ var options909 = []Option{
 	{Names: names{"--no-watch"}},
 }
 
-var subs910 = []Program{
+var subs955 = []Program{
 	{Name: "bench", Style: Exact, Path: names{"run"}, Workdir: true},
 	{Name: "dev", Style: Exact, Path: names{"run"}, Workdir: true},
 	{Name: "init", Style: Exact, Path: names{"run"}, Workdir: true},
@@ -22711,7 +26401,7 @@ var subs910 = []Program{
 	{Name: "watch", Style: Exact, Path: names{"run"}, Workdir: true},
 }
 
-var options911 = []Option{
+var options956 = []Option{
 	{Names: names{"-h", "--no-header"}},
 	{Names: names{"-u", "--no-current"}},
 	{Names: names{"-s", "--short"}},
@@ -22721,13 +26411,13 @@ var options911 = []Option{
 	{Names: names{"-o", "--old-style"}},
 }
 
-var options912 = []Option{
+var options957 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options913 = []Option{
+var options958 = []Option{
 	{Names: names{"-d", "--differences"}, Value: Optional},
 	{Names: names{"-n", "--interval"}, Value: Required},
 	{Names: names{"-p", "--precise"}},
@@ -22746,7 +26436,7 @@ var options913 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options914 = []Option{
+var options959 = []Option{
 	{Names: names{"-w", "--watch"}, Value: Required},
 	{Names: names{"-W", "--watch-non-recursive"}, Value: Required},
 	{Names: names{"-F", "--watch-file"}, Value: Required, Effect: EffInput},
@@ -22795,7 +26485,7 @@ var options914 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options915 = []Option{
+var options960 = []Option{
 	{Names: names{"--total"}, Value: Required},
 	{Names: names{"-c", "--bytes"}},
 	{Names: names{"-m", "--chars"}},
@@ -22805,7 +26495,7 @@ var options915 = []Option{
 	{Names: names{"-w", "--words"}},
 }
 
-var options916 = []Option{
+var options961 = []Option{
 	{Names: names{"-1", "--no-deleted"}},
 	{Names: names{"-2", "--no-inserted"}},
 	{Names: names{"-3", "--no-common"}},
@@ -22818,7 +26508,7 @@ var options916 = []Option{
 	{Names: names{"-z", "--end-insert"}, Value: Required},
 }
 
-var options917 = []Option{
+var options962 = []Option{
 	{Names: names{"-c", "--config", "--config-file", "--tsconfig", "--schema"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--output", "--out", "--outfile", "--out-file", "--output-path", "--out-dir", "--outdir", "--outDir", "--output-dir", "--dist-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-p", "--plugin", "--plugins"}, Value: Required, Effect: EffPlugin},
@@ -22864,7 +26554,7 @@ var options917 = []Option{
 	{Names: names{"--loader:"}, Value: Required},
 }
 
-var options918 = []Option{
+var options963 = []Option{
 	{Names: names{"-O", "--output-document"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-nd", "--no-directories"}},
 	{Names: names{"-np", "--no-parent"}},
@@ -23025,7 +26715,7 @@ var options918 = []Option{
 	{Names: names{"-X", "--exclude-directories"}, Value: Required},
 }
 
-var options919 = []Option{
+var options964 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s"}},
 	{Names: names{"-b"}},
@@ -23048,7 +26738,7 @@ var options919 = []Option{
 	{Names: names{"-v", "-V"}},
 }
 
-var options920 = []Option{
+var options965 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--boot"}},
 	{Names: names{"-d", "--dead"}},
@@ -23068,7 +26758,7 @@ var options920 = []Option{
 	{Names: names{"--writable"}},
 }
 
-var options921 = []Option{
+var options966 = []Option{
 	{Names: names{"-h", "--host"}, Value: Required},
 	{Names: names{"-H"}},
 	{Names: names{"-p", "--port"}, Value: Required},
@@ -23098,7 +26788,7 @@ var options921 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options922 = []Option{
+var options967 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -23125,7 +26815,7 @@ var options922 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options923 = []Option{
+var options968 = []Option{
 	{Names: names{"-project"}, Value: Required, Effect: EffDir},
 	{Names: names{"-workspace"}, Value: Required, Effect: EffDir},
 	{Names: names{"-scheme"}, Value: Required},
@@ -23172,7 +26862,7 @@ var options923 = []Option{
 	{Names: names{"-clonedSourcePackagesDirPath"}, Value: Required, Effect: EffWrite},
 }
 
-var options924 = []Option{
+var options969 = []Option{
 	{Names: names{"--sdk", "-sdk"}, Value: Required},
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-f", "--find"}},
@@ -23188,7 +26878,7 @@ var options924 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options925 = []Option{
+var options970 = []Option{
 	{Names: names{"--noout"}},
 	{Names: names{"--format"}},
 	{Names: names{"--xpath"}, Value: Required},
@@ -23241,7 +26931,7 @@ var options925 = []Option{
 	{Names: names{"--dtdvalidfpi"}, Value: Required},
 }
 
-var options926 = []Option{
+var options971 = []Option{
 	{Names: names{"-a", "--auto-servernum", "--auto-display"}},
 	{Names: names{"-e", "--error-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-f", "--auth-file"}, Value: Required, Effect: EffWrite},
@@ -23253,7 +26943,7 @@ var options926 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options927 = []Option{
+var options972 = []Option{
 	{Names: names{"-a", "-autoskip"}},
 	{Names: names{"-b", "-bits"}},
 	{Names: names{"-c", "-cols"}, Value: Required},
@@ -23276,7 +26966,7 @@ var options927 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options928 = []Option{
+var options973 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"--use-yarnrc"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--script-shell"}, Value: Required, Effect: EffProgram},
@@ -23351,18 +27041,18 @@ var options928 = []Option{
 	{Names: names{"--skip-integrity-check"}},
 }
 
-var options929 = []Option{
+var options974 = []Option{
 	{Names: names{"-p", "--package"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options930 = []Option{
+var options975 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r"}, Value: Required, Effect: EffProgram},
 }
 
-var options931 = []Option{
+var options976 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-t", "--topological"}},
@@ -23379,15 +27069,15 @@ var options931 = []Option{
 	{Names: names{"-R", "--recursive"}},
 }
 
-var subs932 = []Program{
+var subs977 = []Program{
 	{Name: "focus", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
-	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options931, Ends: true, Workdir: true},
+	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options976, Ends: true, Workdir: true},
 	{Name: "info", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
 	{Name: "list", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
 	{Name: "run", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
 }
 
-var subs933 = []Program{
+var subs978 = []Program{
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "audit", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "autoclean", Style: Exact, Path: names{"install"}, Workdir: true},
@@ -23398,7 +27088,7 @@ var subs933 = []Program{
 	{Name: "constraints", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options929, Ends: true, Workdir: true},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options974, Ends: true, Workdir: true},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true},
 	{Name: "explain", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "global", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
@@ -23412,7 +27102,7 @@ var subs933 = []Program{
 	{Name: "list", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "login", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
 	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options930, Ends: true, Workdir: true},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options975, Ends: true, Workdir: true},
 	{Name: "npm", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
 	{Name: "outdated", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "owner", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
@@ -23442,10 +27132,10 @@ var subs933 = []Program{
 	{Name: "versions", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
 	{Name: "why", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "workspace", Style: Exact, Path: names{"workspace"}, Workdir: true},
-	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs932, Workdir: true},
+	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs977, Workdir: true},
 }
 
-var options934 = []Option{
+var options979 = []Option{
 	{Names: names{"-C", "--colors"}},
 	{Names: names{"--csv-auto-parse"}},
 	{Names: names{"-e", "--exit-status"}},
@@ -23487,7 +27177,7 @@ var options934 = []Option{
 	{Names: names{"--slurpfile"}, Value: Pair, Effect: EffRead},
 }
 
-var options935 = []Option{
+var options980 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
@@ -23504,7 +27194,7 @@ var options935 = []Option{
 	{Names: names{"-T", "--threads"}, Value: Required},
 }
 
-var options936 = []Option{
+var options981 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"--config", "--config-file", "--config-dir"}, Value: Required, Effect: EffProgram},
@@ -23533,7 +27223,7 @@ var options936 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 }
 
-var options937 = []Option{
+var options982 = []Option{
 	{Names: names{"-a", "--ascii"}},
 	{Names: names{"-A", "--adjust-sfx"}},
 	{Names: names{"-AC", "--archive-clear"}},
@@ -23616,7 +27306,7 @@ var options937 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options938 = []Option{
+var options983 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-u"}},
 	{Names: names{"-a"}, Effect: EffUnproven},
