@@ -183,3814 +183,4194 @@ func builtin(name string) *Program {
 		return &programs[86]
 	case "goawk":
 		return &programs[87]
-	case "b2sum":
+	case "aws":
 		return &programs[88]
-	case "md5sum":
+	case "b2sum":
 		return &programs[89]
-	case "sha1sum":
+	case "md5sum":
 		return &programs[90]
-	case "sha224sum":
+	case "sha1sum":
 		return &programs[91]
-	case "sha256sum":
+	case "sha224sum":
 		return &programs[92]
-	case "sha384sum":
+	case "sha256sum":
 		return &programs[93]
-	case "sha512sum":
+	case "sha384sum":
 		return &programs[94]
-	case "shasum":
+	case "sha512sum":
 		return &programs[95]
-	case "md5":
+	case "shasum":
 		return &programs[96]
-	case "base64":
+	case "md5":
 		return &programs[97]
-	case "base32":
+	case "base64":
 		return &programs[98]
-	case "basenc":
+	case "base32":
 		return &programs[99]
-	case "basename":
+	case "basenc":
 		return &programs[100]
-	case "bash":
+	case "basename":
 		return &programs[101]
-	case "sh":
+	case "bash":
 		return &programs[102]
-	case "dash":
+	case "sh":
 		return &programs[103]
-	case "ash":
+	case "dash":
 		return &programs[104]
-	case "zsh":
+	case "ash":
 		return &programs[105]
-	case "ksh":
+	case "zsh":
 		return &programs[106]
-	case "mksh":
+	case "ksh":
 		return &programs[107]
-	case "ksh93":
+	case "mksh":
 		return &programs[108]
-	case "rbash":
+	case "ksh93":
 		return &programs[109]
-	case "rzsh":
+	case "rbash":
 		return &programs[110]
-	case "yash":
+	case "rzsh":
 		return &programs[111]
-	case "posh":
+	case "yash":
 		return &programs[112]
-	case "bat":
+	case "posh":
 		return &programs[113]
-	case "batcat":
+	case "bat":
 		return &programs[114]
-	case "bats":
+	case "batcat":
 		return &programs[115]
-	case "bc":
+	case "bats":
 		return &programs[116]
-	case "dc":
+	case "bc":
 		return &programs[117]
-	case "bg":
+	case "dc":
 		return &programs[118]
-	case "fg":
+	case "bg":
 		return &programs[119]
-	case "bind":
+	case "fg":
 		return &programs[120]
-	case "biome":
+	case "bind":
 		return &programs[121]
-	case "rome":
+	case "biome":
 		return &programs[122]
-	case "oxlint":
+	case "rome":
 		return &programs[123]
-	case "oxfmt":
+	case "oxlint":
 		return &programs[124]
-	case "dprint":
+	case "oxfmt":
 		return &programs[125]
-	case "stylelint":
+	case "dprint":
 		return &programs[126]
-	case "standardjs":
+	case "stylelint":
 		return &programs[127]
-	case "tslint":
+	case "standardjs":
 		return &programs[128]
-	case "jshint":
+	case "tslint":
 		return &programs[129]
-	case "jscs":
+	case "jshint":
 		return &programs[130]
-	case "csslint":
+	case "jscs":
 		return &programs[131]
-	case "htmlhint":
+	case "csslint":
 		return &programs[132]
-	case "markdownlint":
+	case "htmlhint":
 		return &programs[133]
-	case "markdownlint-cli2":
+	case "markdownlint":
 		return &programs[134]
-	case "remark":
+	case "markdownlint-cli2":
 		return &programs[135]
-	case "alex":
+	case "remark":
 		return &programs[136]
-	case "textlint":
+	case "alex":
 		return &programs[137]
-	case "cspell":
+	case "textlint":
 		return &programs[138]
-	case "knip":
+	case "cspell":
 		return &programs[139]
-	case "depcheck":
+	case "knip":
 		return &programs[140]
-	case "madge":
+	case "depcheck":
 		return &programs[141]
-	case "dependency-cruiser":
+	case "madge":
 		return &programs[142]
-	case "depcruise":
+	case "dependency-cruiser":
 		return &programs[143]
-	case "npm-check":
+	case "depcruise":
 		return &programs[144]
-	case "npm-check-updates":
+	case "npm-check":
 		return &programs[145]
-	case "ncu":
+	case "npm-check-updates":
 		return &programs[146]
-	case "size-limit":
+	case "ncu":
 		return &programs[147]
-	case "bundlesize":
+	case "size-limit":
 		return &programs[148]
-	case "publint":
+	case "bundlesize":
 		return &programs[149]
-	case "attw":
+	case "publint":
 		return &programs[150]
-	case "syncpack":
+	case "attw":
 		return &programs[151]
-	case "sort-package-json":
+	case "syncpack":
 		return &programs[152]
-	case "commitlint":
+	case "sort-package-json":
 		return &programs[153]
-	case "ls-lint":
+	case "commitlint":
 		return &programs[154]
-	case "secretlint":
+	case "ls-lint":
 		return &programs[155]
-	case "sherif":
+	case "secretlint":
 		return &programs[156]
-	case "typedoc":
+	case "sherif":
 		return &programs[157]
-	case "api-extractor":
+	case "typedoc":
 		return &programs[158]
-	case "license-checker":
+	case "api-extractor":
 		return &programs[159]
-	case "tsd":
+	case "license-checker":
 		return &programs[160]
-	case "type-coverage":
+	case "tsd":
 		return &programs[161]
-	case "ts-prune":
+	case "type-coverage":
 		return &programs[162]
-	case "unimported":
+	case "ts-prune":
 		return &programs[163]
-	case "sql-formatter":
+	case "unimported":
 		return &programs[164]
-	case "svgo":
+	case "sql-formatter":
 		return &programs[165]
-	case "lint-staged":
+	case "svgo":
 		return &programs[166]
-	case "taplo":
+	case "lint-staged":
 		return &programs[167]
-	case "buf-lint":
+	case "taplo":
 		return &programs[168]
-	case "black":
+	case "buf-lint":
 		return &programs[169]
-	case "isort":
+	case "black":
 		return &programs[170]
-	case "autopep8":
+	case "isort":
 		return &programs[171]
-	case "yapf":
+	case "autopep8":
 		return &programs[172]
-	case "autoflake":
+	case "yapf":
 		return &programs[173]
-	case "pyupgrade":
+	case "autoflake":
 		return &programs[174]
-	case "add-trailing-comma":
+	case "pyupgrade":
 		return &programs[175]
-	case "docformatter":
+	case "add-trailing-comma":
 		return &programs[176]
-	case "ssort":
+	case "docformatter":
 		return &programs[177]
-	case "usort":
+	case "ssort":
 		return &programs[178]
-	case "blacken-docs":
+	case "usort":
 		return &programs[179]
-	case "djlint":
+	case "blacken-docs":
 		return &programs[180]
-	case "djhtml":
+	case "djlint":
 		return &programs[181]
-	case "break":
+	case "djhtml":
 		return &programs[182]
-	case "continue":
+	case "break":
 		return &programs[183]
-	case "shift":
+	case "continue":
 		return &programs[184]
-	case "logout":
+	case "shift":
 		return &programs[185]
-	case "brew":
+	case "logout":
 		return &programs[186]
-	case "buf":
+	case "brew":
 		return &programs[187]
-	case "builtin":
+	case "buf":
 		return &programs[188]
-	case "bun":
+	case "builtin":
 		return &programs[189]
-	case "bundle":
+	case "bun":
 		return &programs[190]
-	case "bundler":
+	case "bundle":
 		return &programs[191]
-	case "bunx":
+	case "bundler":
 		return &programs[192]
-	case "busybox":
+	case "bunx":
 		return &programs[193]
-	case "toybox":
+	case "busybox":
 		return &programs[194]
-	case "bzip2":
+	case "toybox":
 		return &programs[195]
-	case "bunzip2":
+	case "bzip2":
 		return &programs[196]
-	case "pbzip2":
+	case "bunzip2":
 		return &programs[197]
-	case "lbzip2":
+	case "pbzip2":
 		return &programs[198]
-	case "xz":
+	case "lbzip2":
 		return &programs[199]
-	case "unxz":
+	case "xz":
 		return &programs[200]
-	case "lzma":
+	case "unxz":
 		return &programs[201]
-	case "unlzma":
+	case "lzma":
 		return &programs[202]
-	case "pxz":
+	case "unlzma":
 		return &programs[203]
-	case "lzip":
+	case "pxz":
 		return &programs[204]
-	case "zstd":
+	case "lzip":
 		return &programs[205]
-	case "unzstd":
+	case "zstd":
 		return &programs[206]
-	case "zstdmt":
+	case "unzstd":
 		return &programs[207]
-	case "lz4":
+	case "zstdmt":
 		return &programs[208]
-	case "unlz4":
+	case "lz4":
 		return &programs[209]
-	case "lzop":
+	case "unlz4":
 		return &programs[210]
-	case "lrzip":
+	case "lzop":
 		return &programs[211]
-	case "cProfile":
+	case "lrzip":
 		return &programs[212]
-	case "profile":
+	case "cProfile":
 		return &programs[213]
-	case "trace":
+	case "profile":
 		return &programs[214]
-	case "pdb":
+	case "trace":
 		return &programs[215]
-	case "runpy":
+	case "pdb":
 		return &programs[216]
-	case "doctest":
+	case "runpy":
 		return &programs[217]
-	case "viztracer":
+	case "doctest":
 		return &programs[218]
-	case "kernprof":
+	case "viztracer":
 		return &programs[219]
-	case "memray":
+	case "kernprof":
 		return &programs[220]
-	case "scalene":
+	case "memray":
 		return &programs[221]
-	case "pyinstrument":
+	case "scalene":
 		return &programs[222]
-	case "py-spy":
+	case "pyinstrument":
 		return &programs[223]
-	case "debugpy":
+	case "py-spy":
 		return &programs[224]
-	case "ipdb":
+	case "debugpy":
 		return &programs[225]
-	case "caffeinate":
+	case "ipdb":
 		return &programs[226]
-	case "capsh":
+	case "caffeinate":
 		return &programs[227]
-	case "cargo":
+	case "capsh":
 		return &programs[228]
-	case "cat":
+	case "cargo":
 		return &programs[229]
-	case "catchsegv":
+	case "cat":
 		return &programs[230]
-	case "fakeroot":
+	case "catchsegv":
 		return &programs[231]
-	case "eatmydata":
+	case "fakeroot":
 		return &programs[232]
-	case "dbus-run-session":
+	case "eatmydata":
 		return &programs[233]
-	case "torsocks":
+	case "dbus-run-session":
 		return &programs[234]
-	case "torify":
+	case "torsocks":
 		return &programs[235]
-	case "unbuffer":
+	case "torify":
 		return &programs[236]
-	case "noglob":
+	case "unbuffer":
 		return &programs[237]
-	case "nocorrect":
+	case "noglob":
 		return &programs[238]
-	case "chronic":
+	case "nocorrect":
 		return &programs[239]
-	case "ifne":
+	case "chronic":
 		return &programs[240]
-	case "tini":
+	case "ifne":
 		return &programs[241]
-	case "dumb-init":
+	case "tini":
 		return &programs[242]
-	case "with-contenv":
+	case "dumb-init":
 		return &programs[243]
-	case "cd":
+	case "with-contenv":
 		return &programs[244]
-	case "chdir":
+	case "cd":
 		return &programs[245]
-	case "chcon":
+	case "chdir":
 		return &programs[246]
-	case "chgrp":
+	case "chcon":
 		return &programs[247]
-	case "chmod":
+	case "chgrp":
 		return &programs[248]
-	case "chown":
+	case "chmod":
 		return &programs[249]
-	case "chpst":
+	case "chown":
 		return &programs[250]
-	case "chroot":
+	case "chpst":
 		return &programs[251]
-	case "chrt":
+	case "chroot":
 		return &programs[252]
-	case "cksum":
+	case "chrt":
 		return &programs[253]
-	case "sum":
+	case "cksum":
 		return &programs[254]
-	case "cmake":
+	case "sum":
 		return &programs[255]
-	case "cmp":
+	case "cmake":
 		return &programs[256]
-	case "colrm":
+	case "cmp":
 		return &programs[257]
-	case "column":
+	case "colrm":
 		return &programs[258]
-	case "comm":
+	case "column":
 		return &programs[259]
-	case "command":
+	case "comm":
 		return &programs[260]
-	case "compgen":
+	case "command":
 		return &programs[261]
-	case "complete":
+	case "compgen":
 		return &programs[262]
-	case "compopt":
+	case "complete":
 		return &programs[263]
-	case "composer":
+	case "compopt":
 		return &programs[264]
-	case "composer.phar":
+	case "composer":
 		return &programs[265]
-	case "concurrently":
+	case "composer.phar":
 		return &programs[266]
-	case "conda":
+	case "concurrently":
 		return &programs[267]
-	case "mamba":
+	case "conda":
 		return &programs[268]
-	case "micromamba":
+	case "mamba":
 		return &programs[269]
-	case "convert":
+	case "micromamba":
 		return &programs[270]
-	case "magick":
+	case "convert":
 		return &programs[271]
-	case "mogrify":
+	case "magick":
 		return &programs[272]
-	case "identify":
+	case "mogrify":
 		return &programs[273]
-	case "composite":
+	case "identify":
 		return &programs[274]
-	case "montage":
+	case "composite":
 		return &programs[275]
-	case "compare":
+	case "montage":
 		return &programs[276]
-	case "gm":
+	case "compare":
 		return &programs[277]
-	case "vips":
+	case "gm":
 		return &programs[278]
-	case "cwebp":
+	case "vips":
 		return &programs[279]
-	case "dwebp":
+	case "cwebp":
 		return &programs[280]
-	case "pngquant":
+	case "dwebp":
 		return &programs[281]
-	case "optipng":
+	case "pngquant":
 		return &programs[282]
-	case "jpegoptim":
+	case "optipng":
 		return &programs[283]
-	case "rsvg-convert":
+	case "jpegoptim":
 		return &programs[284]
-	case "inkscape":
+	case "rsvg-convert":
 		return &programs[285]
-	case "gs":
+	case "inkscape":
 		return &programs[286]
-	case "ps2pdf":
+	case "gs":
 		return &programs[287]
-	case "pdftk":
+	case "ps2pdf":
 		return &programs[288]
-	case "qpdf":
+	case "pdftk":
 		return &programs[289]
-	case "pdfunite":
+	case "qpdf":
 		return &programs[290]
-	case "pdfseparate":
+	case "pdfunite":
 		return &programs[291]
-	case "pdftoppm":
+	case "pdfseparate":
 		return &programs[292]
-	case "pdfimages":
+	case "pdftoppm":
 		return &programs[293]
-	case "wkhtmltopdf":
+	case "pdfimages":
 		return &programs[294]
-	case "exiftool":
+	case "wkhtmltopdf":
 		return &programs[295]
-	case "sox":
+	case "exiftool":
 		return &programs[296]
-	case "lame":
+	case "sox":
 		return &programs[297]
-	case "flac":
+	case "lame":
 		return &programs[298]
-	case "opusenc":
+	case "flac":
 		return &programs[299]
-	case "yt-dlp":
+	case "opusenc":
 		return &programs[300]
-	case "youtube-dl":
+	case "yt-dlp":
 		return &programs[301]
-	case "gallery-dl":
+	case "youtube-dl":
 		return &programs[302]
-	case "tesseract":
+	case "gallery-dl":
 		return &programs[303]
-	case "potrace":
+	case "tesseract":
 		return &programs[304]
-	case "dot":
+	case "potrace":
 		return &programs[305]
-	case "neato":
+	case "dot":
 		return &programs[306]
-	case "plantuml":
+	case "neato":
 		return &programs[307]
-	case "mmdc":
+	case "plantuml":
 		return &programs[308]
-	case "d2":
+	case "mmdc":
 		return &programs[309]
-	case "gnuplot":
+	case "d2":
 		return &programs[310]
-	case "pdflatex":
+	case "gnuplot":
 		return &programs[311]
-	case "xelatex":
+	case "pdflatex":
 		return &programs[312]
-	case "lualatex":
+	case "xelatex":
 		return &programs[313]
-	case "latex":
+	case "lualatex":
 		return &programs[314]
-	case "tex":
+	case "latex":
 		return &programs[315]
-	case "latexmk":
+	case "tex":
 		return &programs[316]
-	case "bibtex":
+	case "latexmk":
 		return &programs[317]
-	case "biber":
+	case "bibtex":
 		return &programs[318]
-	case "makeindex":
+	case "biber":
 		return &programs[319]
-	case "tectonic":
+	case "makeindex":
 		return &programs[320]
-	case "typst":
+	case "tectonic":
 		return &programs[321]
-	case "asciidoctor":
+	case "typst":
 		return &programs[322]
-	case "asciidoc":
+	case "asciidoctor":
 		return &programs[323]
-	case "groff":
+	case "asciidoc":
 		return &programs[324]
-	case "troff":
+	case "groff":
 		return &programs[325]
-	case "nroff":
+	case "troff":
 		return &programs[326]
-	case "soffice":
+	case "nroff":
 		return &programs[327]
-	case "libreoffice":
+	case "soffice":
 		return &programs[328]
-	case "unoconv":
+	case "libreoffice":
 		return &programs[329]
-	case "calibre":
+	case "unoconv":
 		return &programs[330]
-	case "ebook-convert":
+	case "calibre":
 		return &programs[331]
-	case "antiword":
+	case "ebook-convert":
 		return &programs[332]
-	case "catdoc":
+	case "antiword":
 		return &programs[333]
-	case "docx2txt":
+	case "catdoc":
 		return &programs[334]
-	case "xlsx2csv":
+	case "docx2txt":
 		return &programs[335]
-	case "csvtool":
+	case "xlsx2csv":
 		return &programs[336]
-	case "openscad":
+	case "csvtool":
 		return &programs[337]
-	case "blender":
+	case "openscad":
 		return &programs[338]
-	case "stl2gcode":
+	case "blender":
 		return &programs[339]
-	case "corepack":
+	case "stl2gcode":
 		return &programs[340]
-	case "coverage":
+	case "corepack":
 		return &programs[341]
-	case "cp":
+	case "coverage":
 		return &programs[342]
-	case "cpack":
+	case "cp":
 		return &programs[343]
-	case "cpio":
+	case "cpack":
 		return &programs[344]
-	case "cross-env":
+	case "cpio":
 		return &programs[345]
-	case "cross-env-shell":
+	case "cross-env":
 		return &programs[346]
-	case "csh":
+	case "cross-env-shell":
 		return &programs[347]
-	case "tcsh":
+	case "csh":
 		return &programs[348]
-	case "csplit":
+	case "tcsh":
 		return &programs[349]
-	case "ctest":
+	case "csplit":
 		return &programs[350]
-	case "curl":
+	case "ctest":
 		return &programs[351]
-	case "cut":
+	case "curl":
 		return &programs[352]
-	case "cypress":
+	case "cut":
 		return &programs[353]
-	case "date":
+	case "cypress":
 		return &programs[354]
-	case "dd":
+	case "date":
 		return &programs[355]
-	case "declare":
+	case "dd":
 		return &programs[356]
-	case "typeset":
+	case "declare":
 		return &programs[357]
-	case "local":
+	case "typeset":
 		return &programs[358]
-	case "readonly":
+	case "local":
 		return &programs[359]
-	case "integer":
+	case "readonly":
 		return &programs[360]
-	case "float":
+	case "integer":
 		return &programs[361]
-	case "delta":
+	case "float":
 		return &programs[362]
-	case "difft":
+	case "delta":
 		return &programs[363]
-	case "difftastic":
+	case "difft":
 		return &programs[364]
-	case "diff-so-fancy":
+	case "difftastic":
 		return &programs[365]
-	case "icdiff":
+	case "diff-so-fancy":
 		return &programs[366]
-	case "sd":
+	case "icdiff":
 		return &programs[367]
-	case "choose":
+	case "sd":
 		return &programs[368]
-	case "gron":
+	case "choose":
 		return &programs[369]
-	case "fx":
+	case "gron":
 		return &programs[370]
-	case "jo":
+	case "fx":
 		return &programs[371]
-	case "jc":
+	case "jo":
 		return &programs[372]
-	case "dasel":
+	case "jc":
 		return &programs[373]
-	case "xsv":
+	case "dasel":
 		return &programs[374]
-	case "qsv":
+	case "xsv":
 		return &programs[375]
-	case "csvcut":
+	case "qsv":
 		return &programs[376]
-	case "csvgrep":
+	case "csvcut":
 		return &programs[377]
-	case "csvlook":
+	case "csvgrep":
 		return &programs[378]
-	case "in2csv":
+	case "csvlook":
 		return &programs[379]
-	case "mlr":
+	case "in2csv":
 		return &programs[380]
-	case "htmlq":
+	case "mlr":
 		return &programs[381]
-	case "pup":
+	case "htmlq":
 		return &programs[382]
-	case "tomlq":
+	case "pup":
 		return &programs[383]
-	case "gum":
+	case "tomlq":
 		return &programs[384]
-	case "glow":
+	case "gum":
 		return &programs[385]
-	case "grex":
+	case "glow":
 		return &programs[386]
-	case "tldr":
+	case "grex":
 		return &programs[387]
-	case "shellspec":
+	case "tldr":
 		return &programs[388]
-	case "actionlint":
+	case "shellspec":
 		return &programs[389]
-	case "act":
+	case "actionlint":
 		return &programs[390]
-	case "gitleaks":
+	case "act":
 		return &programs[391]
-	case "trufflehog":
+	case "gitleaks":
 		return &programs[392]
-	case "detect-secrets":
+	case "trufflehog":
 		return &programs[393]
-	case "ctags":
+	case "detect-secrets":
 		return &programs[394]
-	case "cscope":
+	case "ctags":
 		return &programs[395]
-	case "comby":
+	case "cscope":
 		return &programs[396]
-	case "jscodeshift":
+	case "comby":
 		return &programs[397]
-	case "claude":
+	case "jscodeshift":
 		return &programs[398]
-	case "codex":
+	case "claude":
 		return &programs[399]
-	case "gemini":
+	case "codex":
 		return &programs[400]
-	case "aider":
+	case "gemini":
 		return &programs[401]
-	case "llm":
+	case "aider":
 		return &programs[402]
-	case "ollama":
+	case "llm":
 		return &programs[403]
-	case "goose":
+	case "ollama":
 		return &programs[404]
-	case "opencode":
+	case "goose":
 		return &programs[405]
-	case "copilot":
+	case "opencode":
 		return &programs[406]
-	case "lazygit":
+	case "copilot":
 		return &programs[407]
-	case "gitui":
+	case "lazygit":
 		return &programs[408]
-	case "tig":
+	case "gitui":
 		return &programs[409]
-	case "watchman":
+	case "tig":
 		return &programs[410]
-	case "deno":
+	case "watchman":
 		return &programs[411]
-	case "df":
+	case "deno":
 		return &programs[412]
-	case "diff":
+	case "df":
 		return &programs[413]
-	case "colordiff":
+	case "diff":
 		return &programs[414]
-	case "gdiff":
+	case "colordiff":
 		return &programs[415]
-	case "diff3":
+	case "gdiff":
 		return &programs[416]
-	case "diffstat":
+	case "diff3":
 		return &programs[417]
-	case "dig":
+	case "diffstat":
 		return &programs[418]
-	case "delv":
+	case "dig":
 		return &programs[419]
-	case "dir":
+	case "delv":
 		return &programs[420]
-	case "vdir":
+	case "dir":
 		return &programs[421]
-	case "dircolors":
+	case "vdir":
 		return &programs[422]
-	case "direnv":
+	case "dircolors":
 		return &programs[423]
-	case "dirname":
+	case "direnv":
 		return &programs[424]
-	case "dirs":
+	case "dirname":
 		return &programs[425]
-	case "disown":
+	case "dirs":
 		return &programs[426]
-	case "dlv":
+	case "disown":
 		return &programs[427]
-	case "dnf":
+	case "dlv":
 		return &programs[428]
-	case "yum":
+	case "dnf":
 		return &programs[429]
-	case "microdnf":
+	case "yum":
 		return &programs[430]
-	case "zypper":
+	case "microdnf":
 		return &programs[431]
-	case "pacman":
+	case "zypper":
 		return &programs[432]
-	case "yay":
+	case "pacman":
 		return &programs[433]
-	case "paru":
+	case "yay":
 		return &programs[434]
-	case "apk":
+	case "paru":
 		return &programs[435]
-	case "emerge":
+	case "apk":
 		return &programs[436]
-	case "xbps-install":
+	case "emerge":
 		return &programs[437]
-	case "pkg":
+	case "xbps-install":
 		return &programs[438]
-	case "pkgin":
+	case "pkg":
 		return &programs[439]
-	case "port":
+	case "pkgin":
 		return &programs[440]
-	case "snap":
+	case "port":
 		return &programs[441]
-	case "flatpak":
+	case "snap":
 		return &programs[442]
-	case "rpm":
+	case "flatpak":
 		return &programs[443]
-	case "rpm-ostree":
+	case "rpm":
 		return &programs[444]
-	case "dnf5":
+	case "rpm-ostree":
 		return &programs[445]
-	case "eopkg":
+	case "dnf5":
 		return &programs[446]
-	case "swupd":
+	case "eopkg":
 		return &programs[447]
-	case "opkg":
+	case "swupd":
 		return &programs[448]
-	case "slackpkg":
+	case "opkg":
 		return &programs[449]
-	case "choco":
+	case "slackpkg":
 		return &programs[450]
-	case "scoop":
+	case "choco":
 		return &programs[451]
-	case "winget":
+	case "scoop":
 		return &programs[452]
-	case "nix-env":
+	case "winget":
 		return &programs[453]
-	case "nix-build":
+	case "nix-env":
 		return &programs[454]
-	case "nix-channel":
+	case "nix-build":
 		return &programs[455]
-	case "nix-store":
+	case "nix-channel":
 		return &programs[456]
-	case "nix-instantiate":
+	case "nix-store":
 		return &programs[457]
-	case "nix-collect-garbage":
+	case "nix-instantiate":
 		return &programs[458]
-	case "home-manager":
+	case "nix-collect-garbage":
 		return &programs[459]
-	case "nixos-rebuild":
+	case "home-manager":
 		return &programs[460]
-	case "guix":
+	case "nixos-rebuild":
 		return &programs[461]
-	case "conan":
+	case "guix":
 		return &programs[462]
-	case "vcpkg":
+	case "conan":
 		return &programs[463]
-	case "spack":
+	case "vcpkg":
 		return &programs[464]
-	case "luarocks":
+	case "spack":
 		return &programs[465]
-	case "cpan":
+	case "luarocks":
 		return &programs[466]
-	case "cpanm":
+	case "cpan":
 		return &programs[467]
-	case "ghcup":
+	case "cpanm":
 		return &programs[468]
-	case "sdk":
+	case "ghcup":
 		return &programs[469]
-	case "jenv":
+	case "sdk":
 		return &programs[470]
-	case "pyenv":
+	case "jenv":
 		return &programs[471]
-	case "rbenv":
+	case "pyenv":
 		return &programs[472]
-	case "goenv":
+	case "rbenv":
 		return &programs[473]
-	case "tfenv":
+	case "goenv":
 		return &programs[474]
-	case "chezmoi":
+	case "tfenv":
 		return &programs[475]
-	case "stow":
+	case "chezmoi":
 		return &programs[476]
-	case "doas":
+	case "stow":
 		return &programs[477]
-	case "docker":
+	case "doas":
 		return &programs[478]
-	case "podman":
+	case "docker":
 		return &programs[479]
-	case "nerdctl":
+	case "podman":
 		return &programs[480]
-	case "finch":
+	case "nerdctl":
 		return &programs[481]
-	case "docker-compose":
+	case "finch":
 		return &programs[482]
-	case "podman-compose":
+	case "docker-compose":
 		return &programs[483]
-	case "dos2unix":
+	case "podman-compose":
 		return &programs[484]
-	case "unix2dos":
+	case "dos2unix":
 		return &programs[485]
-	case "mac2unix":
+	case "unix2dos":
 		return &programs[486]
-	case "dotenv":
+	case "mac2unix":
 		return &programs[487]
-	case "dotnet":
+	case "dotenv":
 		return &programs[488]
-	case "dpkg":
+	case "dotnet":
 		return &programs[489]
-	case "dpkg-query":
+	case "dpkg":
 		return &programs[490]
-	case "du":
+	case "dpkg-query":
 		return &programs[491]
-	case "echo":
+	case "du":
 		return &programs[492]
-	case "emulate":
+	case "echo":
 		return &programs[493]
-	case "enable":
+	case "emulate":
 		return &programs[494]
-	case "entr":
+	case "enable":
 		return &programs[495]
-	case "env":
+	case "entr":
 		return &programs[496]
-	case "envsubst":
+	case "env":
 		return &programs[497]
-	case "eslint":
+	case "envsubst":
 		return &programs[498]
-	case "eslint_d":
+	case "eslint":
 		return &programs[499]
-	case "xo":
+	case "eslint_d":
 		return &programs[500]
-	case "standard":
+	case "xo":
 		return &programs[501]
-	case "semistandard":
+	case "standard":
 		return &programs[502]
-	case "ts-standard":
+	case "semistandard":
 		return &programs[503]
-	case "eval":
+	case "ts-standard":
 		return &programs[504]
-	case "exec":
+	case "eval":
 		return &programs[505]
-	case "exit":
+	case "exec":
 		return &programs[506]
-	case "return":
+	case "exit":
 		return &programs[507]
-	case "bye":
+	case "return":
 		return &programs[508]
-	case "expand":
+	case "bye":
 		return &programs[509]
-	case "unexpand":
+	case "expand":
 		return &programs[510]
-	case "expect":
+	case "unexpand":
 		return &programs[511]
-	case "export":
+	case "expect":
 		return &programs[512]
-	case "expr":
+	case "export":
 		return &programs[513]
-	case "eza":
+	case "expr":
 		return &programs[514]
-	case "exa":
+	case "eza":
 		return &programs[515]
-	case "lsd":
+	case "exa":
 		return &programs[516]
-	case "faketime":
+	case "lsd":
 		return &programs[517]
-	case "fc":
+	case "faketime":
 		return &programs[518]
-	case "r":
+	case "fc":
 		return &programs[519]
-	case "fd":
+	case "r":
 		return &programs[520]
-	case "fdfind":
+	case "fd":
 		return &programs[521]
-	case "ffmpeg":
+	case "fdfind":
 		return &programs[522]
-	case "ffprobe":
+	case "ffmpeg":
 		return &programs[523]
-	case "ffplay":
+	case "ffprobe":
 		return &programs[524]
-	case "file":
+	case "ffplay":
 		return &programs[525]
-	case "find":
+	case "file":
 		return &programs[526]
-	case "gfind":
+	case "find":
 		return &programs[527]
-	case "firejail":
+	case "gfind":
 		return &programs[528]
-	case "fish":
+	case "firejail":
 		return &programs[529]
-	case "flock":
+	case "fish":
 		return &programs[530]
-	case "fmt":
+	case "flock":
 		return &programs[531]
-	case "fnm":
+	case "fmt":
 		return &programs[532]
-	case "n":
+	case "fnm":
 		return &programs[533]
-	case "nodenv":
+	case "n":
 		return &programs[534]
-	case "volta":
+	case "nodenv":
 		return &programs[535]
-	case "nvm":
+	case "volta":
 		return &programs[536]
-	case "nvs":
+	case "nvm":
 		return &programs[537]
-	case "fold":
+	case "nvs":
 		return &programs[538]
-	case "free":
+	case "fold":
 		return &programs[539]
-	case "vmstat":
+	case "free":
 		return &programs[540]
-	case "iostat":
+	case "vmstat":
 		return &programs[541]
-	case "mpstat":
+	case "iostat":
 		return &programs[542]
-	case "slabtop":
+	case "mpstat":
 		return &programs[543]
-	case "lscpu":
+	case "slabtop":
 		return &programs[544]
-	case "lsmem":
+	case "lscpu":
 		return &programs[545]
-	case "lspci":
+	case "lsmem":
 		return &programs[546]
-	case "lsusb":
+	case "lspci":
 		return &programs[547]
-	case "lsmod":
+	case "lsusb":
 		return &programs[548]
-	case "lsns":
+	case "lsmod":
 		return &programs[549]
-	case "lsipc":
+	case "lsns":
 		return &programs[550]
-	case "lslocks":
+	case "lsipc":
 		return &programs[551]
-	case "lsb_release":
+	case "lslocks":
 		return &programs[552]
-	case "lshw":
+	case "lsb_release":
 		return &programs[553]
-	case "dmidecode":
+	case "lshw":
 		return &programs[554]
-	case "hwinfo":
+	case "dmidecode":
 		return &programs[555]
-	case "inxi":
+	case "hwinfo":
 		return &programs[556]
-	case "sensors":
+	case "inxi":
 		return &programs[557]
-	case "acpi":
+	case "sensors":
 		return &programs[558]
-	case "numastat":
+	case "acpi":
 		return &programs[559]
-	case "nvidia-smi":
+	case "numastat":
 		return &programs[560]
-	case "rocm-smi":
+	case "nvidia-smi":
 		return &programs[561]
-	case "getfacl":
+	case "rocm-smi":
 		return &programs[562]
-	case "lsattr":
+	case "getfacl":
 		return &programs[563]
-	case "ipcs":
+	case "lsattr":
 		return &programs[564]
-	case "last":
+	case "ipcs":
 		return &programs[565]
-	case "lastb":
+	case "last":
 		return &programs[566]
-	case "lastlog":
+	case "lastb":
 		return &programs[567]
-	case "locale":
+	case "lastlog":
 		return &programs[568]
-	case "getcap":
+	case "locale":
 		return &programs[569]
-	case "getenforce":
+	case "getcap":
 		return &programs[570]
-	case "sestatus":
+	case "getenforce":
 		return &programs[571]
-	case "sw_vers":
+	case "sestatus":
 		return &programs[572]
-	case "system_profiler":
+	case "sw_vers":
 		return &programs[573]
-	case "vm_stat":
+	case "system_profiler":
 		return &programs[574]
-	case "cal":
+	case "vm_stat":
 		return &programs[575]
-	case "ncal":
+	case "cal":
 		return &programs[576]
-	case "uuidgen":
+	case "ncal":
 		return &programs[577]
-	case "neofetch":
+	case "uuidgen":
 		return &programs[578]
-	case "fastfetch":
+	case "neofetch":
 		return &programs[579]
-	case "screenfetch":
+	case "fastfetch":
 		return &programs[580]
-	case "cowsay":
+	case "screenfetch":
 		return &programs[581]
-	case "figlet":
+	case "cowsay":
 		return &programs[582]
-	case "fortune":
+	case "figlet":
 		return &programs[583]
-	case "toilet":
+	case "fortune":
 		return &programs[584]
-	case "lolcat":
+	case "toilet":
 		return &programs[585]
-	case "tput":
+	case "lolcat":
 		return &programs[586]
-	case "clear":
+	case "tput":
 		return &programs[587]
-	case "reset":
+	case "clear":
 		return &programs[588]
-	case "tabs":
+	case "reset":
 		return &programs[589]
-	case "infocmp":
+	case "tabs":
 		return &programs[590]
-	case "toe":
+	case "infocmp":
 		return &programs[591]
-	case "units":
+	case "toe":
 		return &programs[592]
-	case "pstree":
+	case "units":
 		return &programs[593]
-	case "pidof":
+	case "pstree":
 		return &programs[594]
-	case "pwdx":
+	case "pidof":
 		return &programs[595]
-	case "pmap":
+	case "pwdx":
 		return &programs[596]
-	case "prtstat":
+	case "pmap":
 		return &programs[597]
-	case "peekfd":
+	case "prtstat":
 		return &programs[598]
-	case "fuser":
+	case "peekfd":
 		return &programs[599]
-	case "lsfd":
+	case "fuser":
 		return &programs[600]
-	case "findmnt":
+	case "lsfd":
 		return &programs[601]
-	case "lsblk":
+	case "findmnt":
 		return &programs[602]
-	case "blkid":
+	case "lsblk":
 		return &programs[603]
-	case "mountpoint":
+	case "blkid":
 		return &programs[604]
-	case "namei":
+	case "mountpoint":
 		return &programs[605]
-	case "runlevel":
+	case "namei":
 		return &programs[606]
-	case "tzselect":
+	case "runlevel":
 		return &programs[607]
-	case "ac":
+	case "tzselect":
 		return &programs[608]
-	case "vnstat":
+	case "ac":
 		return &programs[609]
-	case "ipcalc":
+	case "vnstat":
 		return &programs[610]
-	case "sipcalc":
+	case "ipcalc":
 		return &programs[611]
-	case "mcookie":
+	case "sipcalc":
 		return &programs[612]
-	case "procinfo":
+	case "mcookie":
 		return &programs[613]
-	case "dmesg":
+	case "procinfo":
 		return &programs[614]
-	case "ftp":
+	case "dmesg":
 		return &programs[615]
-	case "lftp":
+	case "ftp":
 		return &programs[616]
-	case "tnftp":
+	case "lftp":
 		return &programs[617]
-	case "ncftp":
+	case "tnftp":
 		return &programs[618]
-	case "fzf":
+	case "ncftp":
 		return &programs[619]
-	case "gcc":
+	case "fzf":
 		return &programs[620]
-	case "cc":
+	case "gcc":
 		return &programs[621]
-	case "g++":
+	case "cc":
 		return &programs[622]
-	case "c++":
+	case "g++":
 		return &programs[623]
-	case "clang":
+	case "c++":
 		return &programs[624]
-	case "clang++":
+	case "clang":
 		return &programs[625]
-	case "gcc-10":
+	case "clang++":
 		return &programs[626]
-	case "gcc-11":
+	case "gcc-10":
 		return &programs[627]
-	case "gcc-12":
+	case "gcc-11":
 		return &programs[628]
-	case "gcc-13":
+	case "gcc-12":
 		return &programs[629]
-	case "gcc-14":
+	case "gcc-13":
 		return &programs[630]
-	case "g++-10":
+	case "gcc-14":
 		return &programs[631]
-	case "g++-11":
+	case "g++-10":
 		return &programs[632]
-	case "g++-12":
+	case "g++-11":
 		return &programs[633]
-	case "g++-13":
+	case "g++-12":
 		return &programs[634]
-	case "g++-14":
+	case "g++-13":
 		return &programs[635]
-	case "clang-14":
+	case "g++-14":
 		return &programs[636]
-	case "clang-15":
+	case "clang-14":
 		return &programs[637]
-	case "clang-16":
+	case "clang-15":
 		return &programs[638]
-	case "clang-17":
+	case "clang-16":
 		return &programs[639]
-	case "clang-18":
+	case "clang-17":
 		return &programs[640]
-	case "clang-19":
+	case "clang-18":
 		return &programs[641]
-	case "clang++-14":
+	case "clang-19":
 		return &programs[642]
-	case "clang++-15":
+	case "clang++-14":
 		return &programs[643]
-	case "clang++-16":
+	case "clang++-15":
 		return &programs[644]
-	case "clang++-17":
+	case "clang++-16":
 		return &programs[645]
-	case "clang++-18":
+	case "clang++-17":
 		return &programs[646]
-	case "cpp":
+	case "clang++-18":
 		return &programs[647]
-	case "gfortran":
+	case "cpp":
 		return &programs[648]
-	case "tcc":
+	case "gfortran":
 		return &programs[649]
-	case "icx":
+	case "tcc":
 		return &programs[650]
-	case "icpx":
+	case "icx":
 		return &programs[651]
-	case "nvcc":
+	case "icpx":
 		return &programs[652]
-	case "emcc":
+	case "nvcc":
 		return &programs[653]
-	case "em++":
+	case "emcc":
 		return &programs[654]
-	case "x86_64-linux-gnu-gcc":
+	case "em++":
 		return &programs[655]
-	case "aarch64-linux-gnu-gcc":
+	case "x86_64-linux-gnu-gcc":
 		return &programs[656]
-	case "musl-gcc":
+	case "aarch64-linux-gnu-gcc":
 		return &programs[657]
-	case "gdb":
+	case "musl-gcc":
 		return &programs[658]
-	case "lldb":
+	case "gcloud":
 		return &programs[659]
-	case "rr":
+	case "gsutil":
 		return &programs[660]
-	case "cgdb":
+	case "az":
 		return &programs[661]
-	case "pwndbg":
+	case "doctl":
 		return &programs[662]
-	case "gdb-multiarch":
+	case "linode-cli":
 		return &programs[663]
-	case "lldb-15":
+	case "hcloud":
 		return &programs[664]
-	case "gem":
+	case "oci":
 		return &programs[665]
-	case "getconf":
+	case "ibmcloud":
 		return &programs[666]
-	case "getopts":
+	case "scw":
 		return &programs[667]
-	case "gh":
+	case "vultr-cli":
 		return &programs[668]
-	case "git":
+	case "flyctl":
 		return &programs[669]
-	case "go":
+	case "fly":
 		return &programs[670]
-	case "go1.21":
+	case "heroku":
 		return &programs[671]
-	case "go1.22":
+	case "railway":
 		return &programs[672]
-	case "go1.23":
+	case "render":
 		return &programs[673]
-	case "go1.24":
+	case "dokku":
 		return &programs[674]
-	case "go1.25":
+	case "cf":
 		return &programs[675]
-	case "go1.26":
+	case "eb":
 		return &programs[676]
-	case "gotip":
+	case "sam":
 		return &programs[677]
-	case "gofmt":
+	case "copilot-aws":
 		return &programs[678]
-	case "goimports":
+	case "cfn":
 		return &programs[679]
-	case "gofumpt":
+	case "aliyun":
 		return &programs[680]
-	case "gci":
+	case "tccli":
 		return &programs[681]
-	case "golines":
+	case "yc":
 		return &programs[682]
-	case "golangci-lint":
+	case "stripe":
 		return &programs[683]
-	case "gosu":
+	case "twilio":
 		return &programs[684]
-	case "su-exec":
+	case "sentry-cli":
 		return &programs[685]
-	case "setuidgid":
+	case "datadog-ci":
 		return &programs[686]
-	case "gpg":
+	case "newrelic":
 		return &programs[687]
-	case "gpg2":
+	case "snyk":
 		return &programs[688]
-	case "gpgv":
+	case "sonar-scanner":
 		return &programs[689]
-	case "age":
+	case "circleci":
 		return &programs[690]
-	case "age-keygen":
+	case "travis":
 		return &programs[691]
-	case "sops":
+	case "glab":
 		return &programs[692]
-	case "pass":
+	case "hub":
 		return &programs[693]
-	case "gopass":
+	case "tea":
 		return &programs[694]
-	case "minisign":
+	case "bb-cli":
 		return &programs[695]
-	case "signify":
+	case "jira":
 		return &programs[696]
-	case "keybase":
+	case "linear":
 		return &programs[697]
-	case "vault":
+	case "slack":
 		return &programs[698]
-	case "op":
+	case "sfdx":
 		return &programs[699]
-	case "bw":
+	case "sf":
 		return &programs[700]
-	case "lpass":
+	case "shopify":
 		return &programs[701]
-	case "doppler":
+	case "contentful":
 		return &programs[702]
-	case "infisical":
+	case "sanity":
 		return &programs[703]
-	case "chamber":
+	case "auth0":
 		return &programs[704]
-	case "aws-vault":
+	case "okta":
 		return &programs[705]
-	case "teller":
+	case "launchdarkly":
 		return &programs[706]
-	case "gradle":
+	case "ngrok-cli":
 		return &programs[707]
-	case "gradlew":
+	case "gitlab-runner":
 		return &programs[708]
-	case "grep":
+	case "jenkins-cli":
 		return &programs[709]
-	case "egrep":
+	case "drone":
 		return &programs[710]
-	case "fgrep":
+	case "buildkite-agent":
 		return &programs[711]
-	case "rgrep":
+	case "argo":
 		return &programs[712]
-	case "ggrep":
+	case "entire":
 		return &programs[713]
-	case "zgrep":
+	case "gdb":
 		return &programs[714]
-	case "zegrep":
+	case "lldb":
 		return &programs[715]
-	case "zfgrep":
+	case "rr":
 		return &programs[716]
-	case "bzgrep":
+	case "cgdb":
 		return &programs[717]
-	case "xzgrep":
+	case "pwndbg":
 		return &programs[718]
-	case "pcregrep":
+	case "gdb-multiarch":
 		return &programs[719]
-	case "pcre2grep":
+	case "lldb-15":
 		return &programs[720]
-	case "groovy":
+	case "gem":
 		return &programs[721]
-	case "scala":
+	case "getconf":
 		return &programs[722]
-	case "kotlin":
+	case "getopts":
 		return &programs[723]
-	case "kscript":
+	case "gh":
 		return &programs[724]
-	case "jshell":
+	case "git":
 		return &programs[725]
-	case "julia":
+	case "go":
 		return &programs[726]
-	case "elixir":
+	case "go1.21":
 		return &programs[727]
-	case "iex":
+	case "go1.22":
 		return &programs[728]
-	case "erl":
+	case "go1.23":
 		return &programs[729]
-	case "escript":
+	case "go1.24":
 		return &programs[730]
-	case "ghci":
+	case "go1.25":
 		return &programs[731]
-	case "runghc":
+	case "go1.26":
 		return &programs[732]
-	case "runhaskell":
+	case "gotip":
 		return &programs[733]
-	case "clojure":
+	case "gofmt":
 		return &programs[734]
-	case "clj":
+	case "goimports":
 		return &programs[735]
-	case "bb":
+	case "gofumpt":
 		return &programs[736]
-	case "racket":
+	case "gci":
 		return &programs[737]
-	case "guile":
+	case "golines":
 		return &programs[738]
-	case "sbcl":
+	case "golangci-lint":
 		return &programs[739]
-	case "emacs":
+	case "gosu":
 		return &programs[740]
-	case "emacsclient":
+	case "su-exec":
 		return &programs[741]
-	case "swipl":
+	case "setuidgid":
 		return &programs[742]
-	case "octave":
+	case "gpg":
 		return &programs[743]
-	case "matlab":
+	case "gpg2":
 		return &programs[744]
-	case "janet":
+	case "gpgv":
 		return &programs[745]
-	case "gjs":
+	case "age":
 		return &programs[746]
-	case "qjs":
+	case "age-keygen":
 		return &programs[747]
-	case "d8":
+	case "sops":
 		return &programs[748]
-	case "bun.exe":
+	case "pass":
 		return &programs[749]
-	case "ts-node":
+	case "gopass":
 		return &programs[750]
-	case "tsx":
+	case "minisign":
 		return &programs[751]
-	case "esno":
+	case "signify":
 		return &programs[752]
-	case "babel-node":
+	case "keybase":
 		return &programs[753]
-	case "vite-node":
+	case "vault":
 		return &programs[754]
-	case "coffee":
+	case "op":
 		return &programs[755]
-	case "gtime":
+	case "bw":
 		return &programs[756]
-	case "gunicorn":
+	case "lpass":
 		return &programs[757]
-	case "uvicorn":
+	case "doppler":
 		return &programs[758]
-	case "hypercorn":
+	case "infisical":
 		return &programs[759]
-	case "daphne":
+	case "chamber":
 		return &programs[760]
-	case "waitress-serve":
+	case "aws-vault":
 		return &programs[761]
-	case "uwsgi":
+	case "teller":
 		return &programs[762]
-	case "flask":
+	case "gradle":
 		return &programs[763]
-	case "fastapi":
+	case "gradlew":
 		return &programs[764]
-	case "granian":
+	case "grep":
 		return &programs[765]
-	case "celery":
+	case "egrep":
 		return &programs[766]
-	case "django-admin":
+	case "fgrep":
 		return &programs[767]
-	case "alembic":
+	case "rgrep":
 		return &programs[768]
-	case "airflow":
+	case "ggrep":
 		return &programs[769]
-	case "dagster":
+	case "zgrep":
 		return &programs[770]
-	case "prefect":
+	case "zegrep":
 		return &programs[771]
-	case "dbt":
+	case "zfgrep":
 		return &programs[772]
-	case "scrapy":
+	case "bzgrep":
 		return &programs[773]
-	case "locust":
+	case "xzgrep":
 		return &programs[774]
-	case "rq":
+	case "pcregrep":
 		return &programs[775]
-	case "dramatiq":
+	case "pcre2grep":
 		return &programs[776]
-	case "huey":
+	case "groovy":
 		return &programs[777]
-	case "supervisord":
+	case "scala":
 		return &programs[778]
-	case "supervisorctl":
+	case "kotlin":
 		return &programs[779]
-	case "ansible":
+	case "kscript":
 		return &programs[780]
-	case "ansible-playbook":
+	case "jshell":
 		return &programs[781]
-	case "ansible-galaxy":
+	case "julia":
 		return &programs[782]
-	case "ansible-vault":
+	case "elixir":
 		return &programs[783]
-	case "ansible-inventory":
+	case "iex":
 		return &programs[784]
-	case "ansible-doc":
+	case "erl":
 		return &programs[785]
-	case "salt":
+	case "escript":
 		return &programs[786]
-	case "salt-call":
+	case "ghci":
 		return &programs[787]
-	case "puppet":
+	case "runghc":
 		return &programs[788]
-	case "chef-client":
+	case "runhaskell":
 		return &programs[789]
-	case "knife":
+	case "clojure":
 		return &programs[790]
-	case "gzip":
+	case "clj":
 		return &programs[791]
-	case "gunzip":
+	case "bb":
 		return &programs[792]
-	case "pigz":
+	case "racket":
 		return &programs[793]
-	case "unpigz":
+	case "guile":
 		return &programs[794]
-	case "compress":
+	case "sbcl":
 		return &programs[795]
-	case "uncompress":
+	case "emacs":
 		return &programs[796]
-	case "zopfli":
+	case "emacsclient":
 		return &programs[797]
-	case "brotli":
+	case "swipl":
 		return &programs[798]
-	case "hash":
+	case "octave":
 		return &programs[799]
-	case "head":
+	case "matlab":
 		return &programs[800]
-	case "helm":
+	case "janet":
 		return &programs[801]
-	case "help":
+	case "gjs":
 		return &programs[802]
-	case "hexdump":
+	case "qjs":
 		return &programs[803]
-	case "hd":
+	case "d8":
 		return &programs[804]
-	case "history":
+	case "bun.exe":
 		return &programs[805]
-	case "host":
+	case "ts-node":
 		return &programs[806]
-	case "nslookup":
+	case "tsx":
 		return &programs[807]
-	case "drill":
+	case "esno":
 		return &programs[808]
-	case "resolvectl":
+	case "babel-node":
 		return &programs[809]
-	case "getent":
+	case "vite-node":
 		return &programs[810]
-	case "hostid":
+	case "coffee":
 		return &programs[811]
-	case "hostname":
+	case "gtime":
 		return &programs[812]
-	case "http":
+	case "gunicorn":
 		return &programs[813]
-	case "https":
+	case "uvicorn":
 		return &programs[814]
-	case "xh":
+	case "hypercorn":
 		return &programs[815]
-	case "xhs":
+	case "daphne":
 		return &programs[816]
-	case "httpie":
+	case "waitress-serve":
 		return &programs[817]
-	case "http.server":
+	case "uwsgi":
 		return &programs[818]
-	case "hyperfine":
+	case "flask":
 		return &programs[819]
-	case "iconv":
+	case "fastapi":
 		return &programs[820]
-	case "id":
+	case "granian":
 		return &programs[821]
-	case "ifconfig":
+	case "celery":
 		return &programs[822]
-	case "iwconfig":
+	case "django-admin":
 		return &programs[823]
-	case "arp":
+	case "alembic":
 		return &programs[824]
-	case "route":
+	case "airflow":
 		return &programs[825]
-	case "inotifywait":
+	case "dagster":
 		return &programs[826]
-	case "inotifywatch":
+	case "prefect":
 		return &programs[827]
-	case "fsnotifywait":
+	case "dbt":
 		return &programs[828]
-	case "fswatch":
+	case "scrapy":
 		return &programs[829]
-	case "install":
+	case "locust":
 		return &programs[830]
-	case "ginstall":
+	case "rq":
 		return &programs[831]
-	case "ionice":
+	case "dramatiq":
 		return &programs[832]
-	case "ip":
+	case "huey":
 		return &programs[833]
-	case "ipython":
+	case "supervisord":
 		return &programs[834]
-	case "ipython3":
+	case "supervisorctl":
 		return &programs[835]
-	case "jupyter":
+	case "ansible":
 		return &programs[836]
-	case "jupyter-lab":
+	case "ansible-playbook":
 		return &programs[837]
-	case "jupyter-notebook":
+	case "ansible-galaxy":
 		return &programs[838]
-	case "jupyter-nbconvert":
+	case "ansible-vault":
 		return &programs[839]
-	case "papermill":
+	case "ansible-inventory":
 		return &programs[840]
-	case "streamlit":
+	case "ansible-doc":
 		return &programs[841]
-	case "gradio":
+	case "salt":
 		return &programs[842]
-	case "chainlit":
+	case "salt-call":
 		return &programs[843]
-	case "mlflow":
+	case "puppet":
 		return &programs[844]
-	case "tensorboard":
+	case "chef-client":
 		return &programs[845]
-	case "java":
+	case "knife":
 		return &programs[846]
-	case "javac":
+	case "gzip":
 		return &programs[847]
-	case "jest":
+	case "gunzip":
 		return &programs[848]
-	case "jobs":
+	case "pigz":
 		return &programs[849]
-	case "join":
+	case "unpigz":
 		return &programs[850]
-	case "journalctl":
+	case "compress":
 		return &programs[851]
-	case "jq":
+	case "uncompress":
 		return &programs[852]
-	case "gojq":
+	case "zopfli":
 		return &programs[853]
-	case "jaq":
+	case "brotli":
 		return &programs[854]
-	case "json.tool":
+	case "hash":
 		return &programs[855]
-	case "just":
+	case "head":
 		return &programs[856]
-	case "k9s":
+	case "helm":
 		return &programs[857]
-	case "kubectx":
+	case "help":
 		return &programs[858]
-	case "kubens":
+	case "hexdump":
 		return &programs[859]
-	case "stern":
+	case "hd":
 		return &programs[860]
-	case "kubetail":
+	case "history":
 		return &programs[861]
-	case "istioctl":
+	case "host":
 		return &programs[862]
-	case "linkerd":
+	case "nslookup":
 		return &programs[863]
-	case "argocd":
+	case "drill":
 		return &programs[864]
-	case "flux":
+	case "resolvectl":
 		return &programs[865]
-	case "velero":
+	case "getent":
 		return &programs[866]
-	case "cilium":
+	case "hostid":
 		return &programs[867]
-	case "eksctl":
+	case "hostname":
 		return &programs[868]
-	case "kops":
+	case "http":
 		return &programs[869]
-	case "kubeadm":
+	case "https":
 		return &programs[870]
-	case "tkn":
+	case "xh":
 		return &programs[871]
-	case "kn":
+	case "xhs":
 		return &programs[872]
-	case "crossplane":
+	case "httpie":
 		return &programs[873]
-	case "werf":
+	case "http.server":
 		return &programs[874]
-	case "devspace":
+	case "hyperfine":
 		return &programs[875]
-	case "okteto":
+	case "iconv":
 		return &programs[876]
-	case "kubeseal":
+	case "id":
 		return &programs[877]
-	case "kubeconform":
+	case "ifconfig":
 		return &programs[878]
-	case "kubeval":
+	case "iwconfig":
 		return &programs[879]
-	case "conftest":
+	case "arp":
 		return &programs[880]
-	case "opa":
+	case "route":
 		return &programs[881]
-	case "trivy":
+	case "inotifywait":
 		return &programs[882]
-	case "grype":
+	case "inotifywatch":
 		return &programs[883]
-	case "syft":
+	case "fsnotifywait":
 		return &programs[884]
-	case "cosign":
+	case "fswatch":
 		return &programs[885]
-	case "crane":
+	case "install":
 		return &programs[886]
-	case "dive":
+	case "ginstall":
 		return &programs[887]
-	case "hadolint":
+	case "ionice":
 		return &programs[888]
-	case "buildah":
+	case "ip":
 		return &programs[889]
-	case "skopeo":
+	case "ipython":
 		return &programs[890]
-	case "lxc":
+	case "ipython3":
 		return &programs[891]
-	case "incus":
+	case "jupyter":
 		return &programs[892]
-	case "multipass":
+	case "jupyter-lab":
 		return &programs[893]
-	case "vagrant":
+	case "jupyter-notebook":
 		return &programs[894]
-	case "packer":
+	case "jupyter-nbconvert":
 		return &programs[895]
-	case "ctr":
+	case "papermill":
 		return &programs[896]
-	case "crictl":
+	case "streamlit":
 		return &programs[897]
-	case "buildctl":
+	case "gradio":
 		return &programs[898]
-	case "umoci":
+	case "chainlit":
 		return &programs[899]
-	case "oras":
+	case "mlflow":
 		return &programs[900]
-	case "dockle":
+	case "tensorboard":
 		return &programs[901]
-	case "docker-machine":
+	case "java":
 		return &programs[902]
-	case "kill":
+	case "javac":
 		return &programs[903]
-	case "killall":
+	case "jest":
 		return &programs[904]
-	case "kubectl":
+	case "jobs":
 		return &programs[905]
-	case "oc":
+	case "join":
 		return &programs[906]
-	case "k":
+	case "journalctl":
 		return &programs[907]
-	case "kubecolor":
+	case "jq":
 		return &programs[908]
-	case "kustomize":
+	case "gojq":
 		return &programs[909]
-	case "ld":
+	case "jaq":
 		return &programs[910]
-	case "ld.lld":
+	case "json.tool":
 		return &programs[911]
-	case "lld":
+	case "just":
 		return &programs[912]
-	case "ld.gold":
+	case "k9s":
 		return &programs[913]
-	case "mold":
+	case "kubectx":
 		return &programs[914]
-	case "as":
+	case "kubens":
 		return &programs[915]
-	case "nasm":
+	case "stern":
 		return &programs[916]
-	case "yasm":
+	case "kubetail":
 		return &programs[917]
-	case "objcopy":
+	case "istioctl":
 		return &programs[918]
-	case "strip":
+	case "linkerd":
 		return &programs[919]
-	case "ranlib":
+	case "argocd":
 		return &programs[920]
-	case "dlltool":
+	case "flux":
 		return &programs[921]
-	case "windres":
+	case "velero":
 		return &programs[922]
-	case "llvm-objcopy":
+	case "cilium":
 		return &programs[923]
-	case "llvm-strip":
+	case "eksctl":
 		return &programs[924]
-	case "ld-linux-x86-64.so.2":
+	case "kops":
 		return &programs[925]
-	case "ld-linux.so.2":
+	case "kubeadm":
 		return &programs[926]
-	case "ld-linux-aarch64.so.1":
+	case "tkn":
 		return &programs[927]
-	case "ld-linux-armhf.so.3":
+	case "kn":
 		return &programs[928]
-	case "ld-musl-x86_64.so.1":
+	case "crossplane":
 		return &programs[929]
-	case "ld.so":
+	case "werf":
 		return &programs[930]
-	case "less":
+	case "devspace":
 		return &programs[931]
-	case "lessecho":
+	case "okteto":
 		return &programs[932]
-	case "let":
+	case "kubeseal":
 		return &programs[933]
-	case "link":
+	case "kubeconform":
 		return &programs[934]
-	case "linux32":
+	case "kubeval":
 		return &programs[935]
-	case "linux64":
+	case "conftest":
 		return &programs[936]
-	case "i386":
+	case "opa":
 		return &programs[937]
-	case "x86_64":
+	case "trivy":
 		return &programs[938]
-	case "uname26":
+	case "grype":
 		return &programs[939]
-	case "ln":
+	case "syft":
 		return &programs[940]
-	case "locate":
+	case "cosign":
 		return &programs[941]
-	case "plocate":
+	case "crane":
 		return &programs[942]
-	case "mlocate":
+	case "dive":
 		return &programs[943]
-	case "look":
+	case "hadolint":
 		return &programs[944]
-	case "ls":
+	case "buildah":
 		return &programs[945]
-	case "gls":
+	case "skopeo":
 		return &programs[946]
-	case "lsof":
+	case "lxc":
 		return &programs[947]
-	case "ltrace":
+	case "incus":
 		return &programs[948]
-	case "lua":
+	case "multipass":
 		return &programs[949]
-	case "lua5.1":
+	case "vagrant":
 		return &programs[950]
-	case "lua5.2":
+	case "packer":
 		return &programs[951]
-	case "lua5.3":
+	case "ctr":
 		return &programs[952]
-	case "lua5.4":
+	case "crictl":
 		return &programs[953]
-	case "luajit":
+	case "buildctl":
 		return &programs[954]
-	case "texlua":
+	case "umoci":
 		return &programs[955]
-	case "make":
+	case "oras":
 		return &programs[956]
-	case "gmake":
+	case "dockle":
 		return &programs[957]
-	case "remake":
+	case "docker-machine":
 		return &programs[958]
-	case "bmake":
+	case "kill":
 		return &programs[959]
-	case "pmake":
+	case "killall":
 		return &programs[960]
-	case "man":
+	case "kubectl":
 		return &programs[961]
-	case "mapfile":
+	case "oc":
 		return &programs[962]
-	case "readarray":
+	case "k":
 		return &programs[963]
-	case "mdfind":
+	case "kubecolor":
 		return &programs[964]
-	case "meson":
+	case "kustomize":
 		return &programs[965]
-	case "minikube":
+	case "ld":
 		return &programs[966]
-	case "kind":
+	case "ld.lld":
 		return &programs[967]
-	case "k3d":
+	case "lld":
 		return &programs[968]
-	case "k3s":
+	case "ld.gold":
 		return &programs[969]
-	case "microk8s":
+	case "mold":
 		return &programs[970]
-	case "colima":
+	case "as":
 		return &programs[971]
-	case "rancher-desktop":
+	case "nasm":
 		return &programs[972]
-	case "lima":
+	case "yasm":
 		return &programs[973]
-	case "limactl":
+	case "objcopy":
 		return &programs[974]
-	case "mise":
+	case "strip":
 		return &programs[975]
-	case "rtx":
+	case "ranlib":
 		return &programs[976]
-	case "mkdir":
+	case "dlltool":
 		return &programs[977]
-	case "mkfifo":
+	case "windres":
 		return &programs[978]
-	case "mknod":
+	case "llvm-objcopy":
 		return &programs[979]
-	case "mktemp":
+	case "llvm-strip":
 		return &programs[980]
-	case "mocha":
+	case "ld-linux-x86-64.so.2":
 		return &programs[981]
-	case "more":
+	case "ld-linux.so.2":
 		return &programs[982]
-	case "mosh":
+	case "ld-linux-aarch64.so.1":
 		return &programs[983]
-	case "mount":
+	case "ld-linux-armhf.so.3":
 		return &programs[984]
-	case "umount":
+	case "ld-musl-x86_64.so.1":
 		return &programs[985]
-	case "fusermount":
+	case "ld.so":
 		return &programs[986]
-	case "fusermount3":
+	case "less":
 		return &programs[987]
-	case "sshfs":
+	case "lessecho":
 		return &programs[988]
-	case "losetup":
+	case "let":
 		return &programs[989]
-	case "swapon":
+	case "link":
 		return &programs[990]
-	case "swapoff":
+	case "linux32":
 		return &programs[991]
-	case "mkswap":
+	case "linux64":
 		return &programs[992]
-	case "cryptsetup":
+	case "i386":
 		return &programs[993]
-	case "zpool":
+	case "x86_64":
 		return &programs[994]
-	case "zfs":
+	case "uname26":
 		return &programs[995]
-	case "btrfs":
+	case "ln":
 		return &programs[996]
-	case "lvcreate":
+	case "locate":
 		return &programs[997]
-	case "lvremove":
+	case "plocate":
 		return &programs[998]
-	case "vgcreate":
+	case "mlocate":
 		return &programs[999]
-	case "vgremove":
+	case "look":
 		return &programs[1000]
-	case "pvcreate":
+	case "ls":
 		return &programs[1001]
-	case "pvremove":
+	case "gls":
 		return &programs[1002]
-	case "lvs":
+	case "lsof":
 		return &programs[1003]
-	case "vgs":
+	case "ltrace":
 		return &programs[1004]
-	case "pvs":
+	case "lua":
 		return &programs[1005]
-	case "mdadm":
+	case "lua5.1":
 		return &programs[1006]
-	case "parted":
+	case "lua5.2":
 		return &programs[1007]
-	case "fdisk":
+	case "lua5.3":
 		return &programs[1008]
-	case "sfdisk":
+	case "lua5.4":
 		return &programs[1009]
-	case "cfdisk":
+	case "luajit":
 		return &programs[1010]
-	case "gdisk":
+	case "texlua":
 		return &programs[1011]
-	case "sgdisk":
+	case "make":
 		return &programs[1012]
-	case "wipefs":
+	case "gmake":
 		return &programs[1013]
-	case "mkfs":
+	case "remake":
 		return &programs[1014]
-	case "mkfs.ext2":
+	case "bmake":
 		return &programs[1015]
-	case "mkfs.ext3":
+	case "pmake":
 		return &programs[1016]
-	case "mkfs.ext4":
+	case "man":
 		return &programs[1017]
-	case "mkfs.xfs":
+	case "mapfile":
 		return &programs[1018]
-	case "mkfs.btrfs":
+	case "readarray":
 		return &programs[1019]
-	case "mkfs.vfat":
+	case "mdfind":
 		return &programs[1020]
-	case "mkfs.fat":
+	case "meson":
 		return &programs[1021]
-	case "mkfs.ntfs":
+	case "minikube":
 		return &programs[1022]
-	case "mke2fs":
+	case "kind":
 		return &programs[1023]
-	case "fsck":
+	case "k3d":
 		return &programs[1024]
-	case "fsck.ext4":
+	case "k3s":
 		return &programs[1025]
-	case "e2fsck":
+	case "microk8s":
 		return &programs[1026]
-	case "tune2fs":
+	case "colima":
 		return &programs[1027]
-	case "resize2fs":
+	case "rancher-desktop":
 		return &programs[1028]
-	case "xfs_growfs":
+	case "lima":
 		return &programs[1029]
-	case "xfs_repair":
+	case "limactl":
 		return &programs[1030]
-	case "badblocks":
+	case "mise":
 		return &programs[1031]
-	case "hdparm":
+	case "rtx":
 		return &programs[1032]
-	case "smartctl":
+	case "mkdir":
 		return &programs[1033]
-	case "blkdiscard":
+	case "mkfifo":
 		return &programs[1034]
-	case "fstrim":
+	case "mknod":
 		return &programs[1035]
-	case "partprobe":
+	case "mktemp":
 		return &programs[1036]
-	case "partx":
+	case "mocha":
 		return &programs[1037]
-	case "kpartx":
+	case "mongosh":
 		return &programs[1038]
-	case "diskutil":
+	case "mongo":
 		return &programs[1039]
-	case "hdiutil":
+	case "mongodump":
 		return &programs[1040]
-	case "dumpe2fs":
+	case "mongorestore":
 		return &programs[1041]
-	case "debugfs":
+	case "mongoexport":
 		return &programs[1042]
-	case "e2label":
+	case "mongoimport":
 		return &programs[1043]
-	case "quota":
+	case "cqlsh":
 		return &programs[1044]
-	case "setquota":
+	case "clickhouse":
 		return &programs[1045]
-	case "chattr":
+	case "clickhouse-client":
 		return &programs[1046]
-	case "setfacl":
+	case "influx":
 		return &programs[1047]
-	case "setcap":
+	case "etcdctl":
 		return &programs[1048]
-	case "setfattr":
+	case "consul":
 		return &programs[1049]
-	case "chvt":
+	case "nomad":
 		return &programs[1050]
-	case "sysctl":
+	case "boundary":
 		return &programs[1051]
-	case "modprobe":
+	case "waypoint":
 		return &programs[1052]
-	case "insmod":
+	case "memcached":
 		return &programs[1053]
-	case "rmmod":
+	case "redis-server":
 		return &programs[1054]
-	case "depmod":
+	case "cockroach":
 		return &programs[1055]
-	case "udevadm":
+	case "surreal":
 		return &programs[1056]
-	case "kexec":
+	case "neo4j":
 		return &programs[1057]
-	case "efibootmgr":
+	case "cypher-shell":
 		return &programs[1058]
-	case "grub-install":
+	case "sqlcmd":
 		return &programs[1059]
-	case "update-grub":
+	case "bcp":
 		return &programs[1060]
-	case "update-initramfs":
+	case "sqlplus":
 		return &programs[1061]
-	case "dracut":
+	case "snowsql":
 		return &programs[1062]
-	case "hwclock":
+	case "bq":
 		return &programs[1063]
-	case "timedatectl":
+	case "trino":
 		return &programs[1064]
-	case "hostnamectl":
+	case "presto":
 		return &programs[1065]
-	case "localectl":
+	case "beeline":
 		return &programs[1066]
-	case "loginctl":
+	case "hive":
 		return &programs[1067]
-	case "iptables":
+	case "spark-submit":
 		return &programs[1068]
-	case "ip6tables":
+	case "spark-shell":
 		return &programs[1069]
-	case "nft":
+	case "pyspark":
 		return &programs[1070]
-	case "ufw":
+	case "hadoop":
 		return &programs[1071]
-	case "firewall-cmd":
+	case "hdfs":
 		return &programs[1072]
-	case "iptables-restore":
+	case "kafka-topics":
 		return &programs[1073]
-	case "tc":
+	case "kafka-console-consumer":
 		return &programs[1074]
-	case "ethtool":
+	case "kafka-console-producer":
 		return &programs[1075]
-	case "brctl":
+	case "kcat":
 		return &programs[1076]
-	case "ifup":
+	case "rabbitmqctl":
 		return &programs[1077]
-	case "ifdown":
+	case "nats":
 		return &programs[1078]
-	case "nmcli":
+	case "mosquitto_pub":
 		return &programs[1079]
-	case "networkctl":
+	case "mosquitto_sub":
 		return &programs[1080]
-	case "wpa_cli":
+	case "flyway":
 		return &programs[1081]
-	case "rfkill":
+	case "liquibase":
 		return &programs[1082]
-	case "dhclient":
+	case "dbmate":
 		return &programs[1083]
-	case "bluetoothctl":
+	case "migrate":
 		return &programs[1084]
-	case "useradd":
+	case "goose-db":
 		return &programs[1085]
-	case "userdel":
+	case "atlas":
 		return &programs[1086]
-	case "usermod":
+	case "sqitch":
 		return &programs[1087]
-	case "groupadd":
+	case "hasura":
 		return &programs[1088]
-	case "groupdel":
+	case "neonctl":
 		return &programs[1089]
-	case "groupmod":
+	case "turso":
 		return &programs[1090]
-	case "adduser":
+	case "pscale":
 		return &programs[1091]
-	case "deluser":
+	case "usql":
 		return &programs[1092]
-	case "addgroup":
+	case "pgcli":
 		return &programs[1093]
-	case "delgroup":
+	case "mycli":
 		return &programs[1094]
-	case "passwd":
+	case "more":
 		return &programs[1095]
-	case "chpasswd":
+	case "mosh":
 		return &programs[1096]
-	case "chage":
+	case "mount":
 		return &programs[1097]
-	case "chsh":
+	case "umount":
 		return &programs[1098]
-	case "chfn":
+	case "fusermount":
 		return &programs[1099]
-	case "gpasswd":
+	case "fusermount3":
 		return &programs[1100]
-	case "newgrp":
+	case "sshfs":
 		return &programs[1101]
-	case "vipw":
+	case "losetup":
 		return &programs[1102]
-	case "visudo":
+	case "swapon":
 		return &programs[1103]
-	case "pwck":
+	case "swapoff":
 		return &programs[1104]
-	case "setenforce":
+	case "mkswap":
 		return &programs[1105]
-	case "semanage":
+	case "cryptsetup":
 		return &programs[1106]
-	case "restorecon":
+	case "zpool":
 		return &programs[1107]
-	case "aa-enforce":
+	case "zfs":
 		return &programs[1108]
-	case "auditctl":
+	case "btrfs":
 		return &programs[1109]
-	case "shutdown":
+	case "lvcreate":
 		return &programs[1110]
-	case "reboot":
+	case "lvremove":
 		return &programs[1111]
-	case "halt":
+	case "vgcreate":
 		return &programs[1112]
-	case "poweroff":
+	case "vgremove":
 		return &programs[1113]
-	case "init":
+	case "pvcreate":
 		return &programs[1114]
-	case "telinit":
+	case "pvremove":
 		return &programs[1115]
-	case "wall":
+	case "lvs":
 		return &programs[1116]
-	case "write":
+	case "vgs":
 		return &programs[1117]
-	case "mesg":
+	case "pvs":
 		return &programs[1118]
-	case "crontab":
+	case "mdadm":
 		return &programs[1119]
-	case "at":
+	case "parted":
 		return &programs[1120]
-	case "batch":
+	case "fdisk":
 		return &programs[1121]
-	case "atrm":
+	case "sfdisk":
 		return &programs[1122]
-	case "atq":
+	case "cfdisk":
 		return &programs[1123]
-	case "logrotate":
+	case "gdisk":
 		return &programs[1124]
-	case "ldconfig":
+	case "sgdisk":
 		return &programs[1125]
-	case "locale-gen":
+	case "wipefs":
 		return &programs[1126]
-	case "dpkg-reconfigure":
+	case "mkfs":
 		return &programs[1127]
-	case "update-alternatives":
+	case "mkfs.ext2":
 		return &programs[1128]
-	case "alternatives":
+	case "mkfs.ext3":
 		return &programs[1129]
-	case "launchctl":
+	case "mkfs.ext4":
 		return &programs[1130]
-	case "defaults":
+	case "mkfs.xfs":
 		return &programs[1131]
-	case "scutil":
+	case "mkfs.btrfs":
 		return &programs[1132]
-	case "networksetup":
+	case "mkfs.vfat":
 		return &programs[1133]
-	case "systemsetup":
+	case "mkfs.fat":
 		return &programs[1134]
-	case "pmset":
+	case "mkfs.ntfs":
 		return &programs[1135]
-	case "csrutil":
+	case "mke2fs":
 		return &programs[1136]
-	case "spctl":
+	case "fsck":
 		return &programs[1137]
-	case "codesign":
+	case "fsck.ext4":
 		return &programs[1138]
-	case "security":
+	case "e2fsck":
 		return &programs[1139]
-	case "tmutil":
+	case "tune2fs":
 		return &programs[1140]
-	case "softwareupdate":
+	case "resize2fs":
 		return &programs[1141]
-	case "chkconfig":
+	case "xfs_growfs":
 		return &programs[1142]
-	case "rc-service":
+	case "xfs_repair":
 		return &programs[1143]
-	case "rc-update":
+	case "badblocks":
 		return &programs[1144]
-	case "service":
+	case "hdparm":
 		return &programs[1145]
-	case "invoke-rc.d":
+	case "smartctl":
 		return &programs[1146]
-	case "update-rc.d":
+	case "blkdiscard":
 		return &programs[1147]
-	case "sv":
+	case "fstrim":
 		return &programs[1148]
-	case "runit":
+	case "partprobe":
 		return &programs[1149]
-	case "s6-svc":
+	case "partx":
 		return &programs[1150]
-	case "monit":
+	case "kpartx":
 		return &programs[1151]
-	case "fail2ban-client":
+	case "diskutil":
 		return &programs[1152]
-	case "certbot":
+	case "hdiutil":
 		return &programs[1153]
-	case "acme.sh":
+	case "dumpe2fs":
 		return &programs[1154]
-	case "wg":
+	case "debugfs":
 		return &programs[1155]
-	case "wg-quick":
+	case "e2label":
 		return &programs[1156]
-	case "openvpn":
+	case "quota":
 		return &programs[1157]
-	case "ipsec":
+	case "setquota":
 		return &programs[1158]
-	case "tailscale":
+	case "chattr":
 		return &programs[1159]
-	case "zerotier-cli":
+	case "setfacl":
 		return &programs[1160]
-	case "cloudflared":
+	case "setcap":
 		return &programs[1161]
-	case "dd_rescue":
+	case "setfattr":
 		return &programs[1162]
-	case "ddrescue":
+	case "chvt":
 		return &programs[1163]
-	case "testdisk":
+	case "sysctl":
 		return &programs[1164]
-	case "wodim":
+	case "modprobe":
 		return &programs[1165]
-	case "growisofs":
+	case "insmod":
 		return &programs[1166]
-	case "mkisofs":
+	case "rmmod":
 		return &programs[1167]
-	case "xorriso":
+	case "depmod":
 		return &programs[1168]
-	case "genisoimage":
+	case "udevadm":
 		return &programs[1169]
-	case "sgpio":
+	case "kexec":
 		return &programs[1170]
-	case "nvme":
+	case "efibootmgr":
 		return &programs[1171]
-	case "ipmitool":
+	case "grub-install":
 		return &programs[1172]
-	case "racadm":
+	case "update-grub":
 		return &programs[1173]
-	case "virsh":
+	case "update-initramfs":
 		return &programs[1174]
-	case "virt-install":
+	case "dracut":
 		return &programs[1175]
-	case "qemu-img":
+	case "hwclock":
 		return &programs[1176]
-	case "qemu-system-x86_64":
+	case "timedatectl":
 		return &programs[1177]
-	case "VBoxManage":
+	case "hostnamectl":
 		return &programs[1178]
-	case "vmrun":
+	case "localectl":
 		return &programs[1179]
-	case "xl":
+	case "loginctl":
 		return &programs[1180]
-	case "osqueryi":
+	case "iptables":
 		return &programs[1181]
-	case "killall5":
+	case "ip6tables":
 		return &programs[1182]
-	case "fstab-decode":
+	case "nft":
 		return &programs[1183]
-	case "tftp":
+	case "ufw":
 		return &programs[1184]
-	case "ntpdate":
+	case "firewall-cmd":
 		return &programs[1185]
-	case "chronyc":
+	case "iptables-restore":
 		return &programs[1186]
-	case "rdate":
+	case "tc":
 		return &programs[1187]
-	case "rtcwake":
+	case "ethtool":
 		return &programs[1188]
-	case "nologin":
+	case "brctl":
 		return &programs[1189]
-	case "sulogin":
+	case "ifup":
 		return &programs[1190]
-	case "agetty":
+	case "ifdown":
 		return &programs[1191]
-	case "login":
+	case "nmcli":
 		return &programs[1192]
-	case "mv":
+	case "networkctl":
 		return &programs[1193]
-	case "mvn":
+	case "wpa_cli":
 		return &programs[1194]
-	case "mvnw":
+	case "rfkill":
 		return &programs[1195]
-	case "mvnd":
+	case "dhclient":
 		return &programs[1196]
-	case "mypy":
+	case "bluetoothctl":
 		return &programs[1197]
-	case "pyright":
+	case "useradd":
 		return &programs[1198]
-	case "basedpyright":
+	case "userdel":
 		return &programs[1199]
-	case "pyre":
+	case "usermod":
 		return &programs[1200]
-	case "pytype":
+	case "groupadd":
 		return &programs[1201]
-	case "flake8":
+	case "groupdel":
 		return &programs[1202]
-	case "pylint":
+	case "groupmod":
 		return &programs[1203]
-	case "pyflakes":
+	case "adduser":
 		return &programs[1204]
-	case "pycodestyle":
+	case "deluser":
 		return &programs[1205]
-	case "pydocstyle":
+	case "addgroup":
 		return &programs[1206]
-	case "bandit":
+	case "delgroup":
 		return &programs[1207]
-	case "vulture":
+	case "passwd":
 		return &programs[1208]
-	case "radon":
+	case "chpasswd":
 		return &programs[1209]
-	case "xenon":
+	case "chage":
 		return &programs[1210]
-	case "pyroma":
+	case "chsh":
 		return &programs[1211]
-	case "interrogate":
+	case "chfn":
 		return &programs[1212]
-	case "safety":
+	case "gpasswd":
 		return &programs[1213]
-	case "pip-audit":
+	case "newgrp":
 		return &programs[1214]
-	case "semgrep":
+	case "vipw":
 		return &programs[1215]
-	case "ty":
+	case "visudo":
 		return &programs[1216]
-	case "zuban":
+	case "pwck":
 		return &programs[1217]
-	case "dmypy":
+	case "setenforce":
 		return &programs[1218]
-	case "yamllint":
+	case "semanage":
 		return &programs[1219]
-	case "ansible-lint":
+	case "restorecon":
 		return &programs[1220]
-	case "cfn-lint":
+	case "aa-enforce":
 		return &programs[1221]
-	case "sqlfluff":
+	case "auditctl":
 		return &programs[1222]
-	case "codespell":
+	case "shutdown":
 		return &programs[1223]
-	case "curlylint":
+	case "reboot":
 		return &programs[1224]
-	case "refurb":
+	case "halt":
 		return &programs[1225]
-	case "fixit":
+	case "poweroff":
 		return &programs[1226]
-	case "slotscheck":
+	case "init":
 		return &programs[1227]
-	case "import-linter":
+	case "telinit":
 		return &programs[1228]
-	case "lint-imports":
+	case "wall":
 		return &programs[1229]
-	case "deptry":
+	case "write":
 		return &programs[1230]
-	case "mutmut":
+	case "mesg":
 		return &programs[1231]
-	case "proselint":
+	case "crontab":
 		return &programs[1232]
-	case "vale":
+	case "at":
 		return &programs[1233]
-	case "rstcheck":
+	case "batch":
 		return &programs[1234]
-	case "doc8":
+	case "atrm":
 		return &programs[1235]
-	case "check-manifest":
+	case "atq":
 		return &programs[1236]
-	case "twine":
+	case "logrotate":
 		return &programs[1237]
-	case "towncrier":
+	case "ldconfig":
 		return &programs[1238]
-	case "bumpversion":
+	case "locale-gen":
 		return &programs[1239]
-	case "bump2version":
+	case "dpkg-reconfigure":
 		return &programs[1240]
-	case "bump-my-version":
+	case "update-alternatives":
 		return &programs[1241]
-	case "cz":
+	case "alternatives":
 		return &programs[1242]
-	case "commitizen":
+	case "launchctl":
 		return &programs[1243]
-	case "jupytext":
+	case "defaults":
 		return &programs[1244]
-	case "stubtest":
+	case "scutil":
 		return &programs[1245]
-	case "stubgen":
+	case "networksetup":
 		return &programs[1246]
-	case "nc":
+	case "systemsetup":
 		return &programs[1247]
-	case "netcat":
+	case "pmset":
 		return &programs[1248]
-	case "ncat":
+	case "csrutil":
 		return &programs[1249]
-	case "nc.openbsd":
+	case "spctl":
 		return &programs[1250]
-	case "nc.traditional":
+	case "codesign":
 		return &programs[1251]
-	case "nice":
+	case "security":
 		return &programs[1252]
-	case "ninja":
+	case "tmutil":
 		return &programs[1253]
-	case "ninja-build":
+	case "softwareupdate":
 		return &programs[1254]
-	case "samu":
+	case "chkconfig":
 		return &programs[1255]
-	case "nix":
+	case "rc-service":
 		return &programs[1256]
-	case "nix-shell":
+	case "rc-update":
 		return &programs[1257]
-	case "nl":
+	case "service":
 		return &programs[1258]
-	case "nm":
+	case "invoke-rc.d":
 		return &programs[1259]
-	case "objdump":
+	case "update-rc.d":
 		return &programs[1260]
-	case "readelf":
+	case "sv":
 		return &programs[1261]
-	case "size":
+	case "runit":
 		return &programs[1262]
-	case "ldd":
+	case "s6-svc":
 		return &programs[1263]
-	case "c++filt":
+	case "monit":
 		return &programs[1264]
-	case "addr2line":
+	case "fail2ban-client":
 		return &programs[1265]
-	case "elfedit":
+	case "certbot":
 		return &programs[1266]
-	case "llvm-nm":
+	case "acme.sh":
 		return &programs[1267]
-	case "llvm-objdump":
+	case "wg":
 		return &programs[1268]
-	case "llvm-readelf":
+	case "wg-quick":
 		return &programs[1269]
-	case "otool":
+	case "openvpn":
 		return &programs[1270]
-	case "dwarfdump":
+	case "ipsec":
 		return &programs[1271]
-	case "nmap":
+	case "tailscale":
 		return &programs[1272]
-	case "node":
+	case "zerotier-cli":
 		return &programs[1273]
-	case "nodejs":
+	case "cloudflared":
 		return &programs[1274]
-	case "node.exe":
+	case "dd_rescue":
 		return &programs[1275]
-	case "nohup":
+	case "ddrescue":
 		return &programs[1276]
-	case "npm":
+	case "testdisk":
 		return &programs[1277]
-	case "cnpm":
+	case "wodim":
 		return &programs[1278]
-	case "tnpm":
+	case "growisofs":
 		return &programs[1279]
-	case "npm-run-all":
+	case "mkisofs":
 		return &programs[1280]
-	case "run-s":
+	case "xorriso":
 		return &programs[1281]
-	case "run-p":
+	case "genisoimage":
 		return &programs[1282]
-	case "npm-run-all2":
+	case "sgpio":
 		return &programs[1283]
-	case "nproc":
+	case "nvme":
 		return &programs[1284]
-	case "npx":
+	case "ipmitool":
 		return &programs[1285]
-	case "nsenter":
+	case "racadm":
 		return &programs[1286]
-	case "nu":
+	case "virsh":
 		return &programs[1287]
-	case "elvish":
+	case "virt-install":
 		return &programs[1288]
-	case "xonsh":
+	case "qemu-img":
 		return &programs[1289]
-	case "pwsh":
+	case "qemu-system-x86_64":
 		return &programs[1290]
-	case "powershell":
+	case "VBoxManage":
 		return &programs[1291]
-	case "cmd":
+	case "vmrun":
 		return &programs[1292]
-	case "cmd.exe":
+	case "xl":
 		return &programs[1293]
-	case "powershell.exe":
+	case "osqueryi":
 		return &programs[1294]
-	case "wsl":
+	case "killall5":
 		return &programs[1295]
-	case "wsl.exe":
+	case "fstab-decode":
 		return &programs[1296]
-	case "oil":
+	case "tftp":
 		return &programs[1297]
-	case "osh":
+	case "ntpdate":
 		return &programs[1298]
-	case "ysh":
+	case "chronyc":
 		return &programs[1299]
-	case "rc":
+	case "rdate":
 		return &programs[1300]
-	case "es":
+	case "rtcwake":
 		return &programs[1301]
-	case "numactl":
+	case "nologin":
 		return &programs[1302]
-	case "numfmt":
+	case "sulogin":
 		return &programs[1303]
-	case "od":
+	case "agetty":
 		return &programs[1304]
-	case "god":
+	case "login":
 		return &programs[1305]
-	case "openssl":
+	case "mv":
 		return &programs[1306]
-	case "osascript":
+	case "mvn":
 		return &programs[1307]
-	case "pandoc":
+	case "mvnw":
 		return &programs[1308]
-	case "parallel":
+	case "mvnd":
 		return &programs[1309]
-	case "paste":
+	case "mypy":
 		return &programs[1310]
-	case "patch":
+	case "pyright":
 		return &programs[1311]
-	case "pathchk":
+	case "basedpyright":
 		return &programs[1312]
-	case "pdfinfo":
+	case "pyre":
 		return &programs[1313]
-	case "pdffonts":
+	case "pytype":
 		return &programs[1314]
-	case "mediainfo":
+	case "flake8":
 		return &programs[1315]
-	case "mutool":
+	case "pylint":
 		return &programs[1316]
-	case "tiffinfo":
+	case "pyflakes":
 		return &programs[1317]
-	case "pnginfo":
+	case "pycodestyle":
 		return &programs[1318]
-	case "jpeginfo":
+	case "pydocstyle":
 		return &programs[1319]
-	case "xlsinfo":
+	case "bandit":
 		return &programs[1320]
-	case "fc-list":
+	case "vulture":
 		return &programs[1321]
-	case "fc-match":
+	case "radon":
 		return &programs[1322]
-	case "pdftotext":
+	case "xenon":
 		return &programs[1323]
-	case "perf":
+	case "pyroma":
 		return &programs[1324]
-	case "perl":
+	case "interrogate":
 		return &programs[1325]
-	case "perl5":
+	case "safety":
 		return &programs[1326]
-	case "perl5.36":
+	case "pip-audit":
 		return &programs[1327]
-	case "perl5.38":
+	case "semgrep":
 		return &programs[1328]
-	case "perl5.40":
+	case "ty":
 		return &programs[1329]
-	case "pgrep":
+	case "zuban":
 		return &programs[1330]
-	case "php":
+	case "dmypy":
 		return &programs[1331]
-	case "php7.4":
+	case "yamllint":
 		return &programs[1332]
-	case "php8.0":
+	case "ansible-lint":
 		return &programs[1333]
-	case "php8.1":
+	case "cfn-lint":
 		return &programs[1334]
-	case "php8.2":
+	case "sqlfluff":
 		return &programs[1335]
-	case "php8.3":
+	case "codespell":
 		return &programs[1336]
-	case "php8.4":
+	case "curlylint":
 		return &programs[1337]
-	case "php-cgi":
+	case "refurb":
 		return &programs[1338]
-	case "phpunit":
+	case "fixit":
 		return &programs[1339]
-	case "pest":
+	case "slotscheck":
 		return &programs[1340]
-	case "phpstan":
+	case "import-linter":
 		return &programs[1341]
-	case "psalm":
+	case "lint-imports":
 		return &programs[1342]
-	case "phpcs":
+	case "deptry":
 		return &programs[1343]
-	case "phpcbf":
+	case "mutmut":
 		return &programs[1344]
-	case "php-cs-fixer":
+	case "proselint":
 		return &programs[1345]
-	case "pint":
+	case "vale":
 		return &programs[1346]
-	case "rector":
+	case "rstcheck":
 		return &programs[1347]
-	case "phpmd":
+	case "doc8":
 		return &programs[1348]
-	case "infection":
+	case "check-manifest":
 		return &programs[1349]
-	case "phan":
+	case "twine":
 		return &programs[1350]
-	case "deptrac":
+	case "towncrier":
 		return &programs[1351]
-	case "larastan":
+	case "bumpversion":
 		return &programs[1352]
-	case "behat":
+	case "bump2version":
 		return &programs[1353]
-	case "codecept":
+	case "bump-my-version":
 		return &programs[1354]
-	case "paratest":
+	case "cz":
 		return &programs[1355]
-	case "artisan":
+	case "commitizen":
 		return &programs[1356]
-	case "symfony":
+	case "jupytext":
 		return &programs[1357]
-	case "drush":
+	case "stubtest":
 		return &programs[1358]
-	case "wp":
+	case "stubgen":
 		return &programs[1359]
-	case "ping":
+	case "mysql":
 		return &programs[1360]
-	case "ping6":
+	case "mariadb":
 		return &programs[1361]
-	case "arping":
+	case "mysqldump":
 		return &programs[1362]
-	case "fping":
+	case "mariadb-dump":
 		return &programs[1363]
-	case "pinky":
+	case "mysqladmin":
 		return &programs[1364]
-	case "finger":
+	case "mariadb-admin":
 		return &programs[1365]
-	case "pip":
+	case "mysqlcheck":
 		return &programs[1366]
-	case "pip3":
+	case "mariadb-check":
 		return &programs[1367]
-	case "pip2":
+	case "mysqlimport":
 		return &programs[1368]
-	case "pip3.8":
+	case "mysqlshow":
 		return &programs[1369]
-	case "pip3.9":
+	case "mariadb-show":
 		return &programs[1370]
-	case "pip3.10":
+	case "mysqlpump":
 		return &programs[1371]
-	case "pip3.11":
+	case "mysqlslap":
 		return &programs[1372]
-	case "pip3.12":
+	case "mysqlbinlog":
 		return &programs[1373]
-	case "pip3.13":
+	case "mysqld":
 		return &programs[1374]
-	case "pip3.14":
+	case "mariadbd":
 		return &programs[1375]
-	case "pip.exe":
+	case "nc":
 		return &programs[1376]
-	case "pipx":
+	case "netcat":
 		return &programs[1377]
-	case "pkexec":
+	case "ncat":
 		return &programs[1378]
-	case "pkill":
+	case "nc.openbsd":
 		return &programs[1379]
-	case "pidwait":
+	case "nc.traditional":
 		return &programs[1380]
-	case "playwright":
+	case "nice":
 		return &programs[1381]
-	case "pnpm":
+	case "ninja":
 		return &programs[1382]
-	case "pnpx":
+	case "ninja-build":
 		return &programs[1383]
-	case "poetry":
+	case "samu":
 		return &programs[1384]
-	case "pdm":
+	case "nix":
 		return &programs[1385]
-	case "hatch":
+	case "nix-shell":
 		return &programs[1386]
-	case "rye":
+	case "nl":
 		return &programs[1387]
-	case "pipenv":
+	case "nm":
 		return &programs[1388]
-	case "pixi":
+	case "objdump":
 		return &programs[1389]
-	case "flit":
+	case "readelf":
 		return &programs[1390]
-	case "popd":
+	case "size":
 		return &programs[1391]
-	case "pr":
+	case "ldd":
 		return &programs[1392]
-	case "pre-commit":
+	case "c++filt":
 		return &programs[1393]
-	case "prek":
+	case "addr2line":
 		return &programs[1394]
-	case "lefthook":
+	case "elfedit":
 		return &programs[1395]
-	case "overcommit":
+	case "llvm-nm":
 		return &programs[1396]
-	case "prettier":
+	case "llvm-objdump":
 		return &programs[1397]
-	case "print":
+	case "llvm-readelf":
 		return &programs[1398]
-	case "printenv":
+	case "otool":
 		return &programs[1399]
-	case "printf":
+	case "dwarfdump":
 		return &programs[1400]
-	case "prlimit":
+	case "nmap":
 		return &programs[1401]
-	case "proot":
+	case "node":
 		return &programs[1402]
-	case "bwrap":
+	case "nodejs":
 		return &programs[1403]
-	case "protoc":
+	case "node.exe":
 		return &programs[1404]
-	case "proxychains4":
+	case "nohup":
 		return &programs[1405]
-	case "proxychains":
+	case "npm":
 		return &programs[1406]
-	case "ps":
+	case "cnpm":
 		return &programs[1407]
-	case "ptx":
+	case "tnpm":
 		return &programs[1408]
-	case "pushd":
+	case "npm-run-all":
 		return &programs[1409]
-	case "pv":
+	case "run-s":
 		return &programs[1410]
-	case "pwd":
+	case "run-p":
 		return &programs[1411]
-	case "py_compile":
+	case "npm-run-all2":
 		return &programs[1412]
-	case "compileall":
+	case "nproc":
 		return &programs[1413]
-	case "pytest":
+	case "npx":
 		return &programs[1414]
-	case "py.test":
+	case "nsenter":
 		return &programs[1415]
-	case "python":
+	case "nu":
 		return &programs[1416]
-	case "python2":
+	case "elvish":
 		return &programs[1417]
-	case "python2.7":
+	case "xonsh":
 		return &programs[1418]
-	case "python3":
+	case "pwsh":
 		return &programs[1419]
-	case "python3.7":
+	case "powershell":
 		return &programs[1420]
-	case "python3.8":
+	case "cmd":
 		return &programs[1421]
-	case "python3.9":
+	case "cmd.exe":
 		return &programs[1422]
-	case "python3.10":
+	case "powershell.exe":
 		return &programs[1423]
-	case "python3.11":
+	case "wsl":
 		return &programs[1424]
-	case "python3.12":
+	case "wsl.exe":
 		return &programs[1425]
-	case "python3.13":
+	case "oil":
 		return &programs[1426]
-	case "python3.14":
+	case "osh":
 		return &programs[1427]
-	case "pypy":
+	case "ysh":
 		return &programs[1428]
-	case "pypy3":
+	case "rc":
 		return &programs[1429]
-	case "python.exe":
+	case "es":
 		return &programs[1430]
-	case "py":
+	case "numactl":
 		return &programs[1431]
-	case "rails":
+	case "numfmt":
 		return &programs[1432]
-	case "rclone":
+	case "od":
 		return &programs[1433]
-	case "read":
+	case "god":
 		return &programs[1434]
-	case "readlink":
+	case "openssl":
 		return &programs[1435]
-	case "realpath":
+	case "osascript":
 		return &programs[1436]
-	case "grealpath":
+	case "pandoc":
 		return &programs[1437]
-	case "rev":
+	case "parallel":
 		return &programs[1438]
-	case "rg":
+	case "paste":
 		return &programs[1439]
-	case "ripgrep":
+	case "patch":
 		return &programs[1440]
-	case "rimraf":
+	case "pathchk":
 		return &programs[1441]
-	case "del":
+	case "pct":
 		return &programs[1442]
-	case "trash":
+	case "pdfinfo":
 		return &programs[1443]
-	case "trash-put":
+	case "pdffonts":
 		return &programs[1444]
-	case "del-cli":
+	case "mediainfo":
 		return &programs[1445]
-	case "shx":
+	case "mutool":
 		return &programs[1446]
-	case "cpx":
+	case "tiffinfo":
 		return &programs[1447]
-	case "cpy":
+	case "pnginfo":
 		return &programs[1448]
-	case "ncp":
+	case "jpeginfo":
 		return &programs[1449]
-	case "mkdirp":
+	case "xlsinfo":
 		return &programs[1450]
-	case "copyfiles":
+	case "fc-list":
 		return &programs[1451]
-	case "replace-in-file":
+	case "fc-match":
 		return &programs[1452]
-	case "rlwrap":
+	case "pdftotext":
 		return &programs[1453]
-	case "rm":
+	case "perf":
 		return &programs[1454]
-	case "grm":
+	case "perl":
 		return &programs[1455]
-	case "rmdir":
+	case "perl5":
 		return &programs[1456]
-	case "rspec":
+	case "perl5.36":
 		return &programs[1457]
-	case "rsync":
+	case "perl5.38":
 		return &programs[1458]
-	case "openrsync":
+	case "perl5.40":
 		return &programs[1459]
-	case "rubocop":
+	case "pg_dump":
 		return &programs[1460]
-	case "standardrb":
+	case "pg_dumpall":
 		return &programs[1461]
-	case "reek":
+	case "pg_restore":
 		return &programs[1462]
-	case "brakeman":
+	case "pg_basebackup":
 		return &programs[1463]
-	case "erblint":
+	case "pgbench":
 		return &programs[1464]
-	case "haml-lint":
+	case "vacuumdb":
 		return &programs[1465]
-	case "slim-lint":
+	case "reindexdb":
 		return &programs[1466]
-	case "srb":
+	case "clusterdb":
 		return &programs[1467]
-	case "steep":
+	case "createdb":
 		return &programs[1468]
-	case "sorbet":
+	case "dropdb":
 		return &programs[1469]
-	case "solargraph":
+	case "createuser":
 		return &programs[1470]
-	case "yard":
+	case "dropuser":
 		return &programs[1471]
-	case "rails_best_practices":
+	case "pg_isready":
 		return &programs[1472]
-	case "fasterer":
+	case "initdb":
 		return &programs[1473]
-	case "flog":
+	case "pg_ctl":
 		return &programs[1474]
-	case "flay":
+	case "pg_ctlcluster":
 		return &programs[1475]
-	case "ruby":
+	case "pg_lsclusters":
 		return &programs[1476]
-	case "ruby2.7":
+	case "pgrep":
 		return &programs[1477]
-	case "ruby3.0":
+	case "php":
 		return &programs[1478]
-	case "ruby3.1":
+	case "php7.4":
 		return &programs[1479]
-	case "ruby3.2":
+	case "php8.0":
 		return &programs[1480]
-	case "ruby3.3":
+	case "php8.1":
 		return &programs[1481]
-	case "jruby":
+	case "php8.2":
 		return &programs[1482]
-	case "irb":
+	case "php8.3":
 		return &programs[1483]
-	case "ruff":
+	case "php8.4":
 		return &programs[1484]
-	case "run0":
+	case "php-cgi":
 		return &programs[1485]
-	case "runcon":
+	case "phpunit":
 		return &programs[1486]
-	case "runuser":
+	case "pest":
 		return &programs[1487]
-	case "rustc":
+	case "phpstan":
 		return &programs[1488]
-	case "rustfmt":
+	case "psalm":
 		return &programs[1489]
-	case "rustup":
+	case "phpcs":
 		return &programs[1490]
-	case "say":
+	case "phpcbf":
 		return &programs[1491]
-	case "open":
+	case "php-cs-fixer":
 		return &programs[1492]
-	case "xdg-open":
+	case "pint":
 		return &programs[1493]
-	case "start":
+	case "rector":
 		return &programs[1494]
-	case "explorer.exe":
+	case "phpmd":
 		return &programs[1495]
-	case "afplay":
+	case "infection":
 		return &programs[1496]
-	case "aplay":
+	case "phan":
 		return &programs[1497]
-	case "paplay":
+	case "deptrac":
 		return &programs[1498]
-	case "notify-send":
+	case "larastan":
 		return &programs[1499]
-	case "pbcopy":
+	case "behat":
 		return &programs[1500]
-	case "pbpaste":
+	case "codecept":
 		return &programs[1501]
-	case "xclip":
+	case "paratest":
 		return &programs[1502]
-	case "xsel":
+	case "artisan":
 		return &programs[1503]
-	case "wl-copy":
+	case "symfony":
 		return &programs[1504]
-	case "wl-paste":
+	case "drush":
 		return &programs[1505]
-	case "clip.exe":
+	case "wp":
 		return &programs[1506]
-	case "screencapture":
+	case "ping":
 		return &programs[1507]
-	case "scrot":
+	case "ping6":
 		return &programs[1508]
-	case "import":
+	case "arping":
 		return &programs[1509]
-	case "xdotool":
+	case "fping":
 		return &programs[1510]
-	case "wmctrl":
+	case "pinky":
 		return &programs[1511]
-	case "xprop":
+	case "finger":
 		return &programs[1512]
-	case "xrandr":
+	case "pip":
 		return &programs[1513]
-	case "gsettings":
+	case "pip3":
 		return &programs[1514]
-	case "dconf":
+	case "pip2":
 		return &programs[1515]
-	case "zenity":
+	case "pip3.8":
 		return &programs[1516]
-	case "dialog":
+	case "pip3.9":
 		return &programs[1517]
-	case "whiptail":
+	case "pip3.10":
 		return &programs[1518]
-	case "mail":
+	case "pip3.11":
 		return &programs[1519]
-	case "mailx":
+	case "pip3.12":
 		return &programs[1520]
-	case "mutt":
+	case "pip3.13":
 		return &programs[1521]
-	case "sendmail":
+	case "pip3.14":
 		return &programs[1522]
-	case "msmtp":
+	case "pip.exe":
 		return &programs[1523]
-	case "swaks":
+	case "pipx":
 		return &programs[1524]
-	case "logger":
+	case "pkexec":
 		return &programs[1525]
-	case "systemd-cat":
+	case "pkill":
 		return &programs[1526]
-	case "scons":
+	case "pidwait":
 		return &programs[1527]
-	case "waf":
+	case "playwright":
 		return &programs[1528]
-	case "tup":
+	case "pnpm":
 		return &programs[1529]
-	case "redo":
+	case "pnpx":
 		return &programs[1530]
-	case "buck":
+	case "poetry":
 		return &programs[1531]
-	case "buck2":
+	case "pdm":
 		return &programs[1532]
-	case "pants":
+	case "hatch":
 		return &programs[1533]
-	case "please":
+	case "rye":
 		return &programs[1534]
-	case "rake":
+	case "pipenv":
 		return &programs[1535]
-	case "drake":
+	case "pixi":
 		return &programs[1536]
-	case "thor":
+	case "flit":
 		return &programs[1537]
-	case "invoke":
+	case "popd":
 		return &programs[1538]
-	case "inv":
+	case "pr":
 		return &programs[1539]
-	case "fab":
+	case "pre-commit":
 		return &programs[1540]
-	case "doit":
+	case "prek":
 		return &programs[1541]
-	case "nox":
+	case "lefthook":
 		return &programs[1542]
-	case "ant":
+	case "overcommit":
 		return &programs[1543]
-	case "sbt":
+	case "prettier":
 		return &programs[1544]
-	case "lein":
+	case "print":
 		return &programs[1545]
-	case "boot":
+	case "printenv":
 		return &programs[1546]
-	case "mill":
+	case "printf":
 		return &programs[1547]
-	case "bleep":
+	case "prlimit":
 		return &programs[1548]
-	case "grunt":
+	case "proot":
 		return &programs[1549]
-	case "gulp":
+	case "bwrap":
 		return &programs[1550]
-	case "jake":
+	case "protoc":
 		return &programs[1551]
-	case "cake":
+	case "proxychains4":
 		return &programs[1552]
-	case "mage":
+	case "proxychains":
 		return &programs[1553]
-	case "xmake":
+	case "ps":
 		return &programs[1554]
-	case "premake5":
+	case "psql":
 		return &programs[1555]
-	case "earthly":
+	case "ptx":
 		return &programs[1556]
-	case "dagger":
+	case "pushd":
 		return &programs[1557]
-	case "tilt":
+	case "pv":
 		return &programs[1558]
-	case "skaffold":
+	case "pvecm":
 		return &programs[1559]
-	case "garden":
+	case "pvesh":
 		return &programs[1560]
-	case "bit":
+	case "pvesm":
 		return &programs[1561]
-	case "scp":
+	case "pveum":
 		return &programs[1562]
-	case "screen":
+	case "pvenode":
 		return &programs[1563]
-	case "byobu":
+	case "pveceph":
 		return &programs[1564]
-	case "zellij":
+	case "pve-firewall":
 		return &programs[1565]
-	case "dtach":
+	case "pveversion":
 		return &programs[1566]
-	case "abduco":
+	case "pveam":
 		return &programs[1567]
-	case "script":
+	case "ha-manager":
 		return &programs[1568]
-	case "scriptreplay":
+	case "pvesr":
 		return &programs[1569]
-	case "sdiff":
+	case "vzdump":
 		return &programs[1570]
-	case "sed":
+	case "qmrestore":
 		return &programs[1571]
-	case "gsed":
+	case "pmxcfs":
 		return &programs[1572]
-	case "seq":
+	case "pvesubscription":
 		return &programs[1573]
-	case "set":
+	case "pveperf":
 		return &programs[1574]
-	case "setarch":
+	case "pvereport":
 		return &programs[1575]
-	case "setopt":
+	case "pvedaemon":
 		return &programs[1576]
-	case "unsetopt":
+	case "pveproxy":
 		return &programs[1577]
-	case "setpriv":
+	case "pvestatd":
 		return &programs[1578]
-	case "setsid":
+	case "proxmox-backup-client":
 		return &programs[1579]
-	case "sftp":
+	case "proxmox-backup-manager":
 		return &programs[1580]
-	case "sg":
+	case "ceph":
 		return &programs[1581]
-	case "shellcheck":
+	case "rados":
 		return &programs[1582]
-	case "shfmt":
+	case "rbd":
 		return &programs[1583]
-	case "shopt":
+	case "corosync-cfgtool":
 		return &programs[1584]
-	case "shred":
+	case "corosync-quorumtool":
 		return &programs[1585]
-	case "shuf":
+	case "crm":
 		return &programs[1586]
-	case "socat":
+	case "pcs":
 		return &programs[1587]
-	case "softlimit":
+	case "pwd":
 		return &programs[1588]
-	case "sort":
+	case "py_compile":
 		return &programs[1589]
-	case "gsort":
+	case "compileall":
 		return &programs[1590]
-	case "source":
+	case "pytest":
 		return &programs[1591]
-	case ".":
+	case "py.test":
 		return &programs[1592]
-	case "split":
+	case "python":
 		return &programs[1593]
-	case "gsplit":
+	case "python2":
 		return &programs[1594]
-	case "ss":
+	case "python2.7":
 		return &programs[1595]
-	case "netstat":
+	case "python3":
 		return &programs[1596]
-	case "ssh":
+	case "python3.7":
 		return &programs[1597]
-	case "ssh-add":
+	case "python3.8":
 		return &programs[1598]
-	case "ssh-agent":
+	case "python3.9":
 		return &programs[1599]
-	case "ssh-copy-id":
+	case "python3.10":
 		return &programs[1600]
-	case "ssh-keygen":
+	case "python3.11":
 		return &programs[1601]
-	case "ssh-keyscan":
+	case "python3.12":
 		return &programs[1602]
-	case "sshpass":
+	case "python3.13":
 		return &programs[1603]
-	case "start-stop-daemon":
+	case "python3.14":
 		return &programs[1604]
-	case "stat":
+	case "pypy":
 		return &programs[1605]
-	case "staticcheck":
+	case "pypy3":
 		return &programs[1606]
-	case "revive":
+	case "python.exe":
 		return &programs[1607]
-	case "errcheck":
+	case "py":
 		return &programs[1608]
-	case "ineffassign":
+	case "qm":
 		return &programs[1609]
-	case "govulncheck":
+	case "rails":
 		return &programs[1610]
-	case "gosec":
+	case "rclone":
 		return &programs[1611]
-	case "misspell":
+	case "read":
 		return &programs[1612]
-	case "shadow":
+	case "readlink":
 		return &programs[1613]
-	case "deadcode":
+	case "realpath":
 		return &programs[1614]
-	case "nilaway":
+	case "grealpath":
 		return &programs[1615]
-	case "gopls":
+	case "redis-cli":
 		return &programs[1616]
-	case "benchstat":
+	case "valkey-cli":
 		return &programs[1617]
-	case "stringer":
+	case "keydb-cli":
 		return &programs[1618]
-	case "mockgen":
+	case "rev":
 		return &programs[1619]
-	case "wire":
+	case "rg":
 		return &programs[1620]
-	case "sqlc":
+	case "ripgrep":
 		return &programs[1621]
-	case "templ":
+	case "rimraf":
 		return &programs[1622]
-	case "swag":
+	case "del":
 		return &programs[1623]
-	case "air":
+	case "trash":
 		return &programs[1624]
-	case "gotestsum":
+	case "trash-put":
 		return &programs[1625]
-	case "ginkgo":
+	case "del-cli":
 		return &programs[1626]
-	case "ko":
+	case "shx":
 		return &programs[1627]
-	case "goreleaser":
+	case "cpx":
 		return &programs[1628]
-	case "protoc-gen-go":
+	case "cpy":
 		return &programs[1629]
-	case "gocyclo":
+	case "ncp":
 		return &programs[1630]
-	case "stdbuf":
+	case "mkdirp":
 		return &programs[1631]
-	case "strace":
+	case "copyfiles":
 		return &programs[1632]
-	case "strings":
+	case "replace-in-file":
 		return &programs[1633]
-	case "stty":
+	case "rlwrap":
 		return &programs[1634]
-	case "su":
+	case "rm":
 		return &programs[1635]
-	case "sudo":
+	case "grm":
 		return &programs[1636]
-	case "sudoedit":
+	case "rmdir":
 		return &programs[1637]
-	case "swift":
+	case "rspec":
 		return &programs[1638]
-	case "sync":
+	case "rsync":
 		return &programs[1639]
-	case "systemctl":
+	case "openrsync":
 		return &programs[1640]
-	case "systemd-analyze":
+	case "rubocop":
 		return &programs[1641]
-	case "systemd-cgls":
+	case "standardrb":
 		return &programs[1642]
-	case "systemd-cgtop":
+	case "reek":
 		return &programs[1643]
-	case "systemd-detect-virt":
+	case "brakeman":
 		return &programs[1644]
-	case "systemd-path":
+	case "erblint":
 		return &programs[1645]
-	case "systemd-resolve":
+	case "haml-lint":
 		return &programs[1646]
-	case "coredumpctl":
+	case "slim-lint":
 		return &programs[1647]
-	case "busctl":
+	case "srb":
 		return &programs[1648]
-	case "bootctl":
+	case "steep":
 		return &programs[1649]
-	case "machinectl":
+	case "sorbet":
 		return &programs[1650]
-	case "portablectl":
+	case "solargraph":
 		return &programs[1651]
-	case "homectl":
+	case "yard":
 		return &programs[1652]
-	case "userdbctl":
+	case "rails_best_practices":
 		return &programs[1653]
-	case "oomctl":
+	case "fasterer":
 		return &programs[1654]
-	case "systemd-inhibit":
+	case "flog":
 		return &programs[1655]
-	case "systemd-nspawn":
+	case "flay":
 		return &programs[1656]
-	case "systemd-run":
+	case "ruby":
 		return &programs[1657]
-	case "tac":
+	case "ruby2.7":
 		return &programs[1658]
-	case "tail":
+	case "ruby3.0":
 		return &programs[1659]
-	case "tar":
+	case "ruby3.1":
 		return &programs[1660]
-	case "gtar":
+	case "ruby3.2":
 		return &programs[1661]
-	case "bsdtar":
+	case "ruby3.3":
 		return &programs[1662]
-	case "task":
+	case "jruby":
 		return &programs[1663]
-	case "go-task":
+	case "irb":
 		return &programs[1664]
-	case "taskset":
+	case "ruff":
 		return &programs[1665]
-	case "tclsh":
+	case "run0":
 		return &programs[1666]
-	case "wish":
+	case "runcon":
 		return &programs[1667]
-	case "tclsh8.6":
+	case "runuser":
 		return &programs[1668]
-	case "expectk":
+	case "rustc":
 		return &programs[1669]
-	case "tcpdump":
+	case "rustfmt":
 		return &programs[1670]
-	case "tshark":
+	case "rustup":
 		return &programs[1671]
-	case "tee":
+	case "say":
 		return &programs[1672]
-	case "sponge":
+	case "open":
 		return &programs[1673]
-	case "telnet":
+	case "xdg-open":
 		return &programs[1674]
-	case "test":
+	case "start":
 		return &programs[1675]
-	case "[":
+	case "explorer.exe":
 		return &programs[1676]
-	case "time":
+	case "afplay":
 		return &programs[1677]
-	case "timeit":
+	case "aplay":
 		return &programs[1678]
-	case "timeout":
+	case "paplay":
 		return &programs[1679]
-	case "gtimeout":
+	case "notify-send":
 		return &programs[1680]
-	case "tmux":
+	case "pbcopy":
 		return &programs[1681]
-	case "tokei":
+	case "pbpaste":
 		return &programs[1682]
-	case "cloc":
+	case "xclip":
 		return &programs[1683]
-	case "scc":
+	case "xsel":
 		return &programs[1684]
-	case "dust":
+	case "wl-copy":
 		return &programs[1685]
-	case "duf":
+	case "wl-paste":
 		return &programs[1686]
-	case "procs":
+	case "clip.exe":
 		return &programs[1687]
-	case "hexyl":
+	case "screencapture":
 		return &programs[1688]
-	case "ncdu":
+	case "scrot":
 		return &programs[1689]
-	case "gdu":
+	case "import":
 		return &programs[1690]
-	case "dua":
+	case "xdotool":
 		return &programs[1691]
-	case "top":
+	case "wmctrl":
 		return &programs[1692]
-	case "htop":
+	case "xprop":
 		return &programs[1693]
-	case "btop":
+	case "xrandr":
 		return &programs[1694]
-	case "atop":
+	case "gsettings":
 		return &programs[1695]
-	case "iotop":
+	case "dconf":
 		return &programs[1696]
-	case "glances":
+	case "zenity":
 		return &programs[1697]
-	case "nvtop":
+	case "dialog":
 		return &programs[1698]
-	case "iftop":
+	case "whiptail":
 		return &programs[1699]
-	case "nethogs":
+	case "mail":
 		return &programs[1700]
-	case "touch":
+	case "mailx":
 		return &programs[1701]
-	case "tox":
+	case "mutt":
 		return &programs[1702]
-	case "tr":
+	case "sendmail":
 		return &programs[1703]
-	case "traceroute":
+	case "msmtp":
 		return &programs[1704]
-	case "tracepath":
+	case "swaks":
 		return &programs[1705]
-	case "mtr":
+	case "logger":
 		return &programs[1706]
-	case "traceroute6":
+	case "systemd-cat":
 		return &programs[1707]
-	case "trap":
+	case "scons":
 		return &programs[1708]
-	case "tree":
+	case "waf":
 		return &programs[1709]
-	case "truncate":
+	case "tup":
 		return &programs[1710]
-	case "ts":
+	case "redo":
 		return &programs[1711]
-	case "isutf8":
+	case "buck":
 		return &programs[1712]
-	case "errno":
+	case "buck2":
 		return &programs[1713]
-	case "combine":
+	case "pants":
 		return &programs[1714]
-	case "mispipe":
+	case "please":
 		return &programs[1715]
-	case "zrun":
+	case "rake":
 		return &programs[1716]
-	case "vidir":
+	case "drake":
 		return &programs[1717]
-	case "vipe":
+	case "thor":
 		return &programs[1718]
-	case "pee":
+	case "invoke":
 		return &programs[1719]
-	case "lckdo":
+	case "inv":
 		return &programs[1720]
-	case "ifdata":
+	case "fab":
 		return &programs[1721]
-	case "tsc":
+	case "doit":
 		return &programs[1722]
-	case "vue-tsc":
+	case "nox":
 		return &programs[1723]
-	case "tsgo":
+	case "ant":
 		return &programs[1724]
-	case "tsort":
+	case "sbt":
 		return &programs[1725]
-	case "tty":
+	case "lein":
 		return &programs[1726]
-	case "type":
+	case "boot":
 		return &programs[1727]
-	case "whence":
+	case "mill":
 		return &programs[1728]
-	case "where":
+	case "bleep":
 		return &programs[1729]
-	case "ulimit":
+	case "grunt":
 		return &programs[1730]
-	case "umask":
+	case "gulp":
 		return &programs[1731]
-	case "unalias":
+	case "jake":
 		return &programs[1732]
-	case "uname":
+	case "cake":
 		return &programs[1733]
-	case "uniq":
+	case "mage":
 		return &programs[1734]
-	case "guniq":
+	case "xmake":
 		return &programs[1735]
-	case "unittest":
+	case "premake5":
 		return &programs[1736]
-	case "unlink":
+	case "earthly":
 		return &programs[1737]
-	case "unset":
+	case "dagger":
 		return &programs[1738]
-	case "unshare":
+	case "tilt":
 		return &programs[1739]
-	case "unzip":
+	case "skaffold":
 		return &programs[1740]
-	case "uptime":
+	case "garden":
 		return &programs[1741]
-	case "uv":
+	case "bit":
 		return &programs[1742]
-	case "uvx":
+	case "scp":
 		return &programs[1743]
-	case "valgrind":
+	case "screen":
 		return &programs[1744]
-	case "venv":
+	case "byobu":
 		return &programs[1745]
-	case "vim":
+	case "zellij":
 		return &programs[1746]
-	case "vi":
+	case "dtach":
 		return &programs[1747]
-	case "nvim":
+	case "abduco":
 		return &programs[1748]
-	case "view":
+	case "script":
 		return &programs[1749]
-	case "vimdiff":
+	case "scriptreplay":
 		return &programs[1750]
-	case "gvim":
+	case "sdiff":
 		return &programs[1751]
-	case "ex":
+	case "sed":
 		return &programs[1752]
-	case "rvim":
+	case "gsed":
 		return &programs[1753]
-	case "nvi":
+	case "seq":
 		return &programs[1754]
-	case "vim.tiny":
+	case "set":
 		return &programs[1755]
-	case "vim.basic":
+	case "setarch":
 		return &programs[1756]
-	case "ed":
+	case "setopt":
 		return &programs[1757]
-	case "red":
+	case "unsetopt":
 		return &programs[1758]
-	case "nano":
+	case "setpriv":
 		return &programs[1759]
-	case "pico":
+	case "setsid":
 		return &programs[1760]
-	case "micro":
+	case "sftp":
 		return &programs[1761]
-	case "joe":
+	case "sg":
 		return &programs[1762]
-	case "jed":
+	case "shellcheck":
 		return &programs[1763]
-	case "mcedit":
+	case "shfmt":
 		return &programs[1764]
-	case "helix":
+	case "shopt":
 		return &programs[1765]
-	case "hx":
+	case "shred":
 		return &programs[1766]
-	case "kak":
+	case "shuf":
 		return &programs[1767]
-	case "ne":
+	case "socat":
 		return &programs[1768]
-	case "zile":
+	case "softlimit":
 		return &programs[1769]
-	case "mg":
+	case "sort":
 		return &programs[1770]
-	case "emacs-nox":
+	case "gsort":
 		return &programs[1771]
-	case "code":
+	case "source":
 		return &programs[1772]
-	case "cursor":
+	case ".":
 		return &programs[1773]
-	case "subl":
+	case "split":
 		return &programs[1774]
-	case "atom":
+	case "gsplit":
 		return &programs[1775]
-	case "gedit":
+	case "sqlite3":
 		return &programs[1776]
-	case "kate":
+	case "sqlite":
 		return &programs[1777]
-	case "zed":
+	case "sqlcipher":
 		return &programs[1778]
-	case "idea":
+	case "duckdb":
 		return &programs[1779]
-	case "virtualenv":
+	case "litecli":
 		return &programs[1780]
-	case "pyvenv":
+	case "ss":
 		return &programs[1781]
-	case "vitest":
+	case "netstat":
 		return &programs[1782]
-	case "w":
+	case "ssh":
 		return &programs[1783]
-	case "wait":
+	case "ssh-add":
 		return &programs[1784]
-	case "watch":
+	case "ssh-agent":
 		return &programs[1785]
-	case "watchexec":
+	case "ssh-copy-id":
 		return &programs[1786]
-	case "wc":
+	case "ssh-keygen":
 		return &programs[1787]
-	case "gwc":
+	case "ssh-keyscan":
 		return &programs[1788]
-	case "wdiff":
+	case "sshpass":
 		return &programs[1789]
-	case "webpack":
+	case "start-stop-daemon":
 		return &programs[1790]
-	case "webpack-dev-server":
+	case "stat":
 		return &programs[1791]
-	case "vite":
+	case "staticcheck":
 		return &programs[1792]
-	case "rollup":
+	case "revive":
 		return &programs[1793]
-	case "parcel":
+	case "errcheck":
 		return &programs[1794]
-	case "esbuild":
+	case "ineffassign":
 		return &programs[1795]
-	case "swc":
+	case "govulncheck":
 		return &programs[1796]
-	case "babel":
+	case "gosec":
 		return &programs[1797]
-	case "rspack":
+	case "misspell":
 		return &programs[1798]
-	case "rsbuild":
+	case "shadow":
 		return &programs[1799]
-	case "tsup":
+	case "deadcode":
 		return &programs[1800]
-	case "tsdown":
+	case "nilaway":
 		return &programs[1801]
-	case "unbuild":
+	case "gopls":
 		return &programs[1802]
-	case "microbundle":
+	case "benchstat":
 		return &programs[1803]
-	case "ncc":
+	case "stringer":
 		return &programs[1804]
-	case "snowpack":
+	case "mockgen":
 		return &programs[1805]
-	case "wmr":
+	case "wire":
 		return &programs[1806]
-	case "browserify":
+	case "sqlc":
 		return &programs[1807]
-	case "metro":
+	case "templ":
 		return &programs[1808]
-	case "turbopack":
+	case "swag":
 		return &programs[1809]
-	case "postcss":
+	case "air":
 		return &programs[1810]
-	case "tailwindcss":
+	case "gotestsum":
 		return &programs[1811]
-	case "sass":
+	case "ginkgo":
 		return &programs[1812]
-	case "lessc":
+	case "ko":
 		return &programs[1813]
-	case "stylus":
+	case "goreleaser":
 		return &programs[1814]
-	case "pug":
+	case "protoc-gen-go":
 		return &programs[1815]
-	case "uglifyjs":
+	case "gocyclo":
 		return &programs[1816]
-	case "terser":
+	case "stdbuf":
 		return &programs[1817]
-	case "cleancss":
+	case "strace":
 		return &programs[1818]
-	case "html-minifier":
+	case "strings":
 		return &programs[1819]
-	case "svelte-kit":
+	case "stty":
 		return &programs[1820]
-	case "svelte-check":
+	case "su":
 		return &programs[1821]
-	case "next":
+	case "sudo":
 		return &programs[1822]
-	case "nuxt":
+	case "sudoedit":
 		return &programs[1823]
-	case "nuxi":
+	case "swift":
 		return &programs[1824]
-	case "astro":
+	case "sync":
 		return &programs[1825]
-	case "remix":
+	case "systemctl":
 		return &programs[1826]
-	case "gatsby":
+	case "systemd-analyze":
 		return &programs[1827]
-	case "vue-cli-service":
+	case "systemd-cgls":
 		return &programs[1828]
-	case "react-scripts":
+	case "systemd-cgtop":
 		return &programs[1829]
-	case "craco":
+	case "systemd-detect-virt":
 		return &programs[1830]
-	case "ng":
+	case "systemd-path":
 		return &programs[1831]
-	case "nest":
+	case "systemd-resolve":
 		return &programs[1832]
-	case "expo":
+	case "coredumpctl":
 		return &programs[1833]
-	case "eas":
+	case "busctl":
 		return &programs[1834]
-	case "react-native":
+	case "bootctl":
 		return &programs[1835]
-	case "ionic":
+	case "machinectl":
 		return &programs[1836]
-	case "capacitor":
+	case "portablectl":
 		return &programs[1837]
-	case "cap":
+	case "homectl":
 		return &programs[1838]
-	case "quasar":
+	case "userdbctl":
 		return &programs[1839]
-	case "ember":
+	case "oomctl":
 		return &programs[1840]
-	case "docusaurus":
+	case "systemd-inhibit":
 		return &programs[1841]
-	case "vuepress":
+	case "systemd-nspawn":
 		return &programs[1842]
-	case "vitepress":
+	case "systemd-run":
 		return &programs[1843]
-	case "eleventy":
+	case "tac":
 		return &programs[1844]
-	case "strapi":
+	case "tail":
 		return &programs[1845]
-	case "medusa":
+	case "tar":
 		return &programs[1846]
-	case "payload":
+	case "gtar":
 		return &programs[1847]
-	case "wrangler":
+	case "bsdtar":
 		return &programs[1848]
-	case "vercel":
+	case "task":
 		return &programs[1849]
-	case "netlify":
+	case "go-task":
 		return &programs[1850]
-	case "firebase":
+	case "taskset":
 		return &programs[1851]
-	case "amplify":
+	case "tclsh":
 		return &programs[1852]
-	case "serverless":
+	case "wish":
 		return &programs[1853]
-	case "sls":
+	case "tclsh8.6":
 		return &programs[1854]
-	case "cdk":
+	case "expectk":
 		return &programs[1855]
-	case "cdktf":
+	case "tcpdump":
 		return &programs[1856]
-	case "pulumi":
+	case "tshark":
 		return &programs[1857]
-	case "sst":
+	case "tee":
 		return &programs[1858]
-	case "supabase":
+	case "sponge":
 		return &programs[1859]
-	case "prisma":
+	case "telnet":
 		return &programs[1860]
-	case "drizzle-kit":
+	case "terraform":
 		return &programs[1861]
-	case "typeorm":
+	case "tofu":
 		return &programs[1862]
-	case "sequelize":
+	case "terragrunt":
 		return &programs[1863]
-	case "sequelize-cli":
+	case "opentofu":
 		return &programs[1864]
-	case "knex":
+	case "test":
 		return &programs[1865]
-	case "mikro-orm":
+	case "[":
 		return &programs[1866]
-	case "graphql-codegen":
+	case "time":
 		return &programs[1867]
-	case "openapi-generator":
+	case "timeit":
 		return &programs[1868]
-	case "openapi-generator-cli":
+	case "timeout":
 		return &programs[1869]
-	case "openapi-typescript":
+	case "gtimeout":
 		return &programs[1870]
-	case "orval":
+	case "tmux":
 		return &programs[1871]
-	case "swagger-cli":
+	case "tokei":
 		return &programs[1872]
-	case "redocly":
+	case "cloc":
 		return &programs[1873]
-	case "spectral":
+	case "scc":
 		return &programs[1874]
-	case "changeset":
+	case "dust":
 		return &programs[1875]
-	case "semantic-release":
+	case "duf":
 		return &programs[1876]
-	case "release-it":
+	case "procs":
 		return &programs[1877]
-	case "np":
+	case "hexyl":
 		return &programs[1878]
-	case "lerna":
+	case "ncdu":
 		return &programs[1879]
-	case "nx":
+	case "gdu":
 		return &programs[1880]
-	case "turbo":
+	case "dua":
 		return &programs[1881]
-	case "rush":
+	case "top":
 		return &programs[1882]
-	case "rushx":
+	case "htop":
 		return &programs[1883]
-	case "wireit":
+	case "btop":
 		return &programs[1884]
-	case "moon":
+	case "atop":
 		return &programs[1885]
-	case "husky":
+	case "iotop":
 		return &programs[1886]
-	case "patch-package":
+	case "glances":
 		return &programs[1887]
-	case "serve":
+	case "nvtop":
 		return &programs[1888]
-	case "http-server":
+	case "iftop":
 		return &programs[1889]
-	case "live-server":
+	case "nethogs":
 		return &programs[1890]
-	case "json-server":
+	case "touch":
 		return &programs[1891]
-	case "browser-sync":
+	case "tox":
 		return &programs[1892]
-	case "localtunnel":
+	case "tr":
 		return &programs[1893]
-	case "lt":
+	case "traceroute":
 		return &programs[1894]
-	case "ngrok":
+	case "tracepath":
 		return &programs[1895]
-	case "nodemon":
+	case "mtr":
 		return &programs[1896]
-	case "pm2":
+	case "traceroute6":
 		return &programs[1897]
-	case "forever":
+	case "trap":
 		return &programs[1898]
-	case "plop":
+	case "tree":
 		return &programs[1899]
-	case "hygen":
+	case "truncate":
 		return &programs[1900]
-	case "yo":
+	case "ts":
 		return &programs[1901]
-	case "degit":
+	case "isutf8":
 		return &programs[1902]
-	case "tiged":
+	case "errno":
 		return &programs[1903]
-	case "create-react-app":
+	case "combine":
 		return &programs[1904]
-	case "create-next-app":
+	case "mispipe":
 		return &programs[1905]
-	case "create-vite":
+	case "zrun":
 		return &programs[1906]
-	case "shadcn":
+	case "vidir":
 		return &programs[1907]
-	case "vsce":
+	case "vipe":
 		return &programs[1908]
-	case "ovsx":
+	case "pee":
 		return &programs[1909]
-	case "electron":
+	case "lckdo":
 		return &programs[1910]
-	case "electron-builder":
+	case "ifdata":
 		return &programs[1911]
-	case "electron-forge":
+	case "tsc":
 		return &programs[1912]
-	case "tauri":
+	case "vue-tsc":
 		return &programs[1913]
-	case "esm":
+	case "tsgo":
 		return &programs[1914]
-	case "zx":
+	case "tsort":
 		return &programs[1915]
-	case "wasp":
+	case "tty":
 		return &programs[1916]
-	case "convex":
+	case "type":
 		return &programs[1917]
-	case "inngest":
+	case "whence":
 		return &programs[1918]
-	case "trigger":
+	case "where":
 		return &programs[1919]
-	case "solid":
+	case "ulimit":
 		return &programs[1920]
-	case "qwik":
+	case "umask":
 		return &programs[1921]
-	case "hardhat":
+	case "unalias":
 		return &programs[1922]
-	case "forge":
+	case "uname":
 		return &programs[1923]
-	case "cast":
+	case "uniq":
 		return &programs[1924]
-	case "anvil":
+	case "guniq":
 		return &programs[1925]
-	case "truffle":
+	case "unittest":
 		return &programs[1926]
-	case "anchor":
+	case "unlink":
 		return &programs[1927]
-	case "solana":
+	case "unset":
 		return &programs[1928]
-	case "wget":
+	case "unshare":
 		return &programs[1929]
-	case "which":
+	case "unzip":
 		return &programs[1930]
-	case "whereis":
+	case "uptime":
 		return &programs[1931]
-	case "command-not-found":
+	case "uv":
 		return &programs[1932]
-	case "who":
+	case "uvx":
 		return &programs[1933]
-	case "whois":
+	case "valgrind":
 		return &programs[1934]
-	case "xargs":
+	case "venv":
 		return &programs[1935]
-	case "xcodebuild":
+	case "vim":
 		return &programs[1936]
-	case "xcrun":
+	case "vi":
 		return &programs[1937]
-	case "xmllint":
+	case "nvim":
 		return &programs[1938]
-	case "xvfb-run":
+	case "view":
 		return &programs[1939]
-	case "xxd":
+	case "vimdiff":
 		return &programs[1940]
-	case "yarn":
+	case "gvim":
 		return &programs[1941]
-	case "yarnpkg":
+	case "ex":
 		return &programs[1942]
-	case "yq":
+	case "rvim":
 		return &programs[1943]
-	case "zcat":
+	case "nvi":
 		return &programs[1944]
-	case "bzcat":
+	case "vim.tiny":
 		return &programs[1945]
-	case "xzcat":
+	case "vim.basic":
 		return &programs[1946]
-	case "zstdcat":
+	case "ed":
 		return &programs[1947]
-	case "lz4cat":
+	case "red":
 		return &programs[1948]
-	case "lzcat":
+	case "nano":
 		return &programs[1949]
-	case "gzcat":
+	case "pico":
 		return &programs[1950]
-	case "zless":
+	case "micro":
 		return &programs[1951]
-	case "zmore":
+	case "joe":
 		return &programs[1952]
-	case "bzless":
+	case "jed":
 		return &programs[1953]
-	case "bzmore":
+	case "mcedit":
 		return &programs[1954]
-	case "xzless":
+	case "helix":
 		return &programs[1955]
-	case "zcmp":
+	case "hx":
 		return &programs[1956]
-	case "zdiff":
+	case "kak":
 		return &programs[1957]
-	case "bzcmp":
+	case "ne":
 		return &programs[1958]
-	case "bzdiff":
+	case "zile":
 		return &programs[1959]
-	case "xzcmp":
+	case "mg":
 		return &programs[1960]
-	case "xzdiff":
+	case "emacs-nox":
 		return &programs[1961]
-	case "zig":
+	case "code":
 		return &programs[1962]
-	case "nim":
+	case "cursor":
 		return &programs[1963]
-	case "dart":
+	case "subl":
 		return &programs[1964]
-	case "crystal":
+	case "atom":
 		return &programs[1965]
-	case "v":
+	case "gedit":
 		return &programs[1966]
-	case "gleam":
+	case "kate":
 		return &programs[1967]
-	case "mix":
+	case "zed":
 		return &programs[1968]
-	case "rebar3":
+	case "idea":
 		return &programs[1969]
-	case "stack":
+	case "virtualenv":
 		return &programs[1970]
-	case "cabal":
+	case "pyvenv":
 		return &programs[1971]
-	case "dune":
+	case "vitest":
 		return &programs[1972]
-	case "opam":
+	case "w":
 		return &programs[1973]
-	case "sbcl-make":
+	case "wait":
 		return &programs[1974]
-	case "flutter":
+	case "watch":
 		return &programs[1975]
-	case "fvm":
+	case "watchexec":
 		return &programs[1976]
-	case "hugo":
+	case "wc":
 		return &programs[1977]
-	case "jekyll":
+	case "gwc":
 		return &programs[1978]
-	case "mkdocs":
+	case "wdiff":
 		return &programs[1979]
-	case "sphinx-build":
+	case "webpack":
 		return &programs[1980]
-	case "bazel":
+	case "webpack-dev-server":
 		return &programs[1981]
-	case "bazelisk":
+	case "vite":
 		return &programs[1982]
-	case "gprbuild":
+	case "rollup":
 		return &programs[1983]
-	case "alire":
+	case "parcel":
 		return &programs[1984]
-	case "zip":
+	case "esbuild":
 		return &programs[1985]
-	case "zipinfo":
+	case "swc":
 		return &programs[1986]
-	case "zipgrep":
+	case "babel":
 		return &programs[1987]
-	case "zipnote":
+	case "rspack":
 		return &programs[1988]
-	case "unrar":
+	case "rsbuild":
 		return &programs[1989]
-	case "lsar":
+	case "tsup":
 		return &programs[1990]
-	case "zmodload":
+	case "tsdown":
 		return &programs[1991]
+	case "unbuild":
+		return &programs[1992]
+	case "microbundle":
+		return &programs[1993]
+	case "ncc":
+		return &programs[1994]
+	case "snowpack":
+		return &programs[1995]
+	case "wmr":
+		return &programs[1996]
+	case "browserify":
+		return &programs[1997]
+	case "metro":
+		return &programs[1998]
+	case "turbopack":
+		return &programs[1999]
+	case "postcss":
+		return &programs[2000]
+	case "tailwindcss":
+		return &programs[2001]
+	case "sass":
+		return &programs[2002]
+	case "lessc":
+		return &programs[2003]
+	case "stylus":
+		return &programs[2004]
+	case "pug":
+		return &programs[2005]
+	case "uglifyjs":
+		return &programs[2006]
+	case "terser":
+		return &programs[2007]
+	case "cleancss":
+		return &programs[2008]
+	case "html-minifier":
+		return &programs[2009]
+	case "svelte-kit":
+		return &programs[2010]
+	case "svelte-check":
+		return &programs[2011]
+	case "next":
+		return &programs[2012]
+	case "nuxt":
+		return &programs[2013]
+	case "nuxi":
+		return &programs[2014]
+	case "astro":
+		return &programs[2015]
+	case "remix":
+		return &programs[2016]
+	case "gatsby":
+		return &programs[2017]
+	case "vue-cli-service":
+		return &programs[2018]
+	case "react-scripts":
+		return &programs[2019]
+	case "craco":
+		return &programs[2020]
+	case "ng":
+		return &programs[2021]
+	case "nest":
+		return &programs[2022]
+	case "expo":
+		return &programs[2023]
+	case "eas":
+		return &programs[2024]
+	case "react-native":
+		return &programs[2025]
+	case "ionic":
+		return &programs[2026]
+	case "capacitor":
+		return &programs[2027]
+	case "cap":
+		return &programs[2028]
+	case "quasar":
+		return &programs[2029]
+	case "ember":
+		return &programs[2030]
+	case "docusaurus":
+		return &programs[2031]
+	case "vuepress":
+		return &programs[2032]
+	case "vitepress":
+		return &programs[2033]
+	case "eleventy":
+		return &programs[2034]
+	case "strapi":
+		return &programs[2035]
+	case "medusa":
+		return &programs[2036]
+	case "payload":
+		return &programs[2037]
+	case "wrangler":
+		return &programs[2038]
+	case "vercel":
+		return &programs[2039]
+	case "netlify":
+		return &programs[2040]
+	case "firebase":
+		return &programs[2041]
+	case "amplify":
+		return &programs[2042]
+	case "serverless":
+		return &programs[2043]
+	case "sls":
+		return &programs[2044]
+	case "cdk":
+		return &programs[2045]
+	case "cdktf":
+		return &programs[2046]
+	case "pulumi":
+		return &programs[2047]
+	case "sst":
+		return &programs[2048]
+	case "supabase":
+		return &programs[2049]
+	case "prisma":
+		return &programs[2050]
+	case "drizzle-kit":
+		return &programs[2051]
+	case "typeorm":
+		return &programs[2052]
+	case "sequelize":
+		return &programs[2053]
+	case "sequelize-cli":
+		return &programs[2054]
+	case "knex":
+		return &programs[2055]
+	case "mikro-orm":
+		return &programs[2056]
+	case "graphql-codegen":
+		return &programs[2057]
+	case "openapi-generator":
+		return &programs[2058]
+	case "openapi-generator-cli":
+		return &programs[2059]
+	case "openapi-typescript":
+		return &programs[2060]
+	case "orval":
+		return &programs[2061]
+	case "swagger-cli":
+		return &programs[2062]
+	case "redocly":
+		return &programs[2063]
+	case "spectral":
+		return &programs[2064]
+	case "changeset":
+		return &programs[2065]
+	case "semantic-release":
+		return &programs[2066]
+	case "release-it":
+		return &programs[2067]
+	case "np":
+		return &programs[2068]
+	case "lerna":
+		return &programs[2069]
+	case "nx":
+		return &programs[2070]
+	case "turbo":
+		return &programs[2071]
+	case "rush":
+		return &programs[2072]
+	case "rushx":
+		return &programs[2073]
+	case "wireit":
+		return &programs[2074]
+	case "moon":
+		return &programs[2075]
+	case "husky":
+		return &programs[2076]
+	case "patch-package":
+		return &programs[2077]
+	case "serve":
+		return &programs[2078]
+	case "http-server":
+		return &programs[2079]
+	case "live-server":
+		return &programs[2080]
+	case "json-server":
+		return &programs[2081]
+	case "browser-sync":
+		return &programs[2082]
+	case "localtunnel":
+		return &programs[2083]
+	case "lt":
+		return &programs[2084]
+	case "ngrok":
+		return &programs[2085]
+	case "nodemon":
+		return &programs[2086]
+	case "pm2":
+		return &programs[2087]
+	case "forever":
+		return &programs[2088]
+	case "plop":
+		return &programs[2089]
+	case "hygen":
+		return &programs[2090]
+	case "yo":
+		return &programs[2091]
+	case "degit":
+		return &programs[2092]
+	case "tiged":
+		return &programs[2093]
+	case "create-react-app":
+		return &programs[2094]
+	case "create-next-app":
+		return &programs[2095]
+	case "create-vite":
+		return &programs[2096]
+	case "shadcn":
+		return &programs[2097]
+	case "vsce":
+		return &programs[2098]
+	case "ovsx":
+		return &programs[2099]
+	case "electron":
+		return &programs[2100]
+	case "electron-builder":
+		return &programs[2101]
+	case "electron-forge":
+		return &programs[2102]
+	case "tauri":
+		return &programs[2103]
+	case "esm":
+		return &programs[2104]
+	case "zx":
+		return &programs[2105]
+	case "wasp":
+		return &programs[2106]
+	case "convex":
+		return &programs[2107]
+	case "inngest":
+		return &programs[2108]
+	case "trigger":
+		return &programs[2109]
+	case "solid":
+		return &programs[2110]
+	case "qwik":
+		return &programs[2111]
+	case "hardhat":
+		return &programs[2112]
+	case "forge":
+		return &programs[2113]
+	case "cast":
+		return &programs[2114]
+	case "anvil":
+		return &programs[2115]
+	case "truffle":
+		return &programs[2116]
+	case "anchor":
+		return &programs[2117]
+	case "solana":
+		return &programs[2118]
+	case "wget":
+		return &programs[2119]
+	case "which":
+		return &programs[2120]
+	case "whereis":
+		return &programs[2121]
+	case "command-not-found":
+		return &programs[2122]
+	case "who":
+		return &programs[2123]
+	case "whois":
+		return &programs[2124]
+	case "xargs":
+		return &programs[2125]
+	case "xcodebuild":
+		return &programs[2126]
+	case "xcrun":
+		return &programs[2127]
+	case "xmllint":
+		return &programs[2128]
+	case "xvfb-run":
+		return &programs[2129]
+	case "xxd":
+		return &programs[2130]
+	case "yarn":
+		return &programs[2131]
+	case "yarnpkg":
+		return &programs[2132]
+	case "yq":
+		return &programs[2133]
+	case "zcat":
+		return &programs[2134]
+	case "bzcat":
+		return &programs[2135]
+	case "xzcat":
+		return &programs[2136]
+	case "zstdcat":
+		return &programs[2137]
+	case "lz4cat":
+		return &programs[2138]
+	case "lzcat":
+		return &programs[2139]
+	case "gzcat":
+		return &programs[2140]
+	case "zless":
+		return &programs[2141]
+	case "zmore":
+		return &programs[2142]
+	case "bzless":
+		return &programs[2143]
+	case "bzmore":
+		return &programs[2144]
+	case "xzless":
+		return &programs[2145]
+	case "zcmp":
+		return &programs[2146]
+	case "zdiff":
+		return &programs[2147]
+	case "bzcmp":
+		return &programs[2148]
+	case "bzdiff":
+		return &programs[2149]
+	case "xzcmp":
+		return &programs[2150]
+	case "xzdiff":
+		return &programs[2151]
+	case "zig":
+		return &programs[2152]
+	case "nim":
+		return &programs[2153]
+	case "dart":
+		return &programs[2154]
+	case "crystal":
+		return &programs[2155]
+	case "v":
+		return &programs[2156]
+	case "gleam":
+		return &programs[2157]
+	case "mix":
+		return &programs[2158]
+	case "rebar3":
+		return &programs[2159]
+	case "stack":
+		return &programs[2160]
+	case "cabal":
+		return &programs[2161]
+	case "dune":
+		return &programs[2162]
+	case "opam":
+		return &programs[2163]
+	case "sbcl-make":
+		return &programs[2164]
+	case "flutter":
+		return &programs[2165]
+	case "fvm":
+		return &programs[2166]
+	case "hugo":
+		return &programs[2167]
+	case "jekyll":
+		return &programs[2168]
+	case "mkdocs":
+		return &programs[2169]
+	case "sphinx-build":
+		return &programs[2170]
+	case "bazel":
+		return &programs[2171]
+	case "bazelisk":
+		return &programs[2172]
+	case "gprbuild":
+		return &programs[2173]
+	case "alire":
+		return &programs[2174]
+	case "zip":
+		return &programs[2175]
+	case "zipinfo":
+		return &programs[2176]
+	case "zipgrep":
+		return &programs[2177]
+	case "zipnote":
+		return &programs[2178]
+	case "unrar":
+		return &programs[2179]
+	case "lsar":
+		return &programs[2180]
+	case "zmodload":
+		return &programs[2181]
 	}
 	return nil
 }
@@ -4084,148 +4464,149 @@ var programs = [...]Program{
 	{Name: "nawk", Style: POSIX, Operands: Script, Options: options18, Shared: [][]Option{options4}, Ends: true, Special: "awk"},
 	{Name: "original-awk", Style: POSIX, Operands: Script, Options: options18, Shared: [][]Option{options4}, Ends: true, Special: "awk"},
 	{Name: "goawk", Style: POSIX, Operands: Script, Options: options18, Shared: [][]Option{options4}, Ends: true, Special: "awk"},
-	{Name: "b2sum", Operands: Reads, Options: options19, Shared: [][]Option{options4}, Safe: true},
-	{Name: "md5sum", Operands: Reads, Options: options19, Shared: [][]Option{options4}, Safe: true},
-	{Name: "sha1sum", Operands: Reads, Options: options19, Shared: [][]Option{options4}, Safe: true},
-	{Name: "sha224sum", Operands: Reads, Options: options19, Shared: [][]Option{options4}, Safe: true},
-	{Name: "sha256sum", Operands: Reads, Options: options19, Shared: [][]Option{options4}, Safe: true},
-	{Name: "sha384sum", Operands: Reads, Options: options19, Shared: [][]Option{options4}, Safe: true},
-	{Name: "sha512sum", Operands: Reads, Options: options19, Shared: [][]Option{options4}, Safe: true},
-	{Name: "shasum", Operands: Reads, Options: options19, Shared: [][]Option{options4}, Safe: true},
-	{Name: "md5", Operands: Reads, Options: options19, Shared: [][]Option{options4}, Safe: true},
-	{Name: "base64", Operands: Reads, Options: options20, Shared: [][]Option{options4}, Safe: true},
-	{Name: "base32", Operands: Reads, Options: options20, Shared: [][]Option{options4}, Safe: true},
-	{Name: "basenc", Operands: Reads, Options: options20, Shared: [][]Option{options4}, Safe: true},
-	{Name: "basename", Operands: Names, Options: options21, Shared: [][]Option{options4}, Safe: true},
-	{Name: "bash", Style: POSIX, Operands: Script, Options: options22, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "sh", Style: POSIX, Operands: Script, Options: options22, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "dash", Style: POSIX, Operands: Script, Options: options22, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "ash", Style: POSIX, Operands: Script, Options: options22, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "zsh", Style: POSIX, Operands: Script, Options: options22, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "ksh", Style: POSIX, Operands: Script, Options: options22, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "mksh", Style: POSIX, Operands: Script, Options: options22, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "ksh93", Style: POSIX, Operands: Script, Options: options22, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "rbash", Style: POSIX, Operands: Script, Options: options22, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "rzsh", Style: POSIX, Operands: Script, Options: options22, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "yash", Style: POSIX, Operands: Script, Options: options22, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "posh", Style: POSIX, Operands: Script, Options: options22, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "bat", Style: Exact, Operands: Reads, Options: options23, Shared: [][]Option{options4}},
-	{Name: "batcat", Style: Exact, Operands: Reads, Options: options23, Shared: [][]Option{options4}},
-	{Name: "bats", Style: POSIX, Operands: Script, Options: options24, Ends: true},
-	{Name: "bc", Operands: Reads, Options: options25},
-	{Name: "dc", Operands: Reads, Options: options25},
+	{Name: "aws", Style: Exact, Options: options19, Subs: subs23},
+	{Name: "b2sum", Operands: Reads, Options: options24, Shared: [][]Option{options4}, Safe: true},
+	{Name: "md5sum", Operands: Reads, Options: options24, Shared: [][]Option{options4}, Safe: true},
+	{Name: "sha1sum", Operands: Reads, Options: options24, Shared: [][]Option{options4}, Safe: true},
+	{Name: "sha224sum", Operands: Reads, Options: options24, Shared: [][]Option{options4}, Safe: true},
+	{Name: "sha256sum", Operands: Reads, Options: options24, Shared: [][]Option{options4}, Safe: true},
+	{Name: "sha384sum", Operands: Reads, Options: options24, Shared: [][]Option{options4}, Safe: true},
+	{Name: "sha512sum", Operands: Reads, Options: options24, Shared: [][]Option{options4}, Safe: true},
+	{Name: "shasum", Operands: Reads, Options: options24, Shared: [][]Option{options4}, Safe: true},
+	{Name: "md5", Operands: Reads, Options: options24, Shared: [][]Option{options4}, Safe: true},
+	{Name: "base64", Operands: Reads, Options: options25, Shared: [][]Option{options4}, Safe: true},
+	{Name: "base32", Operands: Reads, Options: options25, Shared: [][]Option{options4}, Safe: true},
+	{Name: "basenc", Operands: Reads, Options: options25, Shared: [][]Option{options4}, Safe: true},
+	{Name: "basename", Operands: Names, Options: options26, Shared: [][]Option{options4}, Safe: true},
+	{Name: "bash", Style: POSIX, Operands: Script, Options: options27, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "sh", Style: POSIX, Operands: Script, Options: options27, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "dash", Style: POSIX, Operands: Script, Options: options27, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "ash", Style: POSIX, Operands: Script, Options: options27, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "zsh", Style: POSIX, Operands: Script, Options: options27, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "ksh", Style: POSIX, Operands: Script, Options: options27, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "mksh", Style: POSIX, Operands: Script, Options: options27, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "ksh93", Style: POSIX, Operands: Script, Options: options27, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "rbash", Style: POSIX, Operands: Script, Options: options27, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "rzsh", Style: POSIX, Operands: Script, Options: options27, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "yash", Style: POSIX, Operands: Script, Options: options27, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "posh", Style: POSIX, Operands: Script, Options: options27, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "bat", Style: Exact, Operands: Reads, Options: options28, Shared: [][]Option{options4}},
+	{Name: "batcat", Style: Exact, Operands: Reads, Options: options28, Shared: [][]Option{options4}},
+	{Name: "bats", Style: POSIX, Operands: Script, Options: options29, Ends: true},
+	{Name: "bc", Operands: Reads, Options: options30},
+	{Name: "dc", Operands: Reads, Options: options30},
 	{Name: "bg", Safe: true},
 	{Name: "fg", Safe: true},
-	{Name: "bind", Style: POSIX, Operands: Unread, Options: options26},
-	{Name: "biome", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "rome", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "oxlint", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "oxfmt", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "dprint", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "stylelint", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "standardjs", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "tslint", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "jshint", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "jscs", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "csslint", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "htmlhint", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "markdownlint", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "markdownlint-cli2", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "remark", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "alex", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "textlint", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "cspell", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "knip", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "depcheck", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "madge", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "dependency-cruiser", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "depcruise", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "npm-check", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "npm-check-updates", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "ncu", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "size-limit", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "bundlesize", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "publint", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "attw", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "syncpack", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "sort-package-json", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "commitlint", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "ls-lint", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "secretlint", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "sherif", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "typedoc", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "api-extractor", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "license-checker", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "tsd", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "type-coverage", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "ts-prune", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "unimported", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "sql-formatter", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "svgo", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "lint-staged", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "taplo", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "buf-lint", Style: Exact, Operands: Unread, Options: options27, Workdir: true},
-	{Name: "black", Operands: Outputs, Options: options28, Workdir: true},
-	{Name: "isort", Operands: Outputs, Options: options28, Workdir: true},
-	{Name: "autopep8", Operands: Outputs, Options: options28, Workdir: true},
-	{Name: "yapf", Operands: Outputs, Options: options28, Workdir: true},
-	{Name: "autoflake", Operands: Outputs, Options: options28, Workdir: true},
-	{Name: "pyupgrade", Operands: Outputs, Options: options28, Workdir: true},
-	{Name: "add-trailing-comma", Operands: Outputs, Options: options28, Workdir: true},
-	{Name: "docformatter", Operands: Outputs, Options: options28, Workdir: true},
-	{Name: "ssort", Operands: Outputs, Options: options28, Workdir: true},
-	{Name: "usort", Operands: Outputs, Options: options28, Workdir: true},
-	{Name: "blacken-docs", Operands: Outputs, Options: options28, Workdir: true},
-	{Name: "djlint", Operands: Outputs, Options: options28, Workdir: true},
-	{Name: "djhtml", Operands: Outputs, Options: options28, Workdir: true},
+	{Name: "bind", Style: POSIX, Operands: Unread, Options: options31},
+	{Name: "biome", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "rome", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "oxlint", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "oxfmt", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "dprint", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "stylelint", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "standardjs", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "tslint", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "jshint", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "jscs", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "csslint", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "htmlhint", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "markdownlint", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "markdownlint-cli2", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "remark", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "alex", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "textlint", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "cspell", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "knip", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "depcheck", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "madge", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "dependency-cruiser", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "depcruise", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "npm-check", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "npm-check-updates", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "ncu", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "size-limit", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "bundlesize", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "publint", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "attw", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "syncpack", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "sort-package-json", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "commitlint", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "ls-lint", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "secretlint", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "sherif", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "typedoc", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "api-extractor", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "license-checker", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "tsd", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "type-coverage", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "ts-prune", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "unimported", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "sql-formatter", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "svgo", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "lint-staged", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "taplo", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "buf-lint", Style: Exact, Operands: Unread, Options: options32, Workdir: true},
+	{Name: "black", Operands: Outputs, Options: options33, Workdir: true},
+	{Name: "isort", Operands: Outputs, Options: options33, Workdir: true},
+	{Name: "autopep8", Operands: Outputs, Options: options33, Workdir: true},
+	{Name: "yapf", Operands: Outputs, Options: options33, Workdir: true},
+	{Name: "autoflake", Operands: Outputs, Options: options33, Workdir: true},
+	{Name: "pyupgrade", Operands: Outputs, Options: options33, Workdir: true},
+	{Name: "add-trailing-comma", Operands: Outputs, Options: options33, Workdir: true},
+	{Name: "docformatter", Operands: Outputs, Options: options33, Workdir: true},
+	{Name: "ssort", Operands: Outputs, Options: options33, Workdir: true},
+	{Name: "usort", Operands: Outputs, Options: options33, Workdir: true},
+	{Name: "blacken-docs", Operands: Outputs, Options: options33, Workdir: true},
+	{Name: "djlint", Operands: Outputs, Options: options33, Workdir: true},
+	{Name: "djhtml", Operands: Outputs, Options: options33, Workdir: true},
 	{Name: "break", Style: NoOpts, Safe: true},
 	{Name: "continue", Style: NoOpts, Safe: true},
 	{Name: "shift", Style: NoOpts, Safe: true},
 	{Name: "logout", Style: NoOpts, Safe: true},
-	{Name: "brew", Operands: Unread, Options: options29, Subs: subs32},
-	{Name: "buf", Style: Exact, Options: options33, Inherit: true, Workdir: true},
+	{Name: "brew", Operands: Unread, Options: options34, Subs: subs37},
+	{Name: "buf", Style: Exact, Options: options38, Inherit: true, Workdir: true},
 	{Name: "builtin", Style: POSIX, Operands: RunsArgs, Ends: true, Plain: true, Special: "command"},
-	{Name: "bun", Style: Exact, Operands: Script, Options: options34, Subs: subs38, Inherit: true, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bundle", Operands: Unread, Options: options39, Subs: subs42, Workdir: true},
-	{Name: "bundler", Operands: Unread, Options: options39, Subs: subs42, Workdir: true},
-	{Name: "bunx", Style: Exact, Operands: RunsArgs, Options: options43, Ends: true, Workdir: true},
+	{Name: "bun", Style: Exact, Operands: Script, Options: options39, Subs: subs43, Inherit: true, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bundle", Operands: Unread, Options: options44, Subs: subs47, Workdir: true},
+	{Name: "bundler", Operands: Unread, Options: options44, Subs: subs47, Workdir: true},
+	{Name: "bunx", Style: Exact, Operands: RunsArgs, Options: options48, Ends: true, Workdir: true},
 	{Name: "busybox", Style: POSIX, Operands: RunsArgs, Ends: true, Special: "busybox"},
 	{Name: "toybox", Style: POSIX, Operands: RunsArgs, Ends: true, Special: "busybox"},
-	{Name: "bzip2", Operands: Outputs, Options: options44},
-	{Name: "bunzip2", Operands: Outputs, Options: options44},
-	{Name: "pbzip2", Operands: Outputs, Options: options44},
-	{Name: "lbzip2", Operands: Outputs, Options: options44},
-	{Name: "xz", Operands: Outputs, Options: options44},
-	{Name: "unxz", Operands: Outputs, Options: options44},
-	{Name: "lzma", Operands: Outputs, Options: options44},
-	{Name: "unlzma", Operands: Outputs, Options: options44},
-	{Name: "pxz", Operands: Outputs, Options: options44},
-	{Name: "lzip", Operands: Outputs, Options: options44},
-	{Name: "zstd", Operands: Outputs, Options: options44},
-	{Name: "unzstd", Operands: Outputs, Options: options44},
-	{Name: "zstdmt", Operands: Outputs, Options: options44},
-	{Name: "lz4", Operands: Outputs, Options: options44},
-	{Name: "unlz4", Operands: Outputs, Options: options44},
-	{Name: "lzop", Operands: Outputs, Options: options44},
-	{Name: "lrzip", Operands: Outputs, Options: options44},
-	{Name: "cProfile", Operands: Script, Options: options45, Ends: true},
-	{Name: "profile", Operands: Script, Options: options45, Ends: true},
-	{Name: "trace", Operands: Script, Options: options45, Ends: true},
-	{Name: "pdb", Operands: Script, Options: options45, Ends: true},
-	{Name: "runpy", Operands: Script, Options: options45, Ends: true},
-	{Name: "doctest", Operands: Script, Options: options45, Ends: true},
-	{Name: "viztracer", Operands: Script, Options: options45, Ends: true},
-	{Name: "kernprof", Operands: Script, Options: options45, Ends: true},
-	{Name: "memray", Operands: Script, Options: options45, Ends: true},
-	{Name: "scalene", Operands: Script, Options: options45, Ends: true},
-	{Name: "pyinstrument", Operands: Script, Options: options45, Ends: true},
-	{Name: "py-spy", Operands: Script, Options: options45, Ends: true},
-	{Name: "debugpy", Operands: Script, Options: options45, Ends: true},
-	{Name: "ipdb", Operands: Script, Options: options45, Ends: true},
-	{Name: "caffeinate", Operands: RunsArgs, Options: options46, Ends: true},
-	{Name: "capsh", Style: POSIX, Operands: ShellArgs, Options: options47, Stdin: true},
-	{Name: "cargo", Style: Exact, Operands: Unread, Options: options48, Subs: subs63, Inherit: true, Workdir: true},
-	{Name: "cat", Operands: Reads, Options: options64, Shared: [][]Option{options4}, Safe: true},
+	{Name: "bzip2", Operands: Outputs, Options: options49},
+	{Name: "bunzip2", Operands: Outputs, Options: options49},
+	{Name: "pbzip2", Operands: Outputs, Options: options49},
+	{Name: "lbzip2", Operands: Outputs, Options: options49},
+	{Name: "xz", Operands: Outputs, Options: options49},
+	{Name: "unxz", Operands: Outputs, Options: options49},
+	{Name: "lzma", Operands: Outputs, Options: options49},
+	{Name: "unlzma", Operands: Outputs, Options: options49},
+	{Name: "pxz", Operands: Outputs, Options: options49},
+	{Name: "lzip", Operands: Outputs, Options: options49},
+	{Name: "zstd", Operands: Outputs, Options: options49},
+	{Name: "unzstd", Operands: Outputs, Options: options49},
+	{Name: "zstdmt", Operands: Outputs, Options: options49},
+	{Name: "lz4", Operands: Outputs, Options: options49},
+	{Name: "unlz4", Operands: Outputs, Options: options49},
+	{Name: "lzop", Operands: Outputs, Options: options49},
+	{Name: "lrzip", Operands: Outputs, Options: options49},
+	{Name: "cProfile", Operands: Script, Options: options50, Ends: true},
+	{Name: "profile", Operands: Script, Options: options50, Ends: true},
+	{Name: "trace", Operands: Script, Options: options50, Ends: true},
+	{Name: "pdb", Operands: Script, Options: options50, Ends: true},
+	{Name: "runpy", Operands: Script, Options: options50, Ends: true},
+	{Name: "doctest", Operands: Script, Options: options50, Ends: true},
+	{Name: "viztracer", Operands: Script, Options: options50, Ends: true},
+	{Name: "kernprof", Operands: Script, Options: options50, Ends: true},
+	{Name: "memray", Operands: Script, Options: options50, Ends: true},
+	{Name: "scalene", Operands: Script, Options: options50, Ends: true},
+	{Name: "pyinstrument", Operands: Script, Options: options50, Ends: true},
+	{Name: "py-spy", Operands: Script, Options: options50, Ends: true},
+	{Name: "debugpy", Operands: Script, Options: options50, Ends: true},
+	{Name: "ipdb", Operands: Script, Options: options50, Ends: true},
+	{Name: "caffeinate", Operands: RunsArgs, Options: options51, Ends: true},
+	{Name: "capsh", Style: POSIX, Operands: ShellArgs, Options: options52, Stdin: true},
+	{Name: "cargo", Style: Exact, Operands: Unread, Options: options53, Subs: subs68, Inherit: true, Workdir: true},
+	{Name: "cat", Operands: Reads, Options: options69, Shared: [][]Option{options4}, Safe: true},
 	{Name: "catchsegv", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "fakeroot", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "eatmydata", Style: POSIX, Operands: RunsArgs, Ends: true},
@@ -4240,746 +4621,858 @@ var programs = [...]Program{
 	{Name: "tini", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "dumb-init", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "with-contenv", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "cd", Style: POSIX, Operands: Names, Options: options65, Safe: true, Special: "cd"},
-	{Name: "chdir", Style: POSIX, Operands: Names, Options: options65, Safe: true, Special: "cd"},
-	{Name: "chcon", Operands: ModeOutputs, Options: options66, Shared: [][]Option{options4}},
-	{Name: "chgrp", Operands: ModeOutputs, Options: options67, Shared: [][]Option{options4}},
-	{Name: "chmod", Operands: ModeWrites, Options: options68, Shared: [][]Option{options4}},
-	{Name: "chown", Operands: ModeOutputs, Options: options69, Shared: [][]Option{options4}},
-	{Name: "chpst", Style: POSIX, Operands: RunsArgs, Options: options70, Ends: true},
-	{Name: "chroot", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options71, Ends: true, Stdin: true},
-	{Name: "chrt", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options72, Ends: true},
-	{Name: "cksum", Operands: Reads, Options: options73, Shared: [][]Option{options4}, Safe: true},
-	{Name: "sum", Operands: Reads, Options: options73, Shared: [][]Option{options4}, Safe: true},
-	{Name: "cmake", Style: Joined, Options: options74, Workdir: true},
-	{Name: "cmp", Operands: Reads, Options: options75, Shared: [][]Option{options4}, Safe: true},
+	{Name: "cd", Style: POSIX, Operands: Names, Options: options70, Safe: true, Special: "cd"},
+	{Name: "chdir", Style: POSIX, Operands: Names, Options: options70, Safe: true, Special: "cd"},
+	{Name: "chcon", Operands: ModeOutputs, Options: options71, Shared: [][]Option{options4}},
+	{Name: "chgrp", Operands: ModeOutputs, Options: options72, Shared: [][]Option{options4}},
+	{Name: "chmod", Operands: ModeWrites, Options: options73, Shared: [][]Option{options4}},
+	{Name: "chown", Operands: ModeOutputs, Options: options74, Shared: [][]Option{options4}},
+	{Name: "chpst", Style: POSIX, Operands: RunsArgs, Options: options75, Ends: true},
+	{Name: "chroot", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options76, Ends: true, Stdin: true},
+	{Name: "chrt", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options77, Ends: true},
+	{Name: "cksum", Operands: Reads, Options: options78, Shared: [][]Option{options4}, Safe: true},
+	{Name: "sum", Operands: Reads, Options: options78, Shared: [][]Option{options4}, Safe: true},
+	{Name: "cmake", Style: Joined, Options: options79, Workdir: true},
+	{Name: "cmp", Operands: Reads, Options: options80, Shared: [][]Option{options4}, Safe: true},
 	{Name: "colrm", Shared: [][]Option{options4}, Safe: true},
-	{Name: "column", Operands: Reads, Options: options76, Shared: [][]Option{options4}, Safe: true},
-	{Name: "comm", Operands: Reads, Options: options77, Shared: [][]Option{options4}, Safe: true},
-	{Name: "command", Style: POSIX, Operands: RunsArgs, Options: options78, Ends: true, Plain: true, Special: "command"},
-	{Name: "compgen", Style: POSIX, Operands: Unread, Shared: [][]Option{options79}, Special: "compgen"},
-	{Name: "complete", Style: POSIX, Operands: Unread, Options: options80, Shared: [][]Option{options79}, Special: "complete"},
-	{Name: "compopt", Style: POSIX, Options: options81},
-	{Name: "composer", Operands: Unread, Options: options82, Subs: subs85, Inherit: true, Workdir: true},
-	{Name: "composer.phar", Operands: Unread, Options: options82, Subs: subs85, Inherit: true, Workdir: true},
-	{Name: "concurrently", Style: Exact, Operands: RunsTexts, Options: options86},
-	{Name: "conda", Operands: Unread, Options: options87, Subs: subs90},
-	{Name: "mamba", Operands: Unread, Options: options87, Subs: subs90},
-	{Name: "micromamba", Operands: Unread, Options: options87, Subs: subs90},
-	{Name: "convert", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "magick", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "mogrify", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "identify", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "composite", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "montage", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "compare", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "gm", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "vips", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "cwebp", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "dwebp", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "pngquant", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "optipng", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "jpegoptim", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "rsvg-convert", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "inkscape", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "gs", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "ps2pdf", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "pdftk", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "qpdf", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "pdfunite", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "pdfseparate", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "pdftoppm", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "pdfimages", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "wkhtmltopdf", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "exiftool", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "sox", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "lame", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "flac", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "opusenc", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "yt-dlp", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "youtube-dl", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "gallery-dl", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "tesseract", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "potrace", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "dot", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "neato", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "plantuml", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "mmdc", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "d2", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "gnuplot", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "pdflatex", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "xelatex", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "lualatex", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "latex", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "tex", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "latexmk", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "bibtex", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "biber", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "makeindex", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "tectonic", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "typst", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "asciidoctor", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "asciidoc", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "groff", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "troff", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "nroff", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "soffice", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "libreoffice", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "unoconv", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "calibre", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "ebook-convert", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "antiword", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "catdoc", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "docx2txt", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "xlsx2csv", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "csvtool", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "openscad", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "blender", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "stl2gcode", Style: Dash, Operands: Outputs, Options: options91},
-	{Name: "corepack", Style: Exact, Operands: RunsArgs, Subs: subs93, Ends: true},
-	{Name: "coverage", Operands: Unread, Options: options94, Subs: subs97, Workdir: true},
-	{Name: "cp", Operands: Copy, Options: options98, Shared: [][]Option{options4}},
-	{Name: "cpack", Style: Joined, Options: options99, Workdir: true},
-	{Name: "cpio", Operands: Unread, Options: options100},
+	{Name: "column", Operands: Reads, Options: options81, Shared: [][]Option{options4}, Safe: true},
+	{Name: "comm", Operands: Reads, Options: options82, Shared: [][]Option{options4}, Safe: true},
+	{Name: "command", Style: POSIX, Operands: RunsArgs, Options: options83, Ends: true, Plain: true, Special: "command"},
+	{Name: "compgen", Style: POSIX, Operands: Unread, Shared: [][]Option{options84}, Special: "compgen"},
+	{Name: "complete", Style: POSIX, Operands: Unread, Options: options85, Shared: [][]Option{options84}, Special: "complete"},
+	{Name: "compopt", Style: POSIX, Options: options86},
+	{Name: "composer", Operands: Unread, Options: options87, Subs: subs90, Inherit: true, Workdir: true},
+	{Name: "composer.phar", Operands: Unread, Options: options87, Subs: subs90, Inherit: true, Workdir: true},
+	{Name: "concurrently", Style: Exact, Operands: RunsTexts, Options: options91},
+	{Name: "conda", Operands: Unread, Options: options92, Subs: subs95},
+	{Name: "mamba", Operands: Unread, Options: options92, Subs: subs95},
+	{Name: "micromamba", Operands: Unread, Options: options92, Subs: subs95},
+	{Name: "convert", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "magick", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "mogrify", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "identify", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "composite", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "montage", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "compare", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "gm", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "vips", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "cwebp", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "dwebp", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "pngquant", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "optipng", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "jpegoptim", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "rsvg-convert", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "inkscape", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "gs", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "ps2pdf", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "pdftk", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "qpdf", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "pdfunite", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "pdfseparate", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "pdftoppm", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "pdfimages", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "wkhtmltopdf", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "exiftool", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "sox", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "lame", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "flac", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "opusenc", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "yt-dlp", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "youtube-dl", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "gallery-dl", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "tesseract", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "potrace", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "dot", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "neato", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "plantuml", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "mmdc", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "d2", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "gnuplot", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "pdflatex", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "xelatex", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "lualatex", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "latex", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "tex", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "latexmk", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "bibtex", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "biber", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "makeindex", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "tectonic", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "typst", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "asciidoctor", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "asciidoc", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "groff", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "troff", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "nroff", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "soffice", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "libreoffice", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "unoconv", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "calibre", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "ebook-convert", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "antiword", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "catdoc", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "docx2txt", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "xlsx2csv", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "csvtool", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "openscad", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "blender", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "stl2gcode", Style: Dash, Operands: Outputs, Options: options96},
+	{Name: "corepack", Style: Exact, Operands: RunsArgs, Subs: subs98, Ends: true},
+	{Name: "coverage", Operands: Unread, Options: options99, Subs: subs102, Workdir: true},
+	{Name: "cp", Operands: Copy, Options: options103, Shared: [][]Option{options4}},
+	{Name: "cpack", Style: Joined, Options: options104, Workdir: true},
+	{Name: "cpio", Operands: Unread, Options: options105},
 	{Name: "cross-env", Style: POSIX, Operands: RunsArgs, Ends: true, Assigns: true},
 	{Name: "cross-env-shell", Style: POSIX, Operands: RunsArgs, Ends: true, Assigns: true},
-	{Name: "csh", Style: POSIX, Operands: Script, Options: options101, Ends: true, Stdin: true},
-	{Name: "tcsh", Style: POSIX, Operands: Script, Options: options101, Ends: true, Stdin: true},
-	{Name: "csplit", Operands: Reads, Options: options102, Shared: [][]Option{options4}, Here: true},
-	{Name: "ctest", Style: Joined, Options: options103, Workdir: true},
-	{Name: "curl", Operands: URLs, Options: options104, Special: "curl"},
-	{Name: "cut", Operands: Reads, Options: options105, Shared: [][]Option{options4}, Safe: true},
-	{Name: "cypress", Style: Exact, Operands: Unread, Subs: subs107, Workdir: true},
-	{Name: "date", Options: options108, Shared: [][]Option{options4}},
+	{Name: "csh", Style: POSIX, Operands: Script, Options: options106, Ends: true, Stdin: true},
+	{Name: "tcsh", Style: POSIX, Operands: Script, Options: options106, Ends: true, Stdin: true},
+	{Name: "csplit", Operands: Reads, Options: options107, Shared: [][]Option{options4}, Here: true},
+	{Name: "ctest", Style: Joined, Options: options108, Workdir: true},
+	{Name: "curl", Operands: URLs, Options: options109, Special: "curl"},
+	{Name: "cut", Operands: Reads, Options: options110, Shared: [][]Option{options4}, Safe: true},
+	{Name: "cypress", Style: Exact, Operands: Unread, Subs: subs112, Workdir: true},
+	{Name: "date", Options: options113, Shared: [][]Option{options4}},
 	{Name: "dd", Style: NoOpts, Shared: [][]Option{options4}, Special: "dd"},
-	{Name: "declare", Style: POSIX, Operands: Assigns, Options: options109, Special: "declare"},
-	{Name: "typeset", Style: POSIX, Operands: Assigns, Options: options109, Special: "declare"},
-	{Name: "local", Style: POSIX, Operands: Assigns, Options: options109, Special: "declare"},
-	{Name: "readonly", Style: POSIX, Operands: Assigns, Options: options109, Special: "declare"},
-	{Name: "integer", Style: POSIX, Operands: Assigns, Options: options109, Special: "declare"},
-	{Name: "float", Style: POSIX, Operands: Assigns, Options: options109, Special: "declare"},
-	{Name: "delta", Operands: Unread, Options: options110},
-	{Name: "difft", Operands: Unread, Options: options110},
-	{Name: "difftastic", Operands: Unread, Options: options110},
-	{Name: "diff-so-fancy", Operands: Unread, Options: options110},
-	{Name: "icdiff", Operands: Unread, Options: options110},
-	{Name: "sd", Operands: Unread, Options: options110},
-	{Name: "choose", Operands: Unread, Options: options110},
-	{Name: "gron", Operands: Unread, Options: options110},
-	{Name: "fx", Operands: Unread, Options: options110},
-	{Name: "jo", Operands: Unread, Options: options110},
-	{Name: "jc", Operands: Unread, Options: options110},
-	{Name: "dasel", Operands: Unread, Options: options110},
-	{Name: "xsv", Operands: Unread, Options: options110},
-	{Name: "qsv", Operands: Unread, Options: options110},
-	{Name: "csvcut", Operands: Unread, Options: options110},
-	{Name: "csvgrep", Operands: Unread, Options: options110},
-	{Name: "csvlook", Operands: Unread, Options: options110},
-	{Name: "in2csv", Operands: Unread, Options: options110},
-	{Name: "mlr", Operands: Unread, Options: options110},
-	{Name: "htmlq", Operands: Unread, Options: options110},
-	{Name: "pup", Operands: Unread, Options: options110},
-	{Name: "tomlq", Operands: Unread, Options: options110},
-	{Name: "gum", Operands: Unread, Options: options110},
-	{Name: "glow", Operands: Unread, Options: options110},
-	{Name: "grex", Operands: Unread, Options: options110},
-	{Name: "tldr", Operands: Unread, Options: options110},
-	{Name: "shellspec", Operands: Unread, Options: options110},
-	{Name: "actionlint", Operands: Unread, Options: options110},
-	{Name: "act", Operands: Unread, Options: options110},
-	{Name: "gitleaks", Operands: Unread, Options: options110},
-	{Name: "trufflehog", Operands: Unread, Options: options110},
-	{Name: "detect-secrets", Operands: Unread, Options: options110},
-	{Name: "ctags", Operands: Unread, Options: options110},
-	{Name: "cscope", Operands: Unread, Options: options110},
-	{Name: "comby", Operands: Unread, Options: options110},
-	{Name: "jscodeshift", Operands: Unread, Options: options110},
-	{Name: "claude", Operands: Unread, Options: options110},
-	{Name: "codex", Operands: Unread, Options: options110},
-	{Name: "gemini", Operands: Unread, Options: options110},
-	{Name: "aider", Operands: Unread, Options: options110},
-	{Name: "llm", Operands: Unread, Options: options110},
-	{Name: "ollama", Operands: Unread, Options: options110},
-	{Name: "goose", Operands: Unread, Options: options110},
-	{Name: "opencode", Operands: Unread, Options: options110},
-	{Name: "copilot", Operands: Unread, Options: options110},
-	{Name: "lazygit", Operands: Unread, Options: options110},
-	{Name: "gitui", Operands: Unread, Options: options110},
-	{Name: "tig", Operands: Unread, Options: options110},
-	{Name: "watchman", Operands: Unread, Options: options110},
-	{Name: "deno", Style: Exact, Operands: Script, Shared: [][]Option{options111}, Subs: subs121, Ends: true, Stdin: true},
-	{Name: "df", Operands: Names, Options: options122, Shared: [][]Option{options4}, Safe: true},
-	{Name: "diff", Operands: Reads, Options: options123, Shared: [][]Option{options4}, Safe: true},
-	{Name: "colordiff", Operands: Reads, Options: options123, Shared: [][]Option{options4}, Safe: true},
-	{Name: "gdiff", Operands: Reads, Options: options123, Shared: [][]Option{options4}, Safe: true},
-	{Name: "diff3", Operands: Reads, Options: options124, Shared: [][]Option{options4}},
-	{Name: "diffstat", Operands: Reads, Options: options125, Shared: [][]Option{options4}},
-	{Name: "dig", Options: options126},
-	{Name: "delv", Options: options126},
-	{Name: "dir", Operands: Names, Options: options127, Shared: [][]Option{options4}, Safe: true},
-	{Name: "vdir", Operands: Names, Options: options127, Shared: [][]Option{options4}, Safe: true},
-	{Name: "dircolors", Operands: Reads, Options: options128, Shared: [][]Option{options4}, Safe: true},
-	{Name: "direnv", Operands: Unread, Subs: subs130},
-	{Name: "dirname", Operands: Names, Options: options131, Shared: [][]Option{options4}, Safe: true},
-	{Name: "dirs", Style: POSIX, Options: options132, Safe: true},
-	{Name: "disown", Style: POSIX, Options: options133},
-	{Name: "dlv", Style: Exact, Operands: Unread, Options: options134, Stdin: true},
-	{Name: "dnf", Operands: Unread, Options: options135},
-	{Name: "yum", Operands: Unread, Options: options135},
-	{Name: "microdnf", Operands: Unread, Options: options135},
-	{Name: "zypper", Operands: Unread, Options: options135},
-	{Name: "pacman", Operands: Unread, Options: options135},
-	{Name: "yay", Operands: Unread, Options: options135},
-	{Name: "paru", Operands: Unread, Options: options135},
-	{Name: "apk", Operands: Unread, Options: options135},
-	{Name: "emerge", Operands: Unread, Options: options135},
-	{Name: "xbps-install", Operands: Unread, Options: options135},
-	{Name: "pkg", Operands: Unread, Options: options135},
-	{Name: "pkgin", Operands: Unread, Options: options135},
-	{Name: "port", Operands: Unread, Options: options135},
-	{Name: "snap", Operands: Unread, Options: options135},
-	{Name: "flatpak", Operands: Unread, Options: options135},
-	{Name: "rpm", Operands: Unread, Options: options135},
-	{Name: "rpm-ostree", Operands: Unread, Options: options135},
-	{Name: "dnf5", Operands: Unread, Options: options135},
-	{Name: "eopkg", Operands: Unread, Options: options135},
-	{Name: "swupd", Operands: Unread, Options: options135},
-	{Name: "opkg", Operands: Unread, Options: options135},
-	{Name: "slackpkg", Operands: Unread, Options: options135},
-	{Name: "choco", Operands: Unread, Options: options135},
-	{Name: "scoop", Operands: Unread, Options: options135},
-	{Name: "winget", Operands: Unread, Options: options135},
-	{Name: "nix-env", Operands: Unread, Options: options135},
-	{Name: "nix-build", Operands: Unread, Options: options135},
-	{Name: "nix-channel", Operands: Unread, Options: options135},
-	{Name: "nix-store", Operands: Unread, Options: options135},
-	{Name: "nix-instantiate", Operands: Unread, Options: options135},
-	{Name: "nix-collect-garbage", Operands: Unread, Options: options135},
-	{Name: "home-manager", Operands: Unread, Options: options135},
-	{Name: "nixos-rebuild", Operands: Unread, Options: options135},
-	{Name: "guix", Operands: Unread, Options: options135},
-	{Name: "conan", Operands: Unread, Options: options135},
-	{Name: "vcpkg", Operands: Unread, Options: options135},
-	{Name: "spack", Operands: Unread, Options: options135},
-	{Name: "luarocks", Operands: Unread, Options: options135},
-	{Name: "cpan", Operands: Unread, Options: options135},
-	{Name: "cpanm", Operands: Unread, Options: options135},
-	{Name: "ghcup", Operands: Unread, Options: options135},
-	{Name: "sdk", Operands: Unread, Options: options135},
-	{Name: "jenv", Operands: Unread, Options: options135},
-	{Name: "pyenv", Operands: Unread, Options: options135},
-	{Name: "rbenv", Operands: Unread, Options: options135},
-	{Name: "goenv", Operands: Unread, Options: options135},
-	{Name: "tfenv", Operands: Unread, Options: options135},
-	{Name: "chezmoi", Operands: Unread, Options: options135},
-	{Name: "stow", Operands: Unread, Options: options135},
-	{Name: "doas", Style: POSIX, Operands: RunsArgs, Options: options136, Ends: true},
-	{Name: "docker", Style: Exact, Operands: Unread, Options: options137, Subs: subs248, Inherit: true},
-	{Name: "podman", Style: Exact, Operands: Unread, Options: options137, Subs: subs248, Inherit: true},
-	{Name: "nerdctl", Style: Exact, Operands: Unread, Options: options137, Subs: subs248, Inherit: true},
-	{Name: "finch", Style: Exact, Operands: Unread, Options: options137, Subs: subs248, Inherit: true},
-	{Name: "docker-compose", Style: Exact, Operands: Unread, Options: options249, Subs: subs250, Inherit: true, Workdir: true},
-	{Name: "podman-compose", Style: Exact, Operands: Unread, Options: options249, Subs: subs250, Inherit: true, Workdir: true},
-	{Name: "dos2unix", Operands: Outputs, Options: options251, Shared: [][]Option{options4}},
-	{Name: "unix2dos", Operands: Outputs, Options: options251, Shared: [][]Option{options4}},
-	{Name: "mac2unix", Operands: Outputs, Options: options251, Shared: [][]Option{options4}},
-	{Name: "dotenv", Style: POSIX, Operands: RunsArgs, Options: options252, Ends: true},
-	{Name: "dotnet", Operands: Unread, Options: options253, Subs: subs257, Workdir: true},
-	{Name: "dpkg", Operands: Unread, Options: options258},
-	{Name: "dpkg-query", Options: options259},
-	{Name: "du", Operands: Names, Options: options260, Shared: [][]Option{options4}, Safe: true},
+	{Name: "declare", Style: POSIX, Operands: Assigns, Options: options114, Special: "declare"},
+	{Name: "typeset", Style: POSIX, Operands: Assigns, Options: options114, Special: "declare"},
+	{Name: "local", Style: POSIX, Operands: Assigns, Options: options114, Special: "declare"},
+	{Name: "readonly", Style: POSIX, Operands: Assigns, Options: options114, Special: "declare"},
+	{Name: "integer", Style: POSIX, Operands: Assigns, Options: options114, Special: "declare"},
+	{Name: "float", Style: POSIX, Operands: Assigns, Options: options114, Special: "declare"},
+	{Name: "delta", Operands: Unread, Options: options115},
+	{Name: "difft", Operands: Unread, Options: options115},
+	{Name: "difftastic", Operands: Unread, Options: options115},
+	{Name: "diff-so-fancy", Operands: Unread, Options: options115},
+	{Name: "icdiff", Operands: Unread, Options: options115},
+	{Name: "sd", Operands: Unread, Options: options115},
+	{Name: "choose", Operands: Unread, Options: options115},
+	{Name: "gron", Operands: Unread, Options: options115},
+	{Name: "fx", Operands: Unread, Options: options115},
+	{Name: "jo", Operands: Unread, Options: options115},
+	{Name: "jc", Operands: Unread, Options: options115},
+	{Name: "dasel", Operands: Unread, Options: options115},
+	{Name: "xsv", Operands: Unread, Options: options115},
+	{Name: "qsv", Operands: Unread, Options: options115},
+	{Name: "csvcut", Operands: Unread, Options: options115},
+	{Name: "csvgrep", Operands: Unread, Options: options115},
+	{Name: "csvlook", Operands: Unread, Options: options115},
+	{Name: "in2csv", Operands: Unread, Options: options115},
+	{Name: "mlr", Operands: Unread, Options: options115},
+	{Name: "htmlq", Operands: Unread, Options: options115},
+	{Name: "pup", Operands: Unread, Options: options115},
+	{Name: "tomlq", Operands: Unread, Options: options115},
+	{Name: "gum", Operands: Unread, Options: options115},
+	{Name: "glow", Operands: Unread, Options: options115},
+	{Name: "grex", Operands: Unread, Options: options115},
+	{Name: "tldr", Operands: Unread, Options: options115},
+	{Name: "shellspec", Operands: Unread, Options: options115},
+	{Name: "actionlint", Operands: Unread, Options: options115},
+	{Name: "act", Operands: Unread, Options: options115},
+	{Name: "gitleaks", Operands: Unread, Options: options115},
+	{Name: "trufflehog", Operands: Unread, Options: options115},
+	{Name: "detect-secrets", Operands: Unread, Options: options115},
+	{Name: "ctags", Operands: Unread, Options: options115},
+	{Name: "cscope", Operands: Unread, Options: options115},
+	{Name: "comby", Operands: Unread, Options: options115},
+	{Name: "jscodeshift", Operands: Unread, Options: options115},
+	{Name: "claude", Operands: Unread, Options: options115},
+	{Name: "codex", Operands: Unread, Options: options115},
+	{Name: "gemini", Operands: Unread, Options: options115},
+	{Name: "aider", Operands: Unread, Options: options115},
+	{Name: "llm", Operands: Unread, Options: options115},
+	{Name: "ollama", Operands: Unread, Options: options115},
+	{Name: "goose", Operands: Unread, Options: options115},
+	{Name: "opencode", Operands: Unread, Options: options115},
+	{Name: "copilot", Operands: Unread, Options: options115},
+	{Name: "lazygit", Operands: Unread, Options: options115},
+	{Name: "gitui", Operands: Unread, Options: options115},
+	{Name: "tig", Operands: Unread, Options: options115},
+	{Name: "watchman", Operands: Unread, Options: options115},
+	{Name: "deno", Style: Exact, Operands: Script, Shared: [][]Option{options116}, Subs: subs126, Ends: true, Stdin: true},
+	{Name: "df", Operands: Names, Options: options127, Shared: [][]Option{options4}, Safe: true},
+	{Name: "diff", Operands: Reads, Options: options128, Shared: [][]Option{options4}, Safe: true},
+	{Name: "colordiff", Operands: Reads, Options: options128, Shared: [][]Option{options4}, Safe: true},
+	{Name: "gdiff", Operands: Reads, Options: options128, Shared: [][]Option{options4}, Safe: true},
+	{Name: "diff3", Operands: Reads, Options: options129, Shared: [][]Option{options4}},
+	{Name: "diffstat", Operands: Reads, Options: options130, Shared: [][]Option{options4}},
+	{Name: "dig", Options: options131},
+	{Name: "delv", Options: options131},
+	{Name: "dir", Operands: Names, Options: options132, Shared: [][]Option{options4}, Safe: true},
+	{Name: "vdir", Operands: Names, Options: options132, Shared: [][]Option{options4}, Safe: true},
+	{Name: "dircolors", Operands: Reads, Options: options133, Shared: [][]Option{options4}, Safe: true},
+	{Name: "direnv", Operands: Unread, Subs: subs135},
+	{Name: "dirname", Operands: Names, Options: options136, Shared: [][]Option{options4}, Safe: true},
+	{Name: "dirs", Style: POSIX, Options: options137, Safe: true},
+	{Name: "disown", Style: POSIX, Options: options138},
+	{Name: "dlv", Style: Exact, Operands: Unread, Options: options139, Stdin: true},
+	{Name: "dnf", Operands: Unread, Options: options140},
+	{Name: "yum", Operands: Unread, Options: options140},
+	{Name: "microdnf", Operands: Unread, Options: options140},
+	{Name: "zypper", Operands: Unread, Options: options140},
+	{Name: "pacman", Operands: Unread, Options: options140},
+	{Name: "yay", Operands: Unread, Options: options140},
+	{Name: "paru", Operands: Unread, Options: options140},
+	{Name: "apk", Operands: Unread, Options: options140},
+	{Name: "emerge", Operands: Unread, Options: options140},
+	{Name: "xbps-install", Operands: Unread, Options: options140},
+	{Name: "pkg", Operands: Unread, Options: options140},
+	{Name: "pkgin", Operands: Unread, Options: options140},
+	{Name: "port", Operands: Unread, Options: options140},
+	{Name: "snap", Operands: Unread, Options: options140},
+	{Name: "flatpak", Operands: Unread, Options: options140},
+	{Name: "rpm", Operands: Unread, Options: options140},
+	{Name: "rpm-ostree", Operands: Unread, Options: options140},
+	{Name: "dnf5", Operands: Unread, Options: options140},
+	{Name: "eopkg", Operands: Unread, Options: options140},
+	{Name: "swupd", Operands: Unread, Options: options140},
+	{Name: "opkg", Operands: Unread, Options: options140},
+	{Name: "slackpkg", Operands: Unread, Options: options140},
+	{Name: "choco", Operands: Unread, Options: options140},
+	{Name: "scoop", Operands: Unread, Options: options140},
+	{Name: "winget", Operands: Unread, Options: options140},
+	{Name: "nix-env", Operands: Unread, Options: options140},
+	{Name: "nix-build", Operands: Unread, Options: options140},
+	{Name: "nix-channel", Operands: Unread, Options: options140},
+	{Name: "nix-store", Operands: Unread, Options: options140},
+	{Name: "nix-instantiate", Operands: Unread, Options: options140},
+	{Name: "nix-collect-garbage", Operands: Unread, Options: options140},
+	{Name: "home-manager", Operands: Unread, Options: options140},
+	{Name: "nixos-rebuild", Operands: Unread, Options: options140},
+	{Name: "guix", Operands: Unread, Options: options140},
+	{Name: "conan", Operands: Unread, Options: options140},
+	{Name: "vcpkg", Operands: Unread, Options: options140},
+	{Name: "spack", Operands: Unread, Options: options140},
+	{Name: "luarocks", Operands: Unread, Options: options140},
+	{Name: "cpan", Operands: Unread, Options: options140},
+	{Name: "cpanm", Operands: Unread, Options: options140},
+	{Name: "ghcup", Operands: Unread, Options: options140},
+	{Name: "sdk", Operands: Unread, Options: options140},
+	{Name: "jenv", Operands: Unread, Options: options140},
+	{Name: "pyenv", Operands: Unread, Options: options140},
+	{Name: "rbenv", Operands: Unread, Options: options140},
+	{Name: "goenv", Operands: Unread, Options: options140},
+	{Name: "tfenv", Operands: Unread, Options: options140},
+	{Name: "chezmoi", Operands: Unread, Options: options140},
+	{Name: "stow", Operands: Unread, Options: options140},
+	{Name: "doas", Style: POSIX, Operands: RunsArgs, Options: options141, Ends: true},
+	{Name: "docker", Style: Exact, Operands: Unread, Options: options142, Subs: subs253, Inherit: true},
+	{Name: "podman", Style: Exact, Operands: Unread, Options: options142, Subs: subs253, Inherit: true},
+	{Name: "nerdctl", Style: Exact, Operands: Unread, Options: options142, Subs: subs253, Inherit: true},
+	{Name: "finch", Style: Exact, Operands: Unread, Options: options142, Subs: subs253, Inherit: true},
+	{Name: "docker-compose", Style: Exact, Operands: Unread, Options: options254, Subs: subs255, Inherit: true, Workdir: true},
+	{Name: "podman-compose", Style: Exact, Operands: Unread, Options: options254, Subs: subs255, Inherit: true, Workdir: true},
+	{Name: "dos2unix", Operands: Outputs, Options: options256, Shared: [][]Option{options4}},
+	{Name: "unix2dos", Operands: Outputs, Options: options256, Shared: [][]Option{options4}},
+	{Name: "mac2unix", Operands: Outputs, Options: options256, Shared: [][]Option{options4}},
+	{Name: "dotenv", Style: POSIX, Operands: RunsArgs, Options: options257, Ends: true},
+	{Name: "dotnet", Operands: Unread, Options: options258, Subs: subs262, Workdir: true},
+	{Name: "dpkg", Operands: Unread, Options: options263},
+	{Name: "dpkg-query", Options: options264},
+	{Name: "du", Operands: Names, Options: options265, Shared: [][]Option{options4}, Safe: true},
 	{Name: "echo", Style: NoOpts, Safe: true},
-	{Name: "emulate", Style: POSIX, Operands: Unread, Options: options261},
-	{Name: "enable", Style: POSIX, Operands: Unread, Options: options262, Special: "enable"},
-	{Name: "entr", Style: POSIX, Operands: RunsArgs, Options: options263, Ends: true},
-	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options264, Ends: true, Assigns: true, Special: "env"},
-	{Name: "envsubst", Options: options265, Shared: [][]Option{options4}, Safe: true},
-	{Name: "eslint", Operands: Reads, Options: options266, Workdir: true},
-	{Name: "eslint_d", Operands: Reads, Options: options266, Workdir: true},
-	{Name: "xo", Operands: Reads, Options: options266, Workdir: true},
-	{Name: "standard", Operands: Reads, Options: options266, Workdir: true},
-	{Name: "semistandard", Operands: Reads, Options: options266, Workdir: true},
-	{Name: "ts-standard", Operands: Reads, Options: options266, Workdir: true},
+	{Name: "emulate", Style: POSIX, Operands: Unread, Options: options266},
+	{Name: "enable", Style: POSIX, Operands: Unread, Options: options267, Special: "enable"},
+	{Name: "entr", Style: POSIX, Operands: RunsArgs, Options: options268, Ends: true},
+	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options269, Ends: true, Assigns: true, Special: "env"},
+	{Name: "envsubst", Options: options270, Shared: [][]Option{options4}, Safe: true},
+	{Name: "eslint", Operands: Reads, Options: options271, Workdir: true},
+	{Name: "eslint_d", Operands: Reads, Options: options271, Workdir: true},
+	{Name: "xo", Operands: Reads, Options: options271, Workdir: true},
+	{Name: "standard", Operands: Reads, Options: options271, Workdir: true},
+	{Name: "semistandard", Operands: Reads, Options: options271, Workdir: true},
+	{Name: "ts-standard", Operands: Reads, Options: options271, Workdir: true},
 	{Name: "eval", Style: NoOpts, Operands: RunsText, Ends: true, Special: "eval"},
-	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options267, Ends: true, Special: "exec"},
+	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options272, Ends: true, Special: "exec"},
 	{Name: "exit", Style: NoOpts, Safe: true, Special: "exit"},
 	{Name: "return", Style: NoOpts, Safe: true, Special: "exit"},
 	{Name: "bye", Style: NoOpts, Safe: true, Special: "exit"},
-	{Name: "expand", Operands: Reads, Options: options268, Shared: [][]Option{options4}, Safe: true},
-	{Name: "unexpand", Operands: Reads, Options: options268, Shared: [][]Option{options4}, Safe: true},
-	{Name: "expect", Style: POSIX, Operands: Script, Options: options269, Ends: true, Stdin: true},
-	{Name: "export", Style: POSIX, Operands: Assigns, Options: options270, Special: "declare"},
+	{Name: "expand", Operands: Reads, Options: options273, Shared: [][]Option{options4}, Safe: true},
+	{Name: "unexpand", Operands: Reads, Options: options273, Shared: [][]Option{options4}, Safe: true},
+	{Name: "expect", Style: POSIX, Operands: Script, Options: options274, Ends: true, Stdin: true},
+	{Name: "export", Style: POSIX, Operands: Assigns, Options: options275, Special: "declare"},
 	{Name: "expr", Style: NoOpts, Safe: true},
-	{Name: "eza", Style: Exact, Operands: Names, Options: options271, Safe: true},
-	{Name: "exa", Style: Exact, Operands: Names, Options: options271, Safe: true},
-	{Name: "lsd", Style: Exact, Operands: Names, Options: options271, Safe: true},
-	{Name: "faketime", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options272, Ends: true},
-	{Name: "fc", Style: POSIX, Operands: RunsText, Options: options273, Ends: true, Special: "fc"},
-	{Name: "r", Style: POSIX, Operands: RunsText, Options: options273, Ends: true, Special: "fc"},
-	{Name: "fd", Style: Exact, Options: options274},
-	{Name: "fdfind", Style: Exact, Options: options274},
-	{Name: "ffmpeg", Style: Dash, Operands: Outputs, Options: options275},
-	{Name: "ffprobe", Style: Dash, Operands: Outputs, Options: options275},
-	{Name: "ffplay", Style: Dash, Operands: Outputs, Options: options275},
-	{Name: "file", Operands: Reads, Options: options276},
-	{Name: "find", Style: Dash, Operands: Names, Options: options277, Special: "find"},
-	{Name: "gfind", Style: Dash, Operands: Names, Options: options277, Special: "find"},
+	{Name: "eza", Style: Exact, Operands: Names, Options: options276, Safe: true},
+	{Name: "exa", Style: Exact, Operands: Names, Options: options276, Safe: true},
+	{Name: "lsd", Style: Exact, Operands: Names, Options: options276, Safe: true},
+	{Name: "faketime", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options277, Ends: true},
+	{Name: "fc", Style: POSIX, Operands: RunsText, Options: options278, Ends: true, Special: "fc"},
+	{Name: "r", Style: POSIX, Operands: RunsText, Options: options278, Ends: true, Special: "fc"},
+	{Name: "fd", Style: Exact, Options: options279},
+	{Name: "fdfind", Style: Exact, Options: options279},
+	{Name: "ffmpeg", Style: Dash, Operands: Outputs, Options: options280},
+	{Name: "ffprobe", Style: Dash, Operands: Outputs, Options: options280},
+	{Name: "ffplay", Style: Dash, Operands: Outputs, Options: options280},
+	{Name: "file", Operands: Reads, Options: options281},
+	{Name: "find", Style: Dash, Operands: Names, Options: options282, Special: "find"},
+	{Name: "gfind", Style: Dash, Operands: Names, Options: options282, Special: "find"},
 	{Name: "firejail", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "fish", Style: POSIX, Operands: Script, Options: options278, Ends: true, Stdin: true},
-	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options279},
-	{Name: "fmt", Operands: Reads, Options: options280, Shared: [][]Option{options4}, Safe: true},
-	{Name: "fnm", Operands: Unread, Subs: subs282},
-	{Name: "n", Operands: Unread, Subs: subs282},
-	{Name: "nodenv", Operands: Unread, Subs: subs282},
-	{Name: "volta", Operands: Unread, Subs: subs282},
-	{Name: "nvm", Operands: Unread, Subs: subs282},
-	{Name: "nvs", Operands: Unread, Subs: subs282},
-	{Name: "fold", Operands: Reads, Options: options283, Shared: [][]Option{options4}, Safe: true},
-	{Name: "free", Operands: Names, Options: options284},
-	{Name: "vmstat", Operands: Names, Options: options284},
-	{Name: "iostat", Operands: Names, Options: options284},
-	{Name: "mpstat", Operands: Names, Options: options284},
-	{Name: "slabtop", Operands: Names, Options: options284},
-	{Name: "lscpu", Operands: Names, Options: options284},
-	{Name: "lsmem", Operands: Names, Options: options284},
-	{Name: "lspci", Operands: Names, Options: options284},
-	{Name: "lsusb", Operands: Names, Options: options284},
-	{Name: "lsmod", Operands: Names, Options: options284},
-	{Name: "lsns", Operands: Names, Options: options284},
-	{Name: "lsipc", Operands: Names, Options: options284},
-	{Name: "lslocks", Operands: Names, Options: options284},
-	{Name: "lsb_release", Operands: Names, Options: options284},
-	{Name: "lshw", Operands: Names, Options: options284},
-	{Name: "dmidecode", Operands: Names, Options: options284},
-	{Name: "hwinfo", Operands: Names, Options: options284},
-	{Name: "inxi", Operands: Names, Options: options284},
-	{Name: "sensors", Operands: Names, Options: options284},
-	{Name: "acpi", Operands: Names, Options: options284},
-	{Name: "numastat", Operands: Names, Options: options284},
-	{Name: "nvidia-smi", Operands: Names, Options: options284},
-	{Name: "rocm-smi", Operands: Names, Options: options284},
-	{Name: "getfacl", Operands: Names, Options: options284},
-	{Name: "lsattr", Operands: Names, Options: options284},
-	{Name: "ipcs", Operands: Names, Options: options284},
-	{Name: "last", Operands: Names, Options: options284},
-	{Name: "lastb", Operands: Names, Options: options284},
-	{Name: "lastlog", Operands: Names, Options: options284},
-	{Name: "locale", Operands: Names, Options: options284},
-	{Name: "getcap", Operands: Names, Options: options284},
-	{Name: "getenforce", Operands: Names, Options: options284},
-	{Name: "sestatus", Operands: Names, Options: options284},
-	{Name: "sw_vers", Operands: Names, Options: options284},
-	{Name: "system_profiler", Operands: Names, Options: options284},
-	{Name: "vm_stat", Operands: Names, Options: options284},
-	{Name: "cal", Operands: Names, Options: options284},
-	{Name: "ncal", Operands: Names, Options: options284},
-	{Name: "uuidgen", Operands: Names, Options: options284},
-	{Name: "neofetch", Operands: Names, Options: options284},
-	{Name: "fastfetch", Operands: Names, Options: options284},
-	{Name: "screenfetch", Operands: Names, Options: options284},
-	{Name: "cowsay", Operands: Names, Options: options284},
-	{Name: "figlet", Operands: Names, Options: options284},
-	{Name: "fortune", Operands: Names, Options: options284},
-	{Name: "toilet", Operands: Names, Options: options284},
-	{Name: "lolcat", Operands: Names, Options: options284},
-	{Name: "tput", Operands: Names, Options: options284},
-	{Name: "clear", Operands: Names, Options: options284},
-	{Name: "reset", Operands: Names, Options: options284},
-	{Name: "tabs", Operands: Names, Options: options284},
-	{Name: "infocmp", Operands: Names, Options: options284},
-	{Name: "toe", Operands: Names, Options: options284},
-	{Name: "units", Operands: Names, Options: options284},
-	{Name: "pstree", Operands: Names, Options: options284},
-	{Name: "pidof", Operands: Names, Options: options284},
-	{Name: "pwdx", Operands: Names, Options: options284},
-	{Name: "pmap", Operands: Names, Options: options284},
-	{Name: "prtstat", Operands: Names, Options: options284},
-	{Name: "peekfd", Operands: Names, Options: options284},
-	{Name: "fuser", Operands: Names, Options: options284},
-	{Name: "lsfd", Operands: Names, Options: options284},
-	{Name: "findmnt", Operands: Names, Options: options284},
-	{Name: "lsblk", Operands: Names, Options: options284},
-	{Name: "blkid", Operands: Names, Options: options284},
-	{Name: "mountpoint", Operands: Names, Options: options284},
-	{Name: "namei", Operands: Names, Options: options284},
-	{Name: "runlevel", Operands: Names, Options: options284},
-	{Name: "tzselect", Operands: Names, Options: options284},
-	{Name: "ac", Operands: Names, Options: options284},
-	{Name: "vnstat", Operands: Names, Options: options284},
-	{Name: "ipcalc", Operands: Names, Options: options284},
-	{Name: "sipcalc", Operands: Names, Options: options284},
-	{Name: "mcookie", Operands: Names, Options: options284},
-	{Name: "procinfo", Operands: Names, Options: options284},
-	{Name: "dmesg", Operands: Names, Options: options284},
-	{Name: "ftp", Style: POSIX, Options: options285, Stdin: true},
-	{Name: "lftp", Style: POSIX, Options: options285, Stdin: true},
-	{Name: "tnftp", Style: POSIX, Options: options285, Stdin: true},
-	{Name: "ncftp", Style: POSIX, Options: options285, Stdin: true},
-	{Name: "fzf", Options: options286, Shared: [][]Option{options4}},
-	{Name: "gcc", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
-	{Name: "cc", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
-	{Name: "g++", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
-	{Name: "c++", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
-	{Name: "clang", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
-	{Name: "clang++", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
-	{Name: "gcc-10", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
-	{Name: "gcc-11", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
-	{Name: "gcc-12", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
-	{Name: "gcc-13", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
-	{Name: "gcc-14", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
-	{Name: "g++-10", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
-	{Name: "g++-11", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
-	{Name: "g++-12", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
-	{Name: "g++-13", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
-	{Name: "g++-14", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
-	{Name: "clang-14", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
-	{Name: "clang-15", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
-	{Name: "clang-16", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
-	{Name: "clang-17", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
-	{Name: "clang-18", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
-	{Name: "clang-19", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
-	{Name: "clang++-14", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
-	{Name: "clang++-15", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
-	{Name: "clang++-16", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
-	{Name: "clang++-17", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
-	{Name: "clang++-18", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
-	{Name: "cpp", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
-	{Name: "gfortran", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
-	{Name: "tcc", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
-	{Name: "icx", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
-	{Name: "icpx", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
-	{Name: "nvcc", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
-	{Name: "emcc", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
-	{Name: "em++", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
-	{Name: "x86_64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
-	{Name: "aarch64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
-	{Name: "musl-gcc", Style: Joined, Operands: Reads, Options: options287, Special: "gcc"},
-	{Name: "gdb", Style: Dash, Operands: Unread, Options: options288, Stdin: true},
-	{Name: "lldb", Style: Dash, Operands: Unread, Options: options288, Stdin: true},
-	{Name: "rr", Style: Dash, Operands: Unread, Options: options288, Stdin: true},
-	{Name: "cgdb", Style: Dash, Operands: Unread, Options: options288, Stdin: true},
-	{Name: "pwndbg", Style: Dash, Operands: Unread, Options: options288, Stdin: true},
-	{Name: "gdb-multiarch", Style: Dash, Operands: Unread, Options: options288, Stdin: true},
-	{Name: "lldb-15", Style: Dash, Operands: Unread, Options: options288, Stdin: true},
-	{Name: "gem", Operands: Unread, Options: options289, Subs: subs291},
-	{Name: "getconf", Options: options292, Shared: [][]Option{options4}, Safe: true},
+	{Name: "fish", Style: POSIX, Operands: Script, Options: options283, Ends: true, Stdin: true},
+	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options284},
+	{Name: "fmt", Operands: Reads, Options: options285, Shared: [][]Option{options4}, Safe: true},
+	{Name: "fnm", Operands: Unread, Subs: subs287},
+	{Name: "n", Operands: Unread, Subs: subs287},
+	{Name: "nodenv", Operands: Unread, Subs: subs287},
+	{Name: "volta", Operands: Unread, Subs: subs287},
+	{Name: "nvm", Operands: Unread, Subs: subs287},
+	{Name: "nvs", Operands: Unread, Subs: subs287},
+	{Name: "fold", Operands: Reads, Options: options288, Shared: [][]Option{options4}, Safe: true},
+	{Name: "free", Operands: Names, Options: options289},
+	{Name: "vmstat", Operands: Names, Options: options289},
+	{Name: "iostat", Operands: Names, Options: options289},
+	{Name: "mpstat", Operands: Names, Options: options289},
+	{Name: "slabtop", Operands: Names, Options: options289},
+	{Name: "lscpu", Operands: Names, Options: options289},
+	{Name: "lsmem", Operands: Names, Options: options289},
+	{Name: "lspci", Operands: Names, Options: options289},
+	{Name: "lsusb", Operands: Names, Options: options289},
+	{Name: "lsmod", Operands: Names, Options: options289},
+	{Name: "lsns", Operands: Names, Options: options289},
+	{Name: "lsipc", Operands: Names, Options: options289},
+	{Name: "lslocks", Operands: Names, Options: options289},
+	{Name: "lsb_release", Operands: Names, Options: options289},
+	{Name: "lshw", Operands: Names, Options: options289},
+	{Name: "dmidecode", Operands: Names, Options: options289},
+	{Name: "hwinfo", Operands: Names, Options: options289},
+	{Name: "inxi", Operands: Names, Options: options289},
+	{Name: "sensors", Operands: Names, Options: options289},
+	{Name: "acpi", Operands: Names, Options: options289},
+	{Name: "numastat", Operands: Names, Options: options289},
+	{Name: "nvidia-smi", Operands: Names, Options: options289},
+	{Name: "rocm-smi", Operands: Names, Options: options289},
+	{Name: "getfacl", Operands: Names, Options: options289},
+	{Name: "lsattr", Operands: Names, Options: options289},
+	{Name: "ipcs", Operands: Names, Options: options289},
+	{Name: "last", Operands: Names, Options: options289},
+	{Name: "lastb", Operands: Names, Options: options289},
+	{Name: "lastlog", Operands: Names, Options: options289},
+	{Name: "locale", Operands: Names, Options: options289},
+	{Name: "getcap", Operands: Names, Options: options289},
+	{Name: "getenforce", Operands: Names, Options: options289},
+	{Name: "sestatus", Operands: Names, Options: options289},
+	{Name: "sw_vers", Operands: Names, Options: options289},
+	{Name: "system_profiler", Operands: Names, Options: options289},
+	{Name: "vm_stat", Operands: Names, Options: options289},
+	{Name: "cal", Operands: Names, Options: options289},
+	{Name: "ncal", Operands: Names, Options: options289},
+	{Name: "uuidgen", Operands: Names, Options: options289},
+	{Name: "neofetch", Operands: Names, Options: options289},
+	{Name: "fastfetch", Operands: Names, Options: options289},
+	{Name: "screenfetch", Operands: Names, Options: options289},
+	{Name: "cowsay", Operands: Names, Options: options289},
+	{Name: "figlet", Operands: Names, Options: options289},
+	{Name: "fortune", Operands: Names, Options: options289},
+	{Name: "toilet", Operands: Names, Options: options289},
+	{Name: "lolcat", Operands: Names, Options: options289},
+	{Name: "tput", Operands: Names, Options: options289},
+	{Name: "clear", Operands: Names, Options: options289},
+	{Name: "reset", Operands: Names, Options: options289},
+	{Name: "tabs", Operands: Names, Options: options289},
+	{Name: "infocmp", Operands: Names, Options: options289},
+	{Name: "toe", Operands: Names, Options: options289},
+	{Name: "units", Operands: Names, Options: options289},
+	{Name: "pstree", Operands: Names, Options: options289},
+	{Name: "pidof", Operands: Names, Options: options289},
+	{Name: "pwdx", Operands: Names, Options: options289},
+	{Name: "pmap", Operands: Names, Options: options289},
+	{Name: "prtstat", Operands: Names, Options: options289},
+	{Name: "peekfd", Operands: Names, Options: options289},
+	{Name: "fuser", Operands: Names, Options: options289},
+	{Name: "lsfd", Operands: Names, Options: options289},
+	{Name: "findmnt", Operands: Names, Options: options289},
+	{Name: "lsblk", Operands: Names, Options: options289},
+	{Name: "blkid", Operands: Names, Options: options289},
+	{Name: "mountpoint", Operands: Names, Options: options289},
+	{Name: "namei", Operands: Names, Options: options289},
+	{Name: "runlevel", Operands: Names, Options: options289},
+	{Name: "tzselect", Operands: Names, Options: options289},
+	{Name: "ac", Operands: Names, Options: options289},
+	{Name: "vnstat", Operands: Names, Options: options289},
+	{Name: "ipcalc", Operands: Names, Options: options289},
+	{Name: "sipcalc", Operands: Names, Options: options289},
+	{Name: "mcookie", Operands: Names, Options: options289},
+	{Name: "procinfo", Operands: Names, Options: options289},
+	{Name: "dmesg", Operands: Names, Options: options289},
+	{Name: "ftp", Style: POSIX, Options: options290, Stdin: true},
+	{Name: "lftp", Style: POSIX, Options: options290, Stdin: true},
+	{Name: "tnftp", Style: POSIX, Options: options290, Stdin: true},
+	{Name: "ncftp", Style: POSIX, Options: options290, Stdin: true},
+	{Name: "fzf", Options: options291, Shared: [][]Option{options4}},
+	{Name: "gcc", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
+	{Name: "cc", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
+	{Name: "g++", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
+	{Name: "c++", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
+	{Name: "clang", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
+	{Name: "clang++", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
+	{Name: "gcc-10", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
+	{Name: "gcc-11", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
+	{Name: "gcc-12", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
+	{Name: "gcc-13", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
+	{Name: "gcc-14", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
+	{Name: "g++-10", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
+	{Name: "g++-11", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
+	{Name: "g++-12", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
+	{Name: "g++-13", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
+	{Name: "g++-14", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
+	{Name: "clang-14", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
+	{Name: "clang-15", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
+	{Name: "clang-16", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
+	{Name: "clang-17", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
+	{Name: "clang-18", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
+	{Name: "clang-19", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
+	{Name: "clang++-14", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
+	{Name: "clang++-15", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
+	{Name: "clang++-16", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
+	{Name: "clang++-17", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
+	{Name: "clang++-18", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
+	{Name: "cpp", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
+	{Name: "gfortran", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
+	{Name: "tcc", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
+	{Name: "icx", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
+	{Name: "icpx", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
+	{Name: "nvcc", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
+	{Name: "emcc", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
+	{Name: "em++", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
+	{Name: "x86_64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
+	{Name: "aarch64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
+	{Name: "musl-gcc", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
+	{Name: "gcloud", Style: Exact, Options: options293},
+	{Name: "gsutil", Style: Exact, Options: options293},
+	{Name: "az", Style: Exact, Options: options293},
+	{Name: "doctl", Style: Exact, Options: options293},
+	{Name: "linode-cli", Style: Exact, Options: options293},
+	{Name: "hcloud", Style: Exact, Options: options293},
+	{Name: "oci", Style: Exact, Options: options293},
+	{Name: "ibmcloud", Style: Exact, Options: options293},
+	{Name: "scw", Style: Exact, Options: options293},
+	{Name: "vultr-cli", Style: Exact, Options: options293},
+	{Name: "flyctl", Style: Exact, Options: options293},
+	{Name: "fly", Style: Exact, Options: options293},
+	{Name: "heroku", Style: Exact, Options: options293},
+	{Name: "railway", Style: Exact, Options: options293},
+	{Name: "render", Style: Exact, Options: options293},
+	{Name: "dokku", Style: Exact, Options: options293},
+	{Name: "cf", Style: Exact, Options: options293},
+	{Name: "eb", Style: Exact, Options: options293},
+	{Name: "sam", Style: Exact, Options: options293},
+	{Name: "copilot-aws", Style: Exact, Options: options293},
+	{Name: "cfn", Style: Exact, Options: options293},
+	{Name: "aliyun", Style: Exact, Options: options293},
+	{Name: "tccli", Style: Exact, Options: options293},
+	{Name: "yc", Style: Exact, Options: options293},
+	{Name: "stripe", Style: Exact, Options: options293},
+	{Name: "twilio", Style: Exact, Options: options293},
+	{Name: "sentry-cli", Style: Exact, Options: options293},
+	{Name: "datadog-ci", Style: Exact, Options: options293},
+	{Name: "newrelic", Style: Exact, Options: options293},
+	{Name: "snyk", Style: Exact, Options: options293},
+	{Name: "sonar-scanner", Style: Exact, Options: options293},
+	{Name: "circleci", Style: Exact, Options: options293},
+	{Name: "travis", Style: Exact, Options: options293},
+	{Name: "glab", Style: Exact, Options: options293},
+	{Name: "hub", Style: Exact, Options: options293},
+	{Name: "tea", Style: Exact, Options: options293},
+	{Name: "bb-cli", Style: Exact, Options: options293},
+	{Name: "jira", Style: Exact, Options: options293},
+	{Name: "linear", Style: Exact, Options: options293},
+	{Name: "slack", Style: Exact, Options: options293},
+	{Name: "sfdx", Style: Exact, Options: options293},
+	{Name: "sf", Style: Exact, Options: options293},
+	{Name: "shopify", Style: Exact, Options: options293},
+	{Name: "contentful", Style: Exact, Options: options293},
+	{Name: "sanity", Style: Exact, Options: options293},
+	{Name: "auth0", Style: Exact, Options: options293},
+	{Name: "okta", Style: Exact, Options: options293},
+	{Name: "launchdarkly", Style: Exact, Options: options293},
+	{Name: "ngrok-cli", Style: Exact, Options: options293},
+	{Name: "gitlab-runner", Style: Exact, Options: options293},
+	{Name: "jenkins-cli", Style: Exact, Options: options293},
+	{Name: "drone", Style: Exact, Options: options293},
+	{Name: "buildkite-agent", Style: Exact, Options: options293},
+	{Name: "argo", Style: Exact, Options: options293},
+	{Name: "entire", Style: Exact, Options: options293},
+	{Name: "gdb", Style: Dash, Operands: Unread, Options: options294, Stdin: true},
+	{Name: "lldb", Style: Dash, Operands: Unread, Options: options294, Stdin: true},
+	{Name: "rr", Style: Dash, Operands: Unread, Options: options294, Stdin: true},
+	{Name: "cgdb", Style: Dash, Operands: Unread, Options: options294, Stdin: true},
+	{Name: "pwndbg", Style: Dash, Operands: Unread, Options: options294, Stdin: true},
+	{Name: "gdb-multiarch", Style: Dash, Operands: Unread, Options: options294, Stdin: true},
+	{Name: "lldb-15", Style: Dash, Operands: Unread, Options: options294, Stdin: true},
+	{Name: "gem", Operands: Unread, Options: options295, Subs: subs297},
+	{Name: "getconf", Options: options298, Shared: [][]Option{options4}, Safe: true},
 	{Name: "getopts", Style: POSIX, Operands: Assigns, Special: "getopts"},
-	{Name: "gh", Style: Exact, Operands: Unread, Options: options293, Subs: subs404, Inherit: true, Special: "gh"},
-	{Name: "git", Operands: Unread, Options: options405, Subs: subs519, Workdir: true, Special: "git"},
-	{Name: "go", Style: Dash, Operands: Unread, Options: options520, Subs: subs545, Workdir: true, Special: "go"},
-	{Name: "go1.21", Style: Dash, Operands: Unread, Options: options520, Subs: subs545, Workdir: true, Special: "go"},
-	{Name: "go1.22", Style: Dash, Operands: Unread, Options: options520, Subs: subs545, Workdir: true, Special: "go"},
-	{Name: "go1.23", Style: Dash, Operands: Unread, Options: options520, Subs: subs545, Workdir: true, Special: "go"},
-	{Name: "go1.24", Style: Dash, Operands: Unread, Options: options520, Subs: subs545, Workdir: true, Special: "go"},
-	{Name: "go1.25", Style: Dash, Operands: Unread, Options: options520, Subs: subs545, Workdir: true, Special: "go"},
-	{Name: "go1.26", Style: Dash, Operands: Unread, Options: options520, Subs: subs545, Workdir: true, Special: "go"},
-	{Name: "gotip", Style: Dash, Operands: Unread, Options: options520, Subs: subs545, Workdir: true, Special: "go"},
-	{Name: "gofmt", Style: Dash, Operands: Reads, Options: options546},
-	{Name: "goimports", Style: Dash, Operands: Reads, Options: options546},
-	{Name: "gofumpt", Style: Dash, Operands: Reads, Options: options546},
-	{Name: "gci", Style: Dash, Operands: Reads, Options: options546},
-	{Name: "golines", Style: Dash, Operands: Reads, Options: options546},
-	{Name: "golangci-lint", Style: Exact, Options: options547, Subs: subs551, Inherit: true, Workdir: true},
+	{Name: "gh", Style: Exact, Operands: Unread, Options: options299, Subs: subs410, Inherit: true, Special: "gh"},
+	{Name: "git", Operands: Unread, Options: options411, Subs: subs525, Workdir: true, Special: "git"},
+	{Name: "go", Style: Dash, Operands: Unread, Options: options526, Subs: subs551, Workdir: true, Special: "go"},
+	{Name: "go1.21", Style: Dash, Operands: Unread, Options: options526, Subs: subs551, Workdir: true, Special: "go"},
+	{Name: "go1.22", Style: Dash, Operands: Unread, Options: options526, Subs: subs551, Workdir: true, Special: "go"},
+	{Name: "go1.23", Style: Dash, Operands: Unread, Options: options526, Subs: subs551, Workdir: true, Special: "go"},
+	{Name: "go1.24", Style: Dash, Operands: Unread, Options: options526, Subs: subs551, Workdir: true, Special: "go"},
+	{Name: "go1.25", Style: Dash, Operands: Unread, Options: options526, Subs: subs551, Workdir: true, Special: "go"},
+	{Name: "go1.26", Style: Dash, Operands: Unread, Options: options526, Subs: subs551, Workdir: true, Special: "go"},
+	{Name: "gotip", Style: Dash, Operands: Unread, Options: options526, Subs: subs551, Workdir: true, Special: "go"},
+	{Name: "gofmt", Style: Dash, Operands: Reads, Options: options552},
+	{Name: "goimports", Style: Dash, Operands: Reads, Options: options552},
+	{Name: "gofumpt", Style: Dash, Operands: Reads, Options: options552},
+	{Name: "gci", Style: Dash, Operands: Reads, Options: options552},
+	{Name: "golines", Style: Dash, Operands: Reads, Options: options552},
+	{Name: "golangci-lint", Style: Exact, Options: options553, Subs: subs557, Inherit: true, Workdir: true},
 	{Name: "gosu", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
 	{Name: "su-exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
 	{Name: "setuidgid", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
-	{Name: "gpg", Operands: Unread, Options: options552},
-	{Name: "gpg2", Operands: Unread, Options: options552},
-	{Name: "gpgv", Operands: Unread, Options: options552},
-	{Name: "age", Operands: Unread, Options: options552},
-	{Name: "age-keygen", Operands: Unread, Options: options552},
-	{Name: "sops", Operands: Unread, Options: options552},
-	{Name: "pass", Operands: Unread, Options: options552},
-	{Name: "gopass", Operands: Unread, Options: options552},
-	{Name: "minisign", Operands: Unread, Options: options552},
-	{Name: "signify", Operands: Unread, Options: options552},
-	{Name: "keybase", Operands: Unread, Options: options552},
-	{Name: "vault", Operands: Unread, Options: options552},
-	{Name: "op", Operands: Unread, Options: options552},
-	{Name: "bw", Operands: Unread, Options: options552},
-	{Name: "lpass", Operands: Unread, Options: options552},
-	{Name: "doppler", Operands: Unread, Options: options552},
-	{Name: "infisical", Operands: Unread, Options: options552},
-	{Name: "chamber", Operands: Unread, Options: options552},
-	{Name: "aws-vault", Operands: Unread, Options: options552},
-	{Name: "teller", Operands: Unread, Options: options552},
-	{Name: "gradle", Style: Exact, Options: options553, Workdir: true},
-	{Name: "gradlew", Style: Exact, Options: options553, Workdir: true},
-	{Name: "grep", Operands: PatternReads, Options: options554, Shared: [][]Option{options4}, Safe: true},
-	{Name: "egrep", Operands: PatternReads, Options: options554, Shared: [][]Option{options4}, Safe: true},
-	{Name: "fgrep", Operands: PatternReads, Options: options554, Shared: [][]Option{options4}, Safe: true},
-	{Name: "rgrep", Operands: PatternReads, Options: options554, Shared: [][]Option{options4}, Safe: true},
-	{Name: "ggrep", Operands: PatternReads, Options: options554, Shared: [][]Option{options4}, Safe: true},
-	{Name: "zgrep", Operands: PatternReads, Options: options554, Shared: [][]Option{options4}, Safe: true},
-	{Name: "zegrep", Operands: PatternReads, Options: options554, Shared: [][]Option{options4}, Safe: true},
-	{Name: "zfgrep", Operands: PatternReads, Options: options554, Shared: [][]Option{options4}, Safe: true},
-	{Name: "bzgrep", Operands: PatternReads, Options: options554, Shared: [][]Option{options4}, Safe: true},
-	{Name: "xzgrep", Operands: PatternReads, Options: options554, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pcregrep", Operands: PatternReads, Options: options554, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pcre2grep", Operands: PatternReads, Options: options554, Shared: [][]Option{options4}, Safe: true},
-	{Name: "groovy", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
-	{Name: "scala", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
-	{Name: "kotlin", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
-	{Name: "kscript", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
-	{Name: "jshell", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
-	{Name: "julia", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
-	{Name: "elixir", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
-	{Name: "iex", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
-	{Name: "erl", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
-	{Name: "escript", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ghci", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
-	{Name: "runghc", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
-	{Name: "runhaskell", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
-	{Name: "clojure", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
-	{Name: "clj", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bb", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
-	{Name: "racket", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
-	{Name: "guile", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
-	{Name: "sbcl", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
-	{Name: "emacs", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
-	{Name: "emacsclient", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
-	{Name: "swipl", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
-	{Name: "octave", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
-	{Name: "matlab", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
-	{Name: "janet", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
-	{Name: "gjs", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
-	{Name: "qjs", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
-	{Name: "d8", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bun.exe", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ts-node", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
-	{Name: "tsx", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
-	{Name: "esno", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
-	{Name: "babel-node", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
-	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
-	{Name: "coffee", Style: POSIX, Operands: Script, Options: options555, Ends: true, Workdir: true, Stdin: true},
-	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options556}, Ends: true, Plain: true},
-	{Name: "gunicorn", Operands: Unread, Options: options557, Workdir: true},
-	{Name: "uvicorn", Operands: Unread, Options: options557, Workdir: true},
-	{Name: "hypercorn", Operands: Unread, Options: options557, Workdir: true},
-	{Name: "daphne", Operands: Unread, Options: options557, Workdir: true},
-	{Name: "waitress-serve", Operands: Unread, Options: options557, Workdir: true},
-	{Name: "uwsgi", Operands: Unread, Options: options557, Workdir: true},
-	{Name: "flask", Operands: Unread, Options: options557, Workdir: true},
-	{Name: "fastapi", Operands: Unread, Options: options557, Workdir: true},
-	{Name: "granian", Operands: Unread, Options: options557, Workdir: true},
-	{Name: "celery", Operands: Unread, Options: options557, Workdir: true},
-	{Name: "django-admin", Operands: Unread, Options: options557, Workdir: true},
-	{Name: "alembic", Operands: Unread, Options: options557, Workdir: true},
-	{Name: "airflow", Operands: Unread, Options: options557, Workdir: true},
-	{Name: "dagster", Operands: Unread, Options: options557, Workdir: true},
-	{Name: "prefect", Operands: Unread, Options: options557, Workdir: true},
-	{Name: "dbt", Operands: Unread, Options: options557, Workdir: true},
-	{Name: "scrapy", Operands: Unread, Options: options557, Workdir: true},
-	{Name: "locust", Operands: Unread, Options: options557, Workdir: true},
-	{Name: "rq", Operands: Unread, Options: options557, Workdir: true},
-	{Name: "dramatiq", Operands: Unread, Options: options557, Workdir: true},
-	{Name: "huey", Operands: Unread, Options: options557, Workdir: true},
-	{Name: "supervisord", Operands: Unread, Options: options557, Workdir: true},
-	{Name: "supervisorctl", Operands: Unread, Options: options557, Workdir: true},
-	{Name: "ansible", Operands: Unread, Options: options557, Workdir: true},
-	{Name: "ansible-playbook", Operands: Unread, Options: options557, Workdir: true},
-	{Name: "ansible-galaxy", Operands: Unread, Options: options557, Workdir: true},
-	{Name: "ansible-vault", Operands: Unread, Options: options557, Workdir: true},
-	{Name: "ansible-inventory", Operands: Unread, Options: options557, Workdir: true},
-	{Name: "ansible-doc", Operands: Unread, Options: options557, Workdir: true},
-	{Name: "salt", Operands: Unread, Options: options557, Workdir: true},
-	{Name: "salt-call", Operands: Unread, Options: options557, Workdir: true},
-	{Name: "puppet", Operands: Unread, Options: options557, Workdir: true},
-	{Name: "chef-client", Operands: Unread, Options: options557, Workdir: true},
-	{Name: "knife", Operands: Unread, Options: options557, Workdir: true},
-	{Name: "gzip", Operands: Outputs, Options: options558},
-	{Name: "gunzip", Operands: Outputs, Options: options558},
-	{Name: "pigz", Operands: Outputs, Options: options558},
-	{Name: "unpigz", Operands: Outputs, Options: options558},
-	{Name: "compress", Operands: Outputs, Options: options558},
-	{Name: "uncompress", Operands: Outputs, Options: options558},
-	{Name: "zopfli", Operands: Outputs, Options: options558},
-	{Name: "brotli", Operands: Outputs, Options: options558},
-	{Name: "hash", Style: POSIX, Operands: Names, Options: options559, Special: "hash"},
-	{Name: "head", Operands: Reads, Options: options560, Shared: [][]Option{options4}, Safe: true},
-	{Name: "helm", Style: Exact, Operands: Unread, Options: options561, Subs: subs568, Inherit: true},
-	{Name: "help", Style: POSIX, Options: options569, Safe: true},
-	{Name: "hexdump", Operands: Reads, Options: options570, Shared: [][]Option{options4}, Safe: true},
-	{Name: "hd", Operands: Reads, Options: options570, Shared: [][]Option{options4}, Safe: true},
-	{Name: "history", Style: POSIX, Operands: Unread, Options: options571, Special: "history"},
-	{Name: "host", Options: options572},
-	{Name: "nslookup", Options: options572},
-	{Name: "drill", Options: options572},
-	{Name: "resolvectl", Options: options572},
-	{Name: "getent", Options: options572},
+	{Name: "gpg", Operands: Unread, Options: options558},
+	{Name: "gpg2", Operands: Unread, Options: options558},
+	{Name: "gpgv", Operands: Unread, Options: options558},
+	{Name: "age", Operands: Unread, Options: options558},
+	{Name: "age-keygen", Operands: Unread, Options: options558},
+	{Name: "sops", Operands: Unread, Options: options558},
+	{Name: "pass", Operands: Unread, Options: options558},
+	{Name: "gopass", Operands: Unread, Options: options558},
+	{Name: "minisign", Operands: Unread, Options: options558},
+	{Name: "signify", Operands: Unread, Options: options558},
+	{Name: "keybase", Operands: Unread, Options: options558},
+	{Name: "vault", Operands: Unread, Options: options558},
+	{Name: "op", Operands: Unread, Options: options558},
+	{Name: "bw", Operands: Unread, Options: options558},
+	{Name: "lpass", Operands: Unread, Options: options558},
+	{Name: "doppler", Operands: Unread, Options: options558},
+	{Name: "infisical", Operands: Unread, Options: options558},
+	{Name: "chamber", Operands: Unread, Options: options558},
+	{Name: "aws-vault", Operands: Unread, Options: options558},
+	{Name: "teller", Operands: Unread, Options: options558},
+	{Name: "gradle", Style: Exact, Options: options559, Workdir: true},
+	{Name: "gradlew", Style: Exact, Options: options559, Workdir: true},
+	{Name: "grep", Operands: PatternReads, Options: options560, Shared: [][]Option{options4}, Safe: true},
+	{Name: "egrep", Operands: PatternReads, Options: options560, Shared: [][]Option{options4}, Safe: true},
+	{Name: "fgrep", Operands: PatternReads, Options: options560, Shared: [][]Option{options4}, Safe: true},
+	{Name: "rgrep", Operands: PatternReads, Options: options560, Shared: [][]Option{options4}, Safe: true},
+	{Name: "ggrep", Operands: PatternReads, Options: options560, Shared: [][]Option{options4}, Safe: true},
+	{Name: "zgrep", Operands: PatternReads, Options: options560, Shared: [][]Option{options4}, Safe: true},
+	{Name: "zegrep", Operands: PatternReads, Options: options560, Shared: [][]Option{options4}, Safe: true},
+	{Name: "zfgrep", Operands: PatternReads, Options: options560, Shared: [][]Option{options4}, Safe: true},
+	{Name: "bzgrep", Operands: PatternReads, Options: options560, Shared: [][]Option{options4}, Safe: true},
+	{Name: "xzgrep", Operands: PatternReads, Options: options560, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pcregrep", Operands: PatternReads, Options: options560, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pcre2grep", Operands: PatternReads, Options: options560, Shared: [][]Option{options4}, Safe: true},
+	{Name: "groovy", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
+	{Name: "scala", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
+	{Name: "kotlin", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
+	{Name: "kscript", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
+	{Name: "jshell", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
+	{Name: "julia", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
+	{Name: "elixir", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
+	{Name: "iex", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
+	{Name: "erl", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
+	{Name: "escript", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ghci", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
+	{Name: "runghc", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
+	{Name: "runhaskell", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
+	{Name: "clojure", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
+	{Name: "clj", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bb", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
+	{Name: "racket", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
+	{Name: "guile", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
+	{Name: "sbcl", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
+	{Name: "emacs", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
+	{Name: "emacsclient", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
+	{Name: "swipl", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
+	{Name: "octave", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
+	{Name: "matlab", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
+	{Name: "janet", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
+	{Name: "gjs", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
+	{Name: "qjs", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
+	{Name: "d8", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bun.exe", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ts-node", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
+	{Name: "tsx", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
+	{Name: "esno", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
+	{Name: "babel-node", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
+	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
+	{Name: "coffee", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
+	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options562}, Ends: true, Plain: true},
+	{Name: "gunicorn", Operands: Unread, Options: options563, Workdir: true},
+	{Name: "uvicorn", Operands: Unread, Options: options563, Workdir: true},
+	{Name: "hypercorn", Operands: Unread, Options: options563, Workdir: true},
+	{Name: "daphne", Operands: Unread, Options: options563, Workdir: true},
+	{Name: "waitress-serve", Operands: Unread, Options: options563, Workdir: true},
+	{Name: "uwsgi", Operands: Unread, Options: options563, Workdir: true},
+	{Name: "flask", Operands: Unread, Options: options563, Workdir: true},
+	{Name: "fastapi", Operands: Unread, Options: options563, Workdir: true},
+	{Name: "granian", Operands: Unread, Options: options563, Workdir: true},
+	{Name: "celery", Operands: Unread, Options: options563, Workdir: true},
+	{Name: "django-admin", Operands: Unread, Options: options563, Workdir: true},
+	{Name: "alembic", Operands: Unread, Options: options563, Workdir: true},
+	{Name: "airflow", Operands: Unread, Options: options563, Workdir: true},
+	{Name: "dagster", Operands: Unread, Options: options563, Workdir: true},
+	{Name: "prefect", Operands: Unread, Options: options563, Workdir: true},
+	{Name: "dbt", Operands: Unread, Options: options563, Workdir: true},
+	{Name: "scrapy", Operands: Unread, Options: options563, Workdir: true},
+	{Name: "locust", Operands: Unread, Options: options563, Workdir: true},
+	{Name: "rq", Operands: Unread, Options: options563, Workdir: true},
+	{Name: "dramatiq", Operands: Unread, Options: options563, Workdir: true},
+	{Name: "huey", Operands: Unread, Options: options563, Workdir: true},
+	{Name: "supervisord", Operands: Unread, Options: options563, Workdir: true},
+	{Name: "supervisorctl", Operands: Unread, Options: options563, Workdir: true},
+	{Name: "ansible", Operands: Unread, Options: options563, Workdir: true},
+	{Name: "ansible-playbook", Operands: Unread, Options: options563, Workdir: true},
+	{Name: "ansible-galaxy", Operands: Unread, Options: options563, Workdir: true},
+	{Name: "ansible-vault", Operands: Unread, Options: options563, Workdir: true},
+	{Name: "ansible-inventory", Operands: Unread, Options: options563, Workdir: true},
+	{Name: "ansible-doc", Operands: Unread, Options: options563, Workdir: true},
+	{Name: "salt", Operands: Unread, Options: options563, Workdir: true},
+	{Name: "salt-call", Operands: Unread, Options: options563, Workdir: true},
+	{Name: "puppet", Operands: Unread, Options: options563, Workdir: true},
+	{Name: "chef-client", Operands: Unread, Options: options563, Workdir: true},
+	{Name: "knife", Operands: Unread, Options: options563, Workdir: true},
+	{Name: "gzip", Operands: Outputs, Options: options564},
+	{Name: "gunzip", Operands: Outputs, Options: options564},
+	{Name: "pigz", Operands: Outputs, Options: options564},
+	{Name: "unpigz", Operands: Outputs, Options: options564},
+	{Name: "compress", Operands: Outputs, Options: options564},
+	{Name: "uncompress", Operands: Outputs, Options: options564},
+	{Name: "zopfli", Operands: Outputs, Options: options564},
+	{Name: "brotli", Operands: Outputs, Options: options564},
+	{Name: "hash", Style: POSIX, Operands: Names, Options: options565, Special: "hash"},
+	{Name: "head", Operands: Reads, Options: options566, Shared: [][]Option{options4}, Safe: true},
+	{Name: "helm", Style: Exact, Operands: Unread, Options: options567, Subs: subs574, Inherit: true},
+	{Name: "help", Style: POSIX, Options: options575, Safe: true},
+	{Name: "hexdump", Operands: Reads, Options: options576, Shared: [][]Option{options4}, Safe: true},
+	{Name: "hd", Operands: Reads, Options: options576, Shared: [][]Option{options4}, Safe: true},
+	{Name: "history", Style: POSIX, Operands: Unread, Options: options577, Special: "history"},
+	{Name: "host", Options: options578},
+	{Name: "nslookup", Options: options578},
+	{Name: "drill", Options: options578},
+	{Name: "resolvectl", Options: options578},
+	{Name: "getent", Options: options578},
 	{Name: "hostid", Shared: [][]Option{options4}, Safe: true},
-	{Name: "hostname", Operands: Unread, Options: options573, Shared: [][]Option{options4}},
-	{Name: "http", Options: options574},
-	{Name: "https", Options: options574},
-	{Name: "xh", Options: options574},
-	{Name: "xhs", Options: options574},
-	{Name: "httpie", Options: options574},
-	{Name: "http.server", Options: options575},
-	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options576},
-	{Name: "iconv", Operands: Reads, Options: options577, Shared: [][]Option{options4}},
-	{Name: "id", Options: options578, Shared: [][]Option{options4}, Safe: true},
+	{Name: "hostname", Operands: Unread, Options: options579, Shared: [][]Option{options4}},
+	{Name: "http", Options: options580},
+	{Name: "https", Options: options580},
+	{Name: "xh", Options: options580},
+	{Name: "xhs", Options: options580},
+	{Name: "httpie", Options: options580},
+	{Name: "http.server", Options: options581},
+	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options582},
+	{Name: "iconv", Operands: Reads, Options: options583, Shared: [][]Option{options4}},
+	{Name: "id", Options: options584, Shared: [][]Option{options4}, Safe: true},
 	{Name: "ifconfig", Operands: Unread},
 	{Name: "iwconfig", Operands: Unread},
 	{Name: "arp", Operands: Unread},
 	{Name: "route", Operands: Unread},
-	{Name: "inotifywait", Operands: Names, Options: options579},
-	{Name: "inotifywatch", Operands: Names, Options: options579},
-	{Name: "fsnotifywait", Operands: Names, Options: options579},
-	{Name: "fswatch", Operands: Names, Options: options579},
-	{Name: "install", Operands: Copy, Options: options580, Shared: [][]Option{options4}},
-	{Name: "ginstall", Operands: Copy, Options: options580, Shared: [][]Option{options4}},
-	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options581, Ends: true},
-	{Name: "ip", Style: POSIX, Operands: Unread, Options: options582, Subs: subs586},
-	{Name: "ipython", Operands: Unread, Options: options587},
-	{Name: "ipython3", Operands: Unread, Options: options587},
-	{Name: "jupyter", Operands: Unread, Options: options587},
-	{Name: "jupyter-lab", Operands: Unread, Options: options587},
-	{Name: "jupyter-notebook", Operands: Unread, Options: options587},
-	{Name: "jupyter-nbconvert", Operands: Unread, Options: options587},
-	{Name: "papermill", Operands: Unread, Options: options587},
-	{Name: "streamlit", Operands: Unread, Options: options587},
-	{Name: "gradio", Operands: Unread, Options: options587},
-	{Name: "chainlit", Operands: Unread, Options: options587},
-	{Name: "mlflow", Operands: Unread, Options: options587},
-	{Name: "tensorboard", Operands: Unread, Options: options587},
-	{Name: "java", Style: Joined, Operands: Script, Options: options588, Ends: true},
-	{Name: "javac", Style: Joined, Operands: Reads, Options: options589, Here: true},
-	{Name: "jest", Options: options590, Workdir: true},
-	{Name: "jobs", Style: POSIX, Options: options591, Special: "jobs"},
-	{Name: "join", Operands: Reads, Options: options592, Shared: [][]Option{options4}, Safe: true},
-	{Name: "journalctl", Options: options593},
-	{Name: "jq", Operands: PatternReads, Options: options594, Shared: [][]Option{options4}, Special: "jq"},
-	{Name: "gojq", Operands: PatternReads, Options: options594, Shared: [][]Option{options4}, Special: "jq"},
-	{Name: "jaq", Operands: PatternReads, Options: options594, Shared: [][]Option{options4}, Special: "jq"},
-	{Name: "json.tool", Operands: InOut, Options: options595},
-	{Name: "just", Style: Exact, Options: options596, Workdir: true},
-	{Name: "k9s", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "kubectx", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "kubens", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "stern", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "kubetail", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "istioctl", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "linkerd", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "argocd", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "flux", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "velero", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "cilium", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "eksctl", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "kops", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "kubeadm", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "tkn", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "kn", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "crossplane", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "werf", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "devspace", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "okteto", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "kubeseal", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "kubeconform", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "kubeval", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "conftest", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "opa", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "trivy", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "grype", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "syft", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "cosign", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "crane", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "dive", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "hadolint", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "buildah", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "lxc", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "incus", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "multipass", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "vagrant", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "packer", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "ctr", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "crictl", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "buildctl", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "umoci", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "oras", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "dockle", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "docker-machine", Style: Exact, Operands: Unread, Options: options597},
-	{Name: "kill", Style: Dash, Options: options598, Shared: [][]Option{options599}, Safe: true, Special: "kill"},
-	{Name: "killall", Options: options600, Shared: [][]Option{options599}},
-	{Name: "kubectl", Style: Exact, Operands: Unread, Options: options601, Subs: subs679, Inherit: true},
-	{Name: "oc", Style: Exact, Operands: Unread, Options: options601, Subs: subs679, Inherit: true},
-	{Name: "k", Style: Exact, Operands: Unread, Options: options601, Subs: subs679, Inherit: true},
-	{Name: "kubecolor", Style: Exact, Operands: Unread, Options: options601, Subs: subs679, Inherit: true},
-	{Name: "kustomize", Style: Exact, Operands: Unread, Options: options680, Subs: subs682},
-	{Name: "ld", Style: Joined, Operands: Outputs, Options: options683},
-	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options683},
-	{Name: "lld", Style: Joined, Operands: Outputs, Options: options683},
-	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options683},
-	{Name: "mold", Style: Joined, Operands: Outputs, Options: options683},
-	{Name: "as", Style: Joined, Operands: Outputs, Options: options683},
-	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options683},
-	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options683},
-	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options683},
-	{Name: "strip", Style: Joined, Operands: Outputs, Options: options683},
-	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options683},
-	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options683},
-	{Name: "windres", Style: Joined, Operands: Outputs, Options: options683},
-	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options683},
-	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options683},
-	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options684, Ends: true},
-	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options684, Ends: true},
-	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options684, Ends: true},
-	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options684, Ends: true},
-	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options684, Ends: true},
-	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options684, Ends: true},
-	{Name: "less", Operands: Reads, Options: options685, Shared: [][]Option{options4}},
-	{Name: "lessecho", Operands: Reads, Options: options685, Shared: [][]Option{options4}},
+	{Name: "inotifywait", Operands: Names, Options: options585},
+	{Name: "inotifywatch", Operands: Names, Options: options585},
+	{Name: "fsnotifywait", Operands: Names, Options: options585},
+	{Name: "fswatch", Operands: Names, Options: options585},
+	{Name: "install", Operands: Copy, Options: options586, Shared: [][]Option{options4}},
+	{Name: "ginstall", Operands: Copy, Options: options586, Shared: [][]Option{options4}},
+	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options587, Ends: true},
+	{Name: "ip", Style: POSIX, Operands: Unread, Options: options588, Subs: subs592},
+	{Name: "ipython", Operands: Unread, Options: options593},
+	{Name: "ipython3", Operands: Unread, Options: options593},
+	{Name: "jupyter", Operands: Unread, Options: options593},
+	{Name: "jupyter-lab", Operands: Unread, Options: options593},
+	{Name: "jupyter-notebook", Operands: Unread, Options: options593},
+	{Name: "jupyter-nbconvert", Operands: Unread, Options: options593},
+	{Name: "papermill", Operands: Unread, Options: options593},
+	{Name: "streamlit", Operands: Unread, Options: options593},
+	{Name: "gradio", Operands: Unread, Options: options593},
+	{Name: "chainlit", Operands: Unread, Options: options593},
+	{Name: "mlflow", Operands: Unread, Options: options593},
+	{Name: "tensorboard", Operands: Unread, Options: options593},
+	{Name: "java", Style: Joined, Operands: Script, Options: options594, Ends: true},
+	{Name: "javac", Style: Joined, Operands: Reads, Options: options595, Here: true},
+	{Name: "jest", Options: options596, Workdir: true},
+	{Name: "jobs", Style: POSIX, Options: options597, Special: "jobs"},
+	{Name: "join", Operands: Reads, Options: options598, Shared: [][]Option{options4}, Safe: true},
+	{Name: "journalctl", Options: options599},
+	{Name: "jq", Operands: PatternReads, Options: options600, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "gojq", Operands: PatternReads, Options: options600, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "jaq", Operands: PatternReads, Options: options600, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "json.tool", Operands: InOut, Options: options601},
+	{Name: "just", Style: Exact, Options: options602, Workdir: true},
+	{Name: "k9s", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "kubectx", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "kubens", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "stern", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "kubetail", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "istioctl", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "linkerd", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "argocd", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "flux", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "velero", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "cilium", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "eksctl", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "kops", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "kubeadm", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "tkn", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "kn", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "crossplane", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "werf", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "devspace", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "okteto", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "kubeseal", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "kubeconform", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "kubeval", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "conftest", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "opa", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "trivy", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "grype", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "syft", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "cosign", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "crane", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "dive", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "hadolint", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "buildah", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "lxc", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "incus", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "multipass", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "vagrant", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "packer", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "ctr", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "crictl", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "buildctl", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "umoci", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "oras", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "dockle", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "docker-machine", Style: Exact, Operands: Unread, Options: options603},
+	{Name: "kill", Style: Dash, Options: options604, Shared: [][]Option{options605}, Safe: true, Special: "kill"},
+	{Name: "killall", Options: options606, Shared: [][]Option{options605}},
+	{Name: "kubectl", Style: Exact, Operands: Unread, Options: options607, Subs: subs685, Inherit: true},
+	{Name: "oc", Style: Exact, Operands: Unread, Options: options607, Subs: subs685, Inherit: true},
+	{Name: "k", Style: Exact, Operands: Unread, Options: options607, Subs: subs685, Inherit: true},
+	{Name: "kubecolor", Style: Exact, Operands: Unread, Options: options607, Subs: subs685, Inherit: true},
+	{Name: "kustomize", Style: Exact, Operands: Unread, Options: options686, Subs: subs688},
+	{Name: "ld", Style: Joined, Operands: Outputs, Options: options689},
+	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options689},
+	{Name: "lld", Style: Joined, Operands: Outputs, Options: options689},
+	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options689},
+	{Name: "mold", Style: Joined, Operands: Outputs, Options: options689},
+	{Name: "as", Style: Joined, Operands: Outputs, Options: options689},
+	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options689},
+	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options689},
+	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options689},
+	{Name: "strip", Style: Joined, Operands: Outputs, Options: options689},
+	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options689},
+	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options689},
+	{Name: "windres", Style: Joined, Operands: Outputs, Options: options689},
+	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options689},
+	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options689},
+	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options690, Ends: true},
+	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options690, Ends: true},
+	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options690, Ends: true},
+	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options690, Ends: true},
+	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options690, Ends: true},
+	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options690, Ends: true},
+	{Name: "less", Operands: Reads, Options: options691, Shared: [][]Option{options4}},
+	{Name: "lessecho", Operands: Reads, Options: options691, Shared: [][]Option{options4}},
 	{Name: "let", Style: NoOpts, Special: "let"},
 	{Name: "link", Operands: Copy, Shared: [][]Option{options4}},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options686}, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options686}, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options686}, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options686}, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options686}, Ends: true},
-	{Name: "ln", Operands: Copy, Options: options687, Shared: [][]Option{options4}},
-	{Name: "locate", Operands: Names, Options: options688, Safe: true},
-	{Name: "plocate", Operands: Names, Options: options688, Safe: true},
-	{Name: "mlocate", Operands: Names, Options: options688, Safe: true},
-	{Name: "look", Operands: PatternReads, Options: options689, Shared: [][]Option{options4}, Safe: true},
-	{Name: "ls", Operands: Names, Options: options690, Shared: [][]Option{options4}, Safe: true},
-	{Name: "gls", Operands: Names, Options: options690, Shared: [][]Option{options4}, Safe: true},
-	{Name: "lsof", Operands: Names, Options: options691, Safe: true},
-	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options692, Ends: true},
-	{Name: "lua", Style: POSIX, Operands: Script, Options: options693, Ends: true, Stdin: true},
-	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options693, Ends: true, Stdin: true},
-	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options693, Ends: true, Stdin: true},
-	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options693, Ends: true, Stdin: true},
-	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options693, Ends: true, Stdin: true},
-	{Name: "luajit", Style: POSIX, Operands: Script, Options: options693, Ends: true, Stdin: true},
-	{Name: "texlua", Style: POSIX, Operands: Script, Options: options693, Ends: true, Stdin: true},
-	{Name: "make", Options: options694, Workdir: true, Special: "make"},
-	{Name: "gmake", Options: options694, Workdir: true, Special: "make"},
-	{Name: "remake", Options: options694, Workdir: true, Special: "make"},
-	{Name: "bmake", Options: options694, Workdir: true, Special: "make"},
-	{Name: "pmake", Options: options694, Workdir: true, Special: "make"},
-	{Name: "man", Options: options695, Shared: [][]Option{options4}},
-	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options696, Special: "mapfile"},
-	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options696, Special: "mapfile"},
-	{Name: "mdfind", Style: Dash, Options: options697, Safe: true},
-	{Name: "meson", Operands: Unread, Subs: subs702, Workdir: true},
-	{Name: "minikube", Style: Exact, Operands: Unread, Options: options703, Subs: subs706, Inherit: true},
-	{Name: "kind", Style: Exact, Operands: Unread, Options: options703, Subs: subs706, Inherit: true},
-	{Name: "k3d", Style: Exact, Operands: Unread, Options: options703, Subs: subs706, Inherit: true},
-	{Name: "k3s", Style: Exact, Operands: Unread, Options: options703, Subs: subs706, Inherit: true},
-	{Name: "microk8s", Style: Exact, Operands: Unread, Options: options703, Subs: subs706, Inherit: true},
-	{Name: "colima", Style: Exact, Operands: Unread, Options: options703, Subs: subs706, Inherit: true},
-	{Name: "rancher-desktop", Style: Exact, Operands: Unread, Options: options703, Subs: subs706, Inherit: true},
-	{Name: "lima", Style: Exact, Operands: Unread, Options: options703, Subs: subs706, Inherit: true},
-	{Name: "limactl", Style: Exact, Operands: Unread, Options: options703, Subs: subs706, Inherit: true},
-	{Name: "mise", Style: Exact, Options: options707, Subs: subs713, Inherit: true, Workdir: true},
-	{Name: "rtx", Style: Exact, Options: options707, Subs: subs713, Inherit: true, Workdir: true},
-	{Name: "mkdir", Operands: Writes, Options: options714, Shared: [][]Option{options4}},
-	{Name: "mkfifo", Operands: Outputs, Options: options715, Shared: [][]Option{options4}},
-	{Name: "mknod", Operands: Outputs, Options: options715, Shared: [][]Option{options4}},
-	{Name: "mktemp", Operands: Outputs, Options: options716, Shared: [][]Option{options4}},
-	{Name: "mocha", Options: options717, Workdir: true},
-	{Name: "more", Operands: Reads, Options: options718, Shared: [][]Option{options4}},
-	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options719, Ends: true},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options692}, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options692}, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options692}, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options692}, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options692}, Ends: true},
+	{Name: "ln", Operands: Copy, Options: options693, Shared: [][]Option{options4}},
+	{Name: "locate", Operands: Names, Options: options694, Safe: true},
+	{Name: "plocate", Operands: Names, Options: options694, Safe: true},
+	{Name: "mlocate", Operands: Names, Options: options694, Safe: true},
+	{Name: "look", Operands: PatternReads, Options: options695, Shared: [][]Option{options4}, Safe: true},
+	{Name: "ls", Operands: Names, Options: options696, Shared: [][]Option{options4}, Safe: true},
+	{Name: "gls", Operands: Names, Options: options696, Shared: [][]Option{options4}, Safe: true},
+	{Name: "lsof", Operands: Names, Options: options697, Safe: true},
+	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options698, Ends: true},
+	{Name: "lua", Style: POSIX, Operands: Script, Options: options699, Ends: true, Stdin: true},
+	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options699, Ends: true, Stdin: true},
+	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options699, Ends: true, Stdin: true},
+	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options699, Ends: true, Stdin: true},
+	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options699, Ends: true, Stdin: true},
+	{Name: "luajit", Style: POSIX, Operands: Script, Options: options699, Ends: true, Stdin: true},
+	{Name: "texlua", Style: POSIX, Operands: Script, Options: options699, Ends: true, Stdin: true},
+	{Name: "make", Options: options700, Workdir: true, Special: "make"},
+	{Name: "gmake", Options: options700, Workdir: true, Special: "make"},
+	{Name: "remake", Options: options700, Workdir: true, Special: "make"},
+	{Name: "bmake", Options: options700, Workdir: true, Special: "make"},
+	{Name: "pmake", Options: options700, Workdir: true, Special: "make"},
+	{Name: "man", Options: options701, Shared: [][]Option{options4}},
+	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options702, Special: "mapfile"},
+	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options702, Special: "mapfile"},
+	{Name: "mdfind", Style: Dash, Options: options703, Safe: true},
+	{Name: "meson", Operands: Unread, Subs: subs708, Workdir: true},
+	{Name: "minikube", Style: Exact, Operands: Unread, Options: options709, Subs: subs712, Inherit: true},
+	{Name: "kind", Style: Exact, Operands: Unread, Options: options709, Subs: subs712, Inherit: true},
+	{Name: "k3d", Style: Exact, Operands: Unread, Options: options709, Subs: subs712, Inherit: true},
+	{Name: "k3s", Style: Exact, Operands: Unread, Options: options709, Subs: subs712, Inherit: true},
+	{Name: "microk8s", Style: Exact, Operands: Unread, Options: options709, Subs: subs712, Inherit: true},
+	{Name: "colima", Style: Exact, Operands: Unread, Options: options709, Subs: subs712, Inherit: true},
+	{Name: "rancher-desktop", Style: Exact, Operands: Unread, Options: options709, Subs: subs712, Inherit: true},
+	{Name: "lima", Style: Exact, Operands: Unread, Options: options709, Subs: subs712, Inherit: true},
+	{Name: "limactl", Style: Exact, Operands: Unread, Options: options709, Subs: subs712, Inherit: true},
+	{Name: "mise", Style: Exact, Options: options713, Subs: subs719, Inherit: true, Workdir: true},
+	{Name: "rtx", Style: Exact, Options: options713, Subs: subs719, Inherit: true, Workdir: true},
+	{Name: "mkdir", Operands: Writes, Options: options720, Shared: [][]Option{options4}},
+	{Name: "mkfifo", Operands: Outputs, Options: options721, Shared: [][]Option{options4}},
+	{Name: "mknod", Operands: Outputs, Options: options721, Shared: [][]Option{options4}},
+	{Name: "mktemp", Operands: Outputs, Options: options722, Shared: [][]Option{options4}},
+	{Name: "mocha", Options: options723, Workdir: true},
+	{Name: "mongosh", Operands: Unread, Options: options724},
+	{Name: "mongo", Operands: Unread, Options: options724},
+	{Name: "mongodump", Operands: Unread, Options: options724},
+	{Name: "mongorestore", Operands: Unread, Options: options724},
+	{Name: "mongoexport", Operands: Unread, Options: options724},
+	{Name: "mongoimport", Operands: Unread, Options: options724},
+	{Name: "cqlsh", Operands: Unread, Options: options724},
+	{Name: "clickhouse", Operands: Unread, Options: options724},
+	{Name: "clickhouse-client", Operands: Unread, Options: options724},
+	{Name: "influx", Operands: Unread, Options: options724},
+	{Name: "etcdctl", Operands: Unread, Options: options724},
+	{Name: "consul", Operands: Unread, Options: options724},
+	{Name: "nomad", Operands: Unread, Options: options724},
+	{Name: "boundary", Operands: Unread, Options: options724},
+	{Name: "waypoint", Operands: Unread, Options: options724},
+	{Name: "memcached", Operands: Unread, Options: options724},
+	{Name: "redis-server", Operands: Unread, Options: options724},
+	{Name: "cockroach", Operands: Unread, Options: options724},
+	{Name: "surreal", Operands: Unread, Options: options724},
+	{Name: "neo4j", Operands: Unread, Options: options724},
+	{Name: "cypher-shell", Operands: Unread, Options: options724},
+	{Name: "sqlcmd", Operands: Unread, Options: options724},
+	{Name: "bcp", Operands: Unread, Options: options724},
+	{Name: "sqlplus", Operands: Unread, Options: options724},
+	{Name: "snowsql", Operands: Unread, Options: options724},
+	{Name: "bq", Operands: Unread, Options: options724},
+	{Name: "trino", Operands: Unread, Options: options724},
+	{Name: "presto", Operands: Unread, Options: options724},
+	{Name: "beeline", Operands: Unread, Options: options724},
+	{Name: "hive", Operands: Unread, Options: options724},
+	{Name: "spark-submit", Operands: Unread, Options: options724},
+	{Name: "spark-shell", Operands: Unread, Options: options724},
+	{Name: "pyspark", Operands: Unread, Options: options724},
+	{Name: "hadoop", Operands: Unread, Options: options724},
+	{Name: "hdfs", Operands: Unread, Options: options724},
+	{Name: "kafka-topics", Operands: Unread, Options: options724},
+	{Name: "kafka-console-consumer", Operands: Unread, Options: options724},
+	{Name: "kafka-console-producer", Operands: Unread, Options: options724},
+	{Name: "kcat", Operands: Unread, Options: options724},
+	{Name: "rabbitmqctl", Operands: Unread, Options: options724},
+	{Name: "nats", Operands: Unread, Options: options724},
+	{Name: "mosquitto_pub", Operands: Unread, Options: options724},
+	{Name: "mosquitto_sub", Operands: Unread, Options: options724},
+	{Name: "flyway", Operands: Unread, Options: options724},
+	{Name: "liquibase", Operands: Unread, Options: options724},
+	{Name: "dbmate", Operands: Unread, Options: options724},
+	{Name: "migrate", Operands: Unread, Options: options724},
+	{Name: "goose-db", Operands: Unread, Options: options724},
+	{Name: "atlas", Operands: Unread, Options: options724},
+	{Name: "sqitch", Operands: Unread, Options: options724},
+	{Name: "hasura", Operands: Unread, Options: options724},
+	{Name: "neonctl", Operands: Unread, Options: options724},
+	{Name: "turso", Operands: Unread, Options: options724},
+	{Name: "pscale", Operands: Unread, Options: options724},
+	{Name: "usql", Operands: Unread, Options: options724},
+	{Name: "pgcli", Operands: Unread, Options: options724},
+	{Name: "mycli", Operands: Unread, Options: options724},
+	{Name: "more", Operands: Reads, Options: options725, Shared: [][]Option{options4}},
+	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options726, Ends: true},
 	{Name: "mount", Operands: Unread},
 	{Name: "umount", Operands: Unread},
 	{Name: "fusermount", Operands: Unread},
@@ -5189,304 +5682,372 @@ var programs = [...]Program{
 	{Name: "sulogin", Operands: Unread},
 	{Name: "agetty", Operands: Unread},
 	{Name: "login", Operands: Unread},
-	{Name: "mv", Operands: Move, Options: options720, Shared: [][]Option{options4}},
-	{Name: "mvn", Options: options721, Workdir: true},
-	{Name: "mvnw", Options: options721, Workdir: true},
-	{Name: "mvnd", Options: options721, Workdir: true},
-	{Name: "mypy", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "pyright", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "basedpyright", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "pyre", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "pytype", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "flake8", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "pylint", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "pyflakes", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "pycodestyle", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "pydocstyle", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "bandit", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "vulture", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "radon", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "xenon", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "pyroma", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "interrogate", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "safety", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "pip-audit", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "semgrep", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "ty", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "zuban", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "dmypy", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "yamllint", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "ansible-lint", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "cfn-lint", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "sqlfluff", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "codespell", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "curlylint", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "refurb", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "fixit", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "slotscheck", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "import-linter", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "lint-imports", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "deptry", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "mutmut", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "proselint", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "vale", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "rstcheck", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "doc8", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "check-manifest", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "twine", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "towncrier", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "bumpversion", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "bump2version", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "bump-my-version", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "cz", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "commitizen", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "jupytext", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "stubtest", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "stubgen", Operands: Reads, Options: options722, Workdir: true},
-	{Name: "nc", Options: options723},
-	{Name: "netcat", Options: options723},
-	{Name: "ncat", Options: options723},
-	{Name: "nc.openbsd", Options: options723},
-	{Name: "nc.traditional", Options: options723},
-	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options724, Ends: true, Plain: true},
-	{Name: "ninja", Options: options725, Workdir: true},
-	{Name: "ninja-build", Options: options725, Workdir: true},
-	{Name: "samu", Options: options725, Workdir: true},
-	{Name: "nix", Operands: Unread, Subs: subs727},
-	{Name: "nix-shell", Operands: Script, Options: options728, Ends: true},
-	{Name: "nl", Operands: Reads, Options: options729, Shared: [][]Option{options4}, Safe: true},
-	{Name: "nm", Operands: Reads, Options: options730},
-	{Name: "objdump", Operands: Reads, Options: options730},
-	{Name: "readelf", Operands: Reads, Options: options730},
-	{Name: "size", Operands: Reads, Options: options730},
-	{Name: "ldd", Operands: Reads, Options: options730},
-	{Name: "c++filt", Operands: Reads, Options: options730},
-	{Name: "addr2line", Operands: Reads, Options: options730},
-	{Name: "elfedit", Operands: Reads, Options: options730},
-	{Name: "llvm-nm", Operands: Reads, Options: options730},
-	{Name: "llvm-objdump", Operands: Reads, Options: options730},
-	{Name: "llvm-readelf", Operands: Reads, Options: options730},
-	{Name: "otool", Operands: Reads, Options: options730},
-	{Name: "dwarfdump", Operands: Reads, Options: options730},
-	{Name: "nmap", Style: Joined, Options: options731},
-	{Name: "node", Style: Exact, Operands: Script, Options: options732, Ends: true, Workdir: true, Stdin: true},
-	{Name: "nodejs", Style: Exact, Operands: Script, Options: options732, Ends: true, Workdir: true, Stdin: true},
-	{Name: "node.exe", Style: Exact, Operands: Script, Options: options732, Ends: true, Workdir: true, Stdin: true},
+	{Name: "mv", Operands: Move, Options: options727, Shared: [][]Option{options4}},
+	{Name: "mvn", Options: options728, Workdir: true},
+	{Name: "mvnw", Options: options728, Workdir: true},
+	{Name: "mvnd", Options: options728, Workdir: true},
+	{Name: "mypy", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "pyright", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "basedpyright", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "pyre", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "pytype", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "flake8", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "pylint", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "pyflakes", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "pycodestyle", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "pydocstyle", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "bandit", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "vulture", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "radon", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "xenon", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "pyroma", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "interrogate", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "safety", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "pip-audit", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "semgrep", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "ty", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "zuban", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "dmypy", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "yamllint", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "ansible-lint", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "cfn-lint", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "sqlfluff", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "codespell", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "curlylint", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "refurb", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "fixit", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "slotscheck", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "import-linter", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "lint-imports", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "deptry", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "mutmut", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "proselint", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "vale", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "rstcheck", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "doc8", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "check-manifest", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "twine", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "towncrier", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "bumpversion", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "bump2version", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "bump-my-version", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "cz", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "commitizen", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "jupytext", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "stubtest", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "stubgen", Operands: Reads, Options: options729, Workdir: true},
+	{Name: "mysql", Options: options730, Stdin: true},
+	{Name: "mariadb", Options: options730, Stdin: true},
+	{Name: "mysqldump", Operands: Unread, Options: options731},
+	{Name: "mariadb-dump", Operands: Unread, Options: options731},
+	{Name: "mysqladmin", Operands: Unread, Options: options731},
+	{Name: "mariadb-admin", Operands: Unread, Options: options731},
+	{Name: "mysqlcheck", Operands: Unread, Options: options731},
+	{Name: "mariadb-check", Operands: Unread, Options: options731},
+	{Name: "mysqlimport", Operands: Unread, Options: options731},
+	{Name: "mysqlshow", Operands: Unread, Options: options731},
+	{Name: "mariadb-show", Operands: Unread, Options: options731},
+	{Name: "mysqlpump", Operands: Unread, Options: options731},
+	{Name: "mysqlslap", Operands: Unread, Options: options731},
+	{Name: "mysqlbinlog", Operands: Unread, Options: options731},
+	{Name: "mysqld", Operands: Unread, Options: options731},
+	{Name: "mariadbd", Operands: Unread, Options: options731},
+	{Name: "nc", Options: options732},
+	{Name: "netcat", Options: options732},
+	{Name: "ncat", Options: options732},
+	{Name: "nc.openbsd", Options: options732},
+	{Name: "nc.traditional", Options: options732},
+	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options733, Ends: true, Plain: true},
+	{Name: "ninja", Options: options734, Workdir: true},
+	{Name: "ninja-build", Options: options734, Workdir: true},
+	{Name: "samu", Options: options734, Workdir: true},
+	{Name: "nix", Operands: Unread, Subs: subs736},
+	{Name: "nix-shell", Operands: Script, Options: options737, Ends: true},
+	{Name: "nl", Operands: Reads, Options: options738, Shared: [][]Option{options4}, Safe: true},
+	{Name: "nm", Operands: Reads, Options: options739},
+	{Name: "objdump", Operands: Reads, Options: options739},
+	{Name: "readelf", Operands: Reads, Options: options739},
+	{Name: "size", Operands: Reads, Options: options739},
+	{Name: "ldd", Operands: Reads, Options: options739},
+	{Name: "c++filt", Operands: Reads, Options: options739},
+	{Name: "addr2line", Operands: Reads, Options: options739},
+	{Name: "elfedit", Operands: Reads, Options: options739},
+	{Name: "llvm-nm", Operands: Reads, Options: options739},
+	{Name: "llvm-objdump", Operands: Reads, Options: options739},
+	{Name: "llvm-readelf", Operands: Reads, Options: options739},
+	{Name: "otool", Operands: Reads, Options: options739},
+	{Name: "dwarfdump", Operands: Reads, Options: options739},
+	{Name: "nmap", Style: Joined, Options: options740},
+	{Name: "node", Style: Exact, Operands: Script, Options: options741, Ends: true, Workdir: true, Stdin: true},
+	{Name: "nodejs", Style: Exact, Operands: Script, Options: options741, Ends: true, Workdir: true, Stdin: true},
+	{Name: "node.exe", Style: Exact, Operands: Script, Options: options741, Ends: true, Workdir: true, Stdin: true},
 	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options4, Ends: true, Plain: true},
-	{Name: "npm", Operands: Unread, Options: options733, Subs: subs735, Inherit: true, Workdir: true},
-	{Name: "cnpm", Operands: Unread, Options: options733, Subs: subs735, Inherit: true, Workdir: true},
-	{Name: "tnpm", Operands: Unread, Options: options733, Subs: subs735, Inherit: true, Workdir: true},
-	{Name: "npm-run-all", Options: options736, Workdir: true},
-	{Name: "run-s", Options: options736, Workdir: true},
-	{Name: "run-p", Options: options736, Workdir: true},
-	{Name: "npm-run-all2", Options: options736, Workdir: true},
-	{Name: "nproc", Options: options737, Shared: [][]Option{options4}, Safe: true},
-	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options738, Ends: true, Workdir: true},
-	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options739, Ends: true, Stdin: true},
-	{Name: "nu", Style: POSIX, Operands: Unread, Options: options740, Stdin: true},
-	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options740, Stdin: true},
-	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options740, Stdin: true},
-	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options740, Stdin: true},
-	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options740, Stdin: true},
-	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options740, Stdin: true},
-	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options740, Stdin: true},
-	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options740, Stdin: true},
-	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options740, Stdin: true},
-	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options740, Stdin: true},
-	{Name: "oil", Style: POSIX, Operands: Unread, Options: options740, Stdin: true},
-	{Name: "osh", Style: POSIX, Operands: Unread, Options: options740, Stdin: true},
-	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options740, Stdin: true},
-	{Name: "rc", Style: POSIX, Operands: Unread, Options: options740, Stdin: true},
-	{Name: "es", Style: POSIX, Operands: Unread, Options: options740, Stdin: true},
-	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options741, Ends: true},
-	{Name: "numfmt", Options: options742, Shared: [][]Option{options4}, Safe: true},
-	{Name: "od", Operands: Reads, Options: options743, Shared: [][]Option{options4}, Safe: true},
-	{Name: "god", Operands: Reads, Options: options743, Shared: [][]Option{options4}, Safe: true},
-	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs749},
-	{Name: "osascript", Style: POSIX, Operands: Script, Options: options750, Ends: true, Stdin: true},
-	{Name: "pandoc", Operands: Reads, Options: options751},
-	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options752, Ends: true, Stdin: true},
-	{Name: "paste", Operands: Reads, Options: options753, Shared: [][]Option{options4}, Safe: true},
-	{Name: "patch", Operands: InOut, Options: options754, Shared: [][]Option{options4}, Here: true},
-	{Name: "pathchk", Operands: Names, Options: options755, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pdfinfo", Style: Dash, Operands: Reads, Options: options756},
-	{Name: "pdffonts", Style: Dash, Operands: Reads, Options: options756},
-	{Name: "mediainfo", Style: Dash, Operands: Reads, Options: options756},
-	{Name: "mutool", Style: Dash, Operands: Reads, Options: options756},
-	{Name: "tiffinfo", Style: Dash, Operands: Reads, Options: options756},
-	{Name: "pnginfo", Style: Dash, Operands: Reads, Options: options756},
-	{Name: "jpeginfo", Style: Dash, Operands: Reads, Options: options756},
-	{Name: "xlsinfo", Style: Dash, Operands: Reads, Options: options756},
-	{Name: "fc-list", Style: Dash, Operands: Reads, Options: options756},
-	{Name: "fc-match", Style: Dash, Operands: Reads, Options: options756},
-	{Name: "pdftotext", Style: Dash, Operands: InOut, Options: options757},
-	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs763},
-	{Name: "perl", Style: POSIX, Operands: Script, Options: options764, Ends: true, Stdin: true},
-	{Name: "perl5", Style: POSIX, Operands: Script, Options: options764, Ends: true, Stdin: true},
-	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options764, Ends: true, Stdin: true},
-	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options764, Ends: true, Stdin: true},
-	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options764, Ends: true, Stdin: true},
-	{Name: "pgrep", Options: options765, Shared: [][]Option{options599}, Safe: true},
-	{Name: "php", Style: POSIX, Operands: Script, Options: options766, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options766, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options766, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options766, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options766, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options766, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options766, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options766, Ends: true, Workdir: true, Stdin: true},
-	{Name: "phpunit", Operands: Unread, Options: options767, Workdir: true},
-	{Name: "pest", Operands: Unread, Options: options767, Workdir: true},
-	{Name: "phpstan", Operands: Unread, Options: options767, Workdir: true},
-	{Name: "psalm", Operands: Unread, Options: options767, Workdir: true},
-	{Name: "phpcs", Operands: Unread, Options: options767, Workdir: true},
-	{Name: "phpcbf", Operands: Unread, Options: options767, Workdir: true},
-	{Name: "php-cs-fixer", Operands: Unread, Options: options767, Workdir: true},
-	{Name: "pint", Operands: Unread, Options: options767, Workdir: true},
-	{Name: "rector", Operands: Unread, Options: options767, Workdir: true},
-	{Name: "phpmd", Operands: Unread, Options: options767, Workdir: true},
-	{Name: "infection", Operands: Unread, Options: options767, Workdir: true},
-	{Name: "phan", Operands: Unread, Options: options767, Workdir: true},
-	{Name: "deptrac", Operands: Unread, Options: options767, Workdir: true},
-	{Name: "larastan", Operands: Unread, Options: options767, Workdir: true},
-	{Name: "behat", Operands: Unread, Options: options767, Workdir: true},
-	{Name: "codecept", Operands: Unread, Options: options767, Workdir: true},
-	{Name: "paratest", Operands: Unread, Options: options767, Workdir: true},
-	{Name: "artisan", Operands: Unread, Options: options767, Workdir: true},
-	{Name: "symfony", Operands: Unread, Options: options767, Workdir: true},
-	{Name: "drush", Operands: Unread, Options: options767, Workdir: true},
-	{Name: "wp", Operands: Unread, Options: options767, Workdir: true},
-	{Name: "ping", Options: options768},
-	{Name: "ping6", Options: options768},
-	{Name: "arping", Options: options768},
-	{Name: "fping", Options: options768},
-	{Name: "pinky", Options: options769, Shared: [][]Option{options4}, Safe: true},
-	{Name: "finger", Options: options769, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pip", Operands: Unread, Options: options770, Subs: subs775, Inherit: true},
-	{Name: "pip3", Operands: Unread, Options: options770, Subs: subs775, Inherit: true},
-	{Name: "pip2", Operands: Unread, Options: options770, Subs: subs775, Inherit: true},
-	{Name: "pip3.8", Operands: Unread, Options: options770, Subs: subs775, Inherit: true},
-	{Name: "pip3.9", Operands: Unread, Options: options770, Subs: subs775, Inherit: true},
-	{Name: "pip3.10", Operands: Unread, Options: options770, Subs: subs775, Inherit: true},
-	{Name: "pip3.11", Operands: Unread, Options: options770, Subs: subs775, Inherit: true},
-	{Name: "pip3.12", Operands: Unread, Options: options770, Subs: subs775, Inherit: true},
-	{Name: "pip3.13", Operands: Unread, Options: options770, Subs: subs775, Inherit: true},
-	{Name: "pip3.14", Operands: Unread, Options: options770, Subs: subs775, Inherit: true},
-	{Name: "pip.exe", Operands: Unread, Options: options770, Subs: subs775, Inherit: true},
-	{Name: "pipx", Operands: Unread, Options: options776, Subs: subs780},
-	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options781, Ends: true},
-	{Name: "pkill", Options: options782, Shared: [][]Option{options599}},
-	{Name: "pidwait", Options: options782, Shared: [][]Option{options599}},
-	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs785, Workdir: true},
-	{Name: "pnpm", Style: Exact, Options: options786, Subs: subs790, Inherit: true, Workdir: true},
-	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options791, Ends: true, Workdir: true},
-	{Name: "poetry", Style: Exact, Operands: Unread, Options: options792, Subs: subs796, Inherit: true, Workdir: true},
-	{Name: "pdm", Style: Exact, Operands: Unread, Options: options792, Subs: subs796, Inherit: true, Workdir: true},
-	{Name: "hatch", Style: Exact, Operands: Unread, Options: options792, Subs: subs796, Inherit: true, Workdir: true},
-	{Name: "rye", Style: Exact, Operands: Unread, Options: options792, Subs: subs796, Inherit: true, Workdir: true},
-	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options792, Subs: subs796, Inherit: true, Workdir: true},
-	{Name: "pixi", Style: Exact, Operands: Unread, Options: options792, Subs: subs796, Inherit: true, Workdir: true},
-	{Name: "flit", Style: Exact, Operands: Unread, Options: options792, Subs: subs796, Inherit: true, Workdir: true},
-	{Name: "popd", Style: POSIX, Operands: Names, Options: options797, Safe: true, Special: "popd"},
-	{Name: "pr", Operands: Reads, Options: options798, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pre-commit", Operands: Unread, Options: options799, Subs: subs801, Inherit: true, Workdir: true},
-	{Name: "prek", Operands: Unread, Options: options799, Subs: subs801, Inherit: true, Workdir: true},
-	{Name: "lefthook", Operands: Unread, Options: options799, Subs: subs801, Inherit: true, Workdir: true},
-	{Name: "overcommit", Operands: Unread, Options: options799, Subs: subs801, Inherit: true, Workdir: true},
-	{Name: "prettier", Operands: Reads, Options: options802, Workdir: true},
-	{Name: "print", Style: POSIX, Options: options803},
-	{Name: "printenv", Options: options804, Shared: [][]Option{options4}, Safe: true},
-	{Name: "printf", Style: POSIX, Options: options805, Special: "printf"},
-	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options806, Ends: true},
+	{Name: "npm", Operands: Unread, Options: options742, Subs: subs744, Inherit: true, Workdir: true},
+	{Name: "cnpm", Operands: Unread, Options: options742, Subs: subs744, Inherit: true, Workdir: true},
+	{Name: "tnpm", Operands: Unread, Options: options742, Subs: subs744, Inherit: true, Workdir: true},
+	{Name: "npm-run-all", Options: options745, Workdir: true},
+	{Name: "run-s", Options: options745, Workdir: true},
+	{Name: "run-p", Options: options745, Workdir: true},
+	{Name: "npm-run-all2", Options: options745, Workdir: true},
+	{Name: "nproc", Options: options746, Shared: [][]Option{options4}, Safe: true},
+	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options747, Ends: true, Workdir: true},
+	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options748, Ends: true, Stdin: true},
+	{Name: "nu", Style: POSIX, Operands: Unread, Options: options749, Stdin: true},
+	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options749, Stdin: true},
+	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options749, Stdin: true},
+	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options749, Stdin: true},
+	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options749, Stdin: true},
+	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options749, Stdin: true},
+	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options749, Stdin: true},
+	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options749, Stdin: true},
+	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options749, Stdin: true},
+	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options749, Stdin: true},
+	{Name: "oil", Style: POSIX, Operands: Unread, Options: options749, Stdin: true},
+	{Name: "osh", Style: POSIX, Operands: Unread, Options: options749, Stdin: true},
+	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options749, Stdin: true},
+	{Name: "rc", Style: POSIX, Operands: Unread, Options: options749, Stdin: true},
+	{Name: "es", Style: POSIX, Operands: Unread, Options: options749, Stdin: true},
+	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options750, Ends: true},
+	{Name: "numfmt", Options: options751, Shared: [][]Option{options4}, Safe: true},
+	{Name: "od", Operands: Reads, Options: options752, Shared: [][]Option{options4}, Safe: true},
+	{Name: "god", Operands: Reads, Options: options752, Shared: [][]Option{options4}, Safe: true},
+	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs758},
+	{Name: "osascript", Style: POSIX, Operands: Script, Options: options759, Ends: true, Stdin: true},
+	{Name: "pandoc", Operands: Reads, Options: options760},
+	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options761, Ends: true, Stdin: true},
+	{Name: "paste", Operands: Reads, Options: options762, Shared: [][]Option{options4}, Safe: true},
+	{Name: "patch", Operands: InOut, Options: options763, Shared: [][]Option{options4}, Here: true},
+	{Name: "pathchk", Operands: Names, Options: options764, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pct", Style: Joined, Operands: Unread, Shared: [][]Option{options765}, Subs: subs771},
+	{Name: "pdfinfo", Style: Dash, Operands: Reads, Options: options772},
+	{Name: "pdffonts", Style: Dash, Operands: Reads, Options: options772},
+	{Name: "mediainfo", Style: Dash, Operands: Reads, Options: options772},
+	{Name: "mutool", Style: Dash, Operands: Reads, Options: options772},
+	{Name: "tiffinfo", Style: Dash, Operands: Reads, Options: options772},
+	{Name: "pnginfo", Style: Dash, Operands: Reads, Options: options772},
+	{Name: "jpeginfo", Style: Dash, Operands: Reads, Options: options772},
+	{Name: "xlsinfo", Style: Dash, Operands: Reads, Options: options772},
+	{Name: "fc-list", Style: Dash, Operands: Reads, Options: options772},
+	{Name: "fc-match", Style: Dash, Operands: Reads, Options: options772},
+	{Name: "pdftotext", Style: Dash, Operands: InOut, Options: options773},
+	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs779},
+	{Name: "perl", Style: POSIX, Operands: Script, Options: options780, Ends: true, Stdin: true},
+	{Name: "perl5", Style: POSIX, Operands: Script, Options: options780, Ends: true, Stdin: true},
+	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options780, Ends: true, Stdin: true},
+	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options780, Ends: true, Stdin: true},
+	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options780, Ends: true, Stdin: true},
+	{Name: "pg_dump", Options: options781},
+	{Name: "pg_dumpall", Options: options781},
+	{Name: "pg_restore", Options: options781},
+	{Name: "pg_basebackup", Options: options781},
+	{Name: "pgbench", Options: options781},
+	{Name: "vacuumdb", Options: options781},
+	{Name: "reindexdb", Options: options781},
+	{Name: "clusterdb", Options: options781},
+	{Name: "createdb", Options: options781},
+	{Name: "dropdb", Options: options781},
+	{Name: "createuser", Options: options781},
+	{Name: "dropuser", Options: options781},
+	{Name: "pg_isready", Options: options781},
+	{Name: "initdb", Options: options781},
+	{Name: "pg_ctl", Options: options781},
+	{Name: "pg_ctlcluster", Options: options781},
+	{Name: "pg_lsclusters", Options: options781},
+	{Name: "pgrep", Options: options782, Shared: [][]Option{options605}, Safe: true},
+	{Name: "php", Style: POSIX, Operands: Script, Options: options783, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options783, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options783, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options783, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options783, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options783, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options783, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options783, Ends: true, Workdir: true, Stdin: true},
+	{Name: "phpunit", Operands: Unread, Options: options784, Workdir: true},
+	{Name: "pest", Operands: Unread, Options: options784, Workdir: true},
+	{Name: "phpstan", Operands: Unread, Options: options784, Workdir: true},
+	{Name: "psalm", Operands: Unread, Options: options784, Workdir: true},
+	{Name: "phpcs", Operands: Unread, Options: options784, Workdir: true},
+	{Name: "phpcbf", Operands: Unread, Options: options784, Workdir: true},
+	{Name: "php-cs-fixer", Operands: Unread, Options: options784, Workdir: true},
+	{Name: "pint", Operands: Unread, Options: options784, Workdir: true},
+	{Name: "rector", Operands: Unread, Options: options784, Workdir: true},
+	{Name: "phpmd", Operands: Unread, Options: options784, Workdir: true},
+	{Name: "infection", Operands: Unread, Options: options784, Workdir: true},
+	{Name: "phan", Operands: Unread, Options: options784, Workdir: true},
+	{Name: "deptrac", Operands: Unread, Options: options784, Workdir: true},
+	{Name: "larastan", Operands: Unread, Options: options784, Workdir: true},
+	{Name: "behat", Operands: Unread, Options: options784, Workdir: true},
+	{Name: "codecept", Operands: Unread, Options: options784, Workdir: true},
+	{Name: "paratest", Operands: Unread, Options: options784, Workdir: true},
+	{Name: "artisan", Operands: Unread, Options: options784, Workdir: true},
+	{Name: "symfony", Operands: Unread, Options: options784, Workdir: true},
+	{Name: "drush", Operands: Unread, Options: options784, Workdir: true},
+	{Name: "wp", Operands: Unread, Options: options784, Workdir: true},
+	{Name: "ping", Options: options785},
+	{Name: "ping6", Options: options785},
+	{Name: "arping", Options: options785},
+	{Name: "fping", Options: options785},
+	{Name: "pinky", Options: options786, Shared: [][]Option{options4}, Safe: true},
+	{Name: "finger", Options: options786, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pip", Operands: Unread, Options: options787, Subs: subs792, Inherit: true},
+	{Name: "pip3", Operands: Unread, Options: options787, Subs: subs792, Inherit: true},
+	{Name: "pip2", Operands: Unread, Options: options787, Subs: subs792, Inherit: true},
+	{Name: "pip3.8", Operands: Unread, Options: options787, Subs: subs792, Inherit: true},
+	{Name: "pip3.9", Operands: Unread, Options: options787, Subs: subs792, Inherit: true},
+	{Name: "pip3.10", Operands: Unread, Options: options787, Subs: subs792, Inherit: true},
+	{Name: "pip3.11", Operands: Unread, Options: options787, Subs: subs792, Inherit: true},
+	{Name: "pip3.12", Operands: Unread, Options: options787, Subs: subs792, Inherit: true},
+	{Name: "pip3.13", Operands: Unread, Options: options787, Subs: subs792, Inherit: true},
+	{Name: "pip3.14", Operands: Unread, Options: options787, Subs: subs792, Inherit: true},
+	{Name: "pip.exe", Operands: Unread, Options: options787, Subs: subs792, Inherit: true},
+	{Name: "pipx", Operands: Unread, Options: options793, Subs: subs797},
+	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options798, Ends: true},
+	{Name: "pkill", Options: options799, Shared: [][]Option{options605}},
+	{Name: "pidwait", Options: options799, Shared: [][]Option{options605}},
+	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs802, Workdir: true},
+	{Name: "pnpm", Style: Exact, Options: options803, Subs: subs807, Inherit: true, Workdir: true},
+	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options808, Ends: true, Workdir: true},
+	{Name: "poetry", Style: Exact, Operands: Unread, Options: options809, Subs: subs813, Inherit: true, Workdir: true},
+	{Name: "pdm", Style: Exact, Operands: Unread, Options: options809, Subs: subs813, Inherit: true, Workdir: true},
+	{Name: "hatch", Style: Exact, Operands: Unread, Options: options809, Subs: subs813, Inherit: true, Workdir: true},
+	{Name: "rye", Style: Exact, Operands: Unread, Options: options809, Subs: subs813, Inherit: true, Workdir: true},
+	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options809, Subs: subs813, Inherit: true, Workdir: true},
+	{Name: "pixi", Style: Exact, Operands: Unread, Options: options809, Subs: subs813, Inherit: true, Workdir: true},
+	{Name: "flit", Style: Exact, Operands: Unread, Options: options809, Subs: subs813, Inherit: true, Workdir: true},
+	{Name: "popd", Style: POSIX, Operands: Names, Options: options814, Safe: true, Special: "popd"},
+	{Name: "pr", Operands: Reads, Options: options815, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pre-commit", Operands: Unread, Options: options816, Subs: subs818, Inherit: true, Workdir: true},
+	{Name: "prek", Operands: Unread, Options: options816, Subs: subs818, Inherit: true, Workdir: true},
+	{Name: "lefthook", Operands: Unread, Options: options816, Subs: subs818, Inherit: true, Workdir: true},
+	{Name: "overcommit", Operands: Unread, Options: options816, Subs: subs818, Inherit: true, Workdir: true},
+	{Name: "prettier", Operands: Reads, Options: options819, Workdir: true},
+	{Name: "print", Style: POSIX, Options: options820},
+	{Name: "printenv", Options: options821, Shared: [][]Option{options4}, Safe: true},
+	{Name: "printf", Style: POSIX, Options: options822, Special: "printf"},
+	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options823, Ends: true},
 	{Name: "proot", Style: POSIX, Operands: Unread},
 	{Name: "bwrap", Style: POSIX, Operands: Unread},
-	{Name: "protoc", Operands: Reads, Options: options807},
-	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options808, Ends: true},
-	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options808, Ends: true},
-	{Name: "ps", Style: Bundle, Options: options809, Safe: true},
-	{Name: "ptx", Operands: InOut, Options: options810, Shared: [][]Option{options4}},
-	{Name: "pushd", Style: POSIX, Operands: Names, Options: options797, Safe: true, Special: "pushd"},
-	{Name: "pv", Operands: Reads, Options: options811},
-	{Name: "pwd", Style: POSIX, Options: options812, Safe: true},
-	{Name: "py_compile", Operands: Outputs, Options: options813},
-	{Name: "compileall", Operands: Outputs, Options: options813},
-	{Name: "pytest", Options: options814, Workdir: true},
-	{Name: "py.test", Options: options814, Workdir: true},
-	{Name: "python", Style: POSIX, Operands: Script, Options: options815, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python2", Style: POSIX, Operands: Script, Options: options815, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options815, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3", Style: POSIX, Operands: Script, Options: options815, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options815, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options815, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options815, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options815, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options815, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options815, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options815, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options815, Ends: true, Workdir: true, Stdin: true},
-	{Name: "pypy", Style: POSIX, Operands: Script, Options: options815, Ends: true, Workdir: true, Stdin: true},
-	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options815, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options815, Ends: true, Workdir: true, Stdin: true},
-	{Name: "py", Style: POSIX, Operands: Script, Options: options815, Ends: true, Workdir: true, Stdin: true},
-	{Name: "rails", Options: options816, Subs: subs819, Workdir: true},
-	{Name: "rclone", Style: Exact, Operands: Unread, Options: options820},
-	{Name: "read", Style: POSIX, Operands: Assigns, Options: options821, Special: "read"},
-	{Name: "readlink", Operands: Names, Options: options822, Shared: [][]Option{options4}, Safe: true},
-	{Name: "realpath", Operands: Names, Options: options823, Shared: [][]Option{options4}, Safe: true},
-	{Name: "grealpath", Operands: Names, Options: options823, Shared: [][]Option{options4}, Safe: true},
-	{Name: "rev", Operands: Reads, Options: options824, Shared: [][]Option{options4}, Safe: true},
-	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options825},
-	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options825},
-	{Name: "rimraf", Operands: Outputs, Options: options826},
-	{Name: "del", Operands: Outputs, Options: options826},
-	{Name: "trash", Operands: Outputs, Options: options826},
-	{Name: "trash-put", Operands: Outputs, Options: options826},
-	{Name: "del-cli", Operands: Outputs, Options: options826},
-	{Name: "shx", Operands: Outputs, Options: options826},
-	{Name: "cpx", Operands: Outputs, Options: options826},
-	{Name: "cpy", Operands: Outputs, Options: options826},
-	{Name: "ncp", Operands: Outputs, Options: options826},
-	{Name: "mkdirp", Operands: Outputs, Options: options826},
-	{Name: "copyfiles", Operands: Outputs, Options: options826},
-	{Name: "replace-in-file", Operands: Outputs, Options: options826},
-	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options827, Ends: true},
-	{Name: "rm", Operands: Writes, Options: options828, Shared: [][]Option{options4}},
-	{Name: "grm", Operands: Writes, Options: options828, Shared: [][]Option{options4}},
-	{Name: "rmdir", Operands: Writes, Options: options829, Shared: [][]Option{options4}},
-	{Name: "rspec", Options: options830, Workdir: true},
-	{Name: "rsync", Operands: Transfer, Options: options831},
-	{Name: "openrsync", Operands: Transfer, Options: options831},
-	{Name: "rubocop", Operands: Reads, Options: options832, Workdir: true},
-	{Name: "standardrb", Operands: Reads, Options: options832, Workdir: true},
-	{Name: "reek", Operands: Reads, Options: options832, Workdir: true},
-	{Name: "brakeman", Operands: Reads, Options: options832, Workdir: true},
-	{Name: "erblint", Operands: Reads, Options: options832, Workdir: true},
-	{Name: "haml-lint", Operands: Reads, Options: options832, Workdir: true},
-	{Name: "slim-lint", Operands: Reads, Options: options832, Workdir: true},
-	{Name: "srb", Operands: Reads, Options: options832, Workdir: true},
-	{Name: "steep", Operands: Reads, Options: options832, Workdir: true},
-	{Name: "sorbet", Operands: Reads, Options: options832, Workdir: true},
-	{Name: "solargraph", Operands: Reads, Options: options832, Workdir: true},
-	{Name: "yard", Operands: Reads, Options: options832, Workdir: true},
-	{Name: "rails_best_practices", Operands: Reads, Options: options832, Workdir: true},
-	{Name: "fasterer", Operands: Reads, Options: options832, Workdir: true},
-	{Name: "flog", Operands: Reads, Options: options832, Workdir: true},
-	{Name: "flay", Operands: Reads, Options: options832, Workdir: true},
-	{Name: "ruby", Style: POSIX, Operands: Script, Options: options833, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options833, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options833, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options833, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options833, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options833, Ends: true, Workdir: true, Stdin: true},
-	{Name: "jruby", Style: POSIX, Operands: Script, Options: options833, Ends: true, Workdir: true, Stdin: true},
-	{Name: "irb", Style: POSIX, Operands: Script, Options: options833, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruff", Style: Exact, Operands: Unread, Options: options834, Subs: subs838, Inherit: true, Workdir: true},
-	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options839, Ends: true, Stdin: true},
-	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options840, Shared: [][]Option{options4}, Ends: true},
-	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options841, Stdin: true},
-	{Name: "rustc", Style: Exact, Operands: Reads, Options: options842},
-	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options843},
-	{Name: "rustup", Style: Exact, Operands: Unread, Options: options844, Subs: subs848},
+	{Name: "protoc", Operands: Reads, Options: options824},
+	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options825, Ends: true},
+	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options825, Ends: true},
+	{Name: "ps", Style: Bundle, Options: options826, Safe: true},
+	{Name: "psql", Options: options827, Stdin: true},
+	{Name: "ptx", Operands: InOut, Options: options828, Shared: [][]Option{options4}},
+	{Name: "pushd", Style: POSIX, Operands: Names, Options: options814, Safe: true, Special: "pushd"},
+	{Name: "pv", Operands: Reads, Options: options829},
+	{Name: "pvecm", Style: Joined, Operands: Unread, Subs: subs832},
+	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options765}, Subs: subs835},
+	{Name: "pvesm", Style: Joined, Options: options836, Shared: [][]Option{options765}},
+	{Name: "pveum", Style: Joined, Options: options836, Shared: [][]Option{options765}},
+	{Name: "pvenode", Style: Joined, Options: options836, Shared: [][]Option{options765}},
+	{Name: "pveceph", Style: Joined, Options: options836, Shared: [][]Option{options765}},
+	{Name: "pve-firewall", Style: Joined, Options: options836, Shared: [][]Option{options765}},
+	{Name: "pveversion", Style: Joined, Options: options836, Shared: [][]Option{options765}},
+	{Name: "pveam", Style: Joined, Options: options836, Shared: [][]Option{options765}},
+	{Name: "ha-manager", Style: Joined, Options: options836, Shared: [][]Option{options765}},
+	{Name: "pvesr", Style: Joined, Options: options836, Shared: [][]Option{options765}},
+	{Name: "vzdump", Style: Joined, Options: options836, Shared: [][]Option{options765}},
+	{Name: "qmrestore", Style: Joined, Options: options836, Shared: [][]Option{options765}},
+	{Name: "pmxcfs", Style: Joined, Options: options836, Shared: [][]Option{options765}},
+	{Name: "pvesubscription", Style: Joined, Options: options836, Shared: [][]Option{options765}},
+	{Name: "pveperf", Style: Joined, Options: options836, Shared: [][]Option{options765}},
+	{Name: "pvereport", Style: Joined, Options: options836, Shared: [][]Option{options765}},
+	{Name: "pvedaemon", Style: Joined, Options: options836, Shared: [][]Option{options765}},
+	{Name: "pveproxy", Style: Joined, Options: options836, Shared: [][]Option{options765}},
+	{Name: "pvestatd", Style: Joined, Options: options836, Shared: [][]Option{options765}},
+	{Name: "proxmox-backup-client", Style: Joined, Options: options836, Shared: [][]Option{options765}},
+	{Name: "proxmox-backup-manager", Style: Joined, Options: options836, Shared: [][]Option{options765}},
+	{Name: "ceph", Style: Joined, Options: options836, Shared: [][]Option{options765}},
+	{Name: "rados", Style: Joined, Options: options836, Shared: [][]Option{options765}},
+	{Name: "rbd", Style: Joined, Options: options836, Shared: [][]Option{options765}},
+	{Name: "corosync-cfgtool", Style: Joined, Options: options836, Shared: [][]Option{options765}},
+	{Name: "corosync-quorumtool", Style: Joined, Options: options836, Shared: [][]Option{options765}},
+	{Name: "crm", Style: Joined, Options: options836, Shared: [][]Option{options765}},
+	{Name: "pcs", Style: Joined, Options: options836, Shared: [][]Option{options765}},
+	{Name: "pwd", Style: POSIX, Options: options837, Safe: true},
+	{Name: "py_compile", Operands: Outputs, Options: options838},
+	{Name: "compileall", Operands: Outputs, Options: options838},
+	{Name: "pytest", Options: options839, Workdir: true},
+	{Name: "py.test", Options: options839, Workdir: true},
+	{Name: "python", Style: POSIX, Operands: Script, Options: options840, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python2", Style: POSIX, Operands: Script, Options: options840, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options840, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3", Style: POSIX, Operands: Script, Options: options840, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options840, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options840, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options840, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options840, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options840, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options840, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options840, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options840, Ends: true, Workdir: true, Stdin: true},
+	{Name: "pypy", Style: POSIX, Operands: Script, Options: options840, Ends: true, Workdir: true, Stdin: true},
+	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options840, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options840, Ends: true, Workdir: true, Stdin: true},
+	{Name: "py", Style: POSIX, Operands: Script, Options: options840, Ends: true, Workdir: true, Stdin: true},
+	{Name: "qm", Style: Joined, Operands: Unread, Shared: [][]Option{options765}, Subs: subs846},
+	{Name: "rails", Options: options847, Subs: subs850, Workdir: true},
+	{Name: "rclone", Style: Exact, Operands: Unread, Options: options851},
+	{Name: "read", Style: POSIX, Operands: Assigns, Options: options852, Special: "read"},
+	{Name: "readlink", Operands: Names, Options: options853, Shared: [][]Option{options4}, Safe: true},
+	{Name: "realpath", Operands: Names, Options: options854, Shared: [][]Option{options4}, Safe: true},
+	{Name: "grealpath", Operands: Names, Options: options854, Shared: [][]Option{options4}, Safe: true},
+	{Name: "redis-cli", Options: options855},
+	{Name: "valkey-cli", Options: options855},
+	{Name: "keydb-cli", Options: options855},
+	{Name: "rev", Operands: Reads, Options: options856, Shared: [][]Option{options4}, Safe: true},
+	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options857},
+	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options857},
+	{Name: "rimraf", Operands: Outputs, Options: options858},
+	{Name: "del", Operands: Outputs, Options: options858},
+	{Name: "trash", Operands: Outputs, Options: options858},
+	{Name: "trash-put", Operands: Outputs, Options: options858},
+	{Name: "del-cli", Operands: Outputs, Options: options858},
+	{Name: "shx", Operands: Outputs, Options: options858},
+	{Name: "cpx", Operands: Outputs, Options: options858},
+	{Name: "cpy", Operands: Outputs, Options: options858},
+	{Name: "ncp", Operands: Outputs, Options: options858},
+	{Name: "mkdirp", Operands: Outputs, Options: options858},
+	{Name: "copyfiles", Operands: Outputs, Options: options858},
+	{Name: "replace-in-file", Operands: Outputs, Options: options858},
+	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options859, Ends: true},
+	{Name: "rm", Operands: Writes, Options: options860, Shared: [][]Option{options4}},
+	{Name: "grm", Operands: Writes, Options: options860, Shared: [][]Option{options4}},
+	{Name: "rmdir", Operands: Writes, Options: options861, Shared: [][]Option{options4}},
+	{Name: "rspec", Options: options862, Workdir: true},
+	{Name: "rsync", Operands: Transfer, Options: options863},
+	{Name: "openrsync", Operands: Transfer, Options: options863},
+	{Name: "rubocop", Operands: Reads, Options: options864, Workdir: true},
+	{Name: "standardrb", Operands: Reads, Options: options864, Workdir: true},
+	{Name: "reek", Operands: Reads, Options: options864, Workdir: true},
+	{Name: "brakeman", Operands: Reads, Options: options864, Workdir: true},
+	{Name: "erblint", Operands: Reads, Options: options864, Workdir: true},
+	{Name: "haml-lint", Operands: Reads, Options: options864, Workdir: true},
+	{Name: "slim-lint", Operands: Reads, Options: options864, Workdir: true},
+	{Name: "srb", Operands: Reads, Options: options864, Workdir: true},
+	{Name: "steep", Operands: Reads, Options: options864, Workdir: true},
+	{Name: "sorbet", Operands: Reads, Options: options864, Workdir: true},
+	{Name: "solargraph", Operands: Reads, Options: options864, Workdir: true},
+	{Name: "yard", Operands: Reads, Options: options864, Workdir: true},
+	{Name: "rails_best_practices", Operands: Reads, Options: options864, Workdir: true},
+	{Name: "fasterer", Operands: Reads, Options: options864, Workdir: true},
+	{Name: "flog", Operands: Reads, Options: options864, Workdir: true},
+	{Name: "flay", Operands: Reads, Options: options864, Workdir: true},
+	{Name: "ruby", Style: POSIX, Operands: Script, Options: options865, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options865, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options865, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options865, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options865, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options865, Ends: true, Workdir: true, Stdin: true},
+	{Name: "jruby", Style: POSIX, Operands: Script, Options: options865, Ends: true, Workdir: true, Stdin: true},
+	{Name: "irb", Style: POSIX, Operands: Script, Options: options865, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruff", Style: Exact, Operands: Unread, Options: options866, Subs: subs870, Inherit: true, Workdir: true},
+	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options871, Ends: true, Stdin: true},
+	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options872, Shared: [][]Option{options4}, Ends: true},
+	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options873, Stdin: true},
+	{Name: "rustc", Style: Exact, Operands: Reads, Options: options874},
+	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options875},
+	{Name: "rustup", Style: Exact, Operands: Unread, Options: options876, Subs: subs880},
 	{Name: "say", Operands: Unread},
 	{Name: "open", Operands: Unread},
 	{Name: "xdg-open", Operands: Unread},
@@ -5523,85 +6084,90 @@ var programs = [...]Program{
 	{Name: "swaks", Operands: Unread},
 	{Name: "logger", Operands: Unread},
 	{Name: "systemd-cat", Operands: Unread},
-	{Name: "scons", Options: options849, Workdir: true},
-	{Name: "waf", Options: options849, Workdir: true},
-	{Name: "tup", Options: options849, Workdir: true},
-	{Name: "redo", Options: options849, Workdir: true},
-	{Name: "buck", Options: options849, Workdir: true},
-	{Name: "buck2", Options: options849, Workdir: true},
-	{Name: "pants", Options: options849, Workdir: true},
-	{Name: "please", Options: options849, Workdir: true},
-	{Name: "rake", Options: options849, Workdir: true},
-	{Name: "drake", Options: options849, Workdir: true},
-	{Name: "thor", Options: options849, Workdir: true},
-	{Name: "invoke", Options: options849, Workdir: true},
-	{Name: "inv", Options: options849, Workdir: true},
-	{Name: "fab", Options: options849, Workdir: true},
-	{Name: "doit", Options: options849, Workdir: true},
-	{Name: "nox", Options: options849, Workdir: true},
-	{Name: "ant", Options: options849, Workdir: true},
-	{Name: "sbt", Options: options849, Workdir: true},
-	{Name: "lein", Options: options849, Workdir: true},
-	{Name: "boot", Options: options849, Workdir: true},
-	{Name: "mill", Options: options849, Workdir: true},
-	{Name: "bleep", Options: options849, Workdir: true},
-	{Name: "grunt", Options: options849, Workdir: true},
-	{Name: "gulp", Options: options849, Workdir: true},
-	{Name: "jake", Options: options849, Workdir: true},
-	{Name: "cake", Options: options849, Workdir: true},
-	{Name: "mage", Options: options849, Workdir: true},
-	{Name: "xmake", Options: options849, Workdir: true},
-	{Name: "premake5", Options: options849, Workdir: true},
-	{Name: "earthly", Options: options849, Workdir: true},
-	{Name: "dagger", Options: options849, Workdir: true},
-	{Name: "tilt", Options: options849, Workdir: true},
-	{Name: "skaffold", Options: options849, Workdir: true},
-	{Name: "garden", Options: options849, Workdir: true},
-	{Name: "bit", Options: options849, Workdir: true},
-	{Name: "scp", Operands: Transfer, Options: options850, Special: "ssh-option"},
-	{Name: "screen", Style: POSIX, Operands: RunsArgs, Options: options851, Ends: true, Stdin: true},
-	{Name: "byobu", Style: POSIX, Operands: RunsArgs, Options: options851, Ends: true, Stdin: true},
-	{Name: "zellij", Style: POSIX, Operands: RunsArgs, Options: options851, Ends: true, Stdin: true},
-	{Name: "dtach", Style: POSIX, Operands: RunsArgs, Options: options851, Ends: true, Stdin: true},
-	{Name: "abduco", Style: POSIX, Operands: RunsArgs, Options: options851, Ends: true, Stdin: true},
-	{Name: "script", Operands: Outputs, Options: options852, Here: true},
-	{Name: "scriptreplay", Operands: Reads, Options: options853},
-	{Name: "sdiff", Operands: Reads, Options: options854, Shared: [][]Option{options4}},
-	{Name: "sed", Operands: PatternReads, Options: options855, Shared: [][]Option{options4}, Special: "sed"},
-	{Name: "gsed", Operands: PatternReads, Options: options855, Shared: [][]Option{options4}, Special: "sed"},
-	{Name: "seq", Options: options856, Shared: [][]Option{options4}, Safe: true},
-	{Name: "set", Style: POSIX, Options: options857, Special: "set"},
-	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options686}, Subs: subs858, Ends: true},
-	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options859},
-	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options859},
-	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options860, Ends: true},
-	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options861, Ends: true},
-	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options862, Stdin: true, Special: "ssh-option"},
-	{Name: "sg", Operands: RunsText, Skip: 1, Options: options863, Ends: true},
-	{Name: "shellcheck", Style: Exact, Operands: Reads, Options: options864},
-	{Name: "shfmt", Style: Dash, Operands: Reads, Options: options865},
-	{Name: "shopt", Style: POSIX, Options: options866, Special: "shopt"},
-	{Name: "shred", Operands: Outputs, Options: options867, Shared: [][]Option{options4}},
-	{Name: "shuf", Operands: Reads, Options: options868, Shared: [][]Option{options4}},
-	{Name: "socat", Style: Dash, Operands: Code, Options: options869},
-	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options870, Ends: true},
-	{Name: "sort", Operands: Reads, Options: options871, Shared: [][]Option{options4}},
-	{Name: "gsort", Operands: Reads, Options: options871, Shared: [][]Option{options4}},
+	{Name: "scons", Options: options881, Workdir: true},
+	{Name: "waf", Options: options881, Workdir: true},
+	{Name: "tup", Options: options881, Workdir: true},
+	{Name: "redo", Options: options881, Workdir: true},
+	{Name: "buck", Options: options881, Workdir: true},
+	{Name: "buck2", Options: options881, Workdir: true},
+	{Name: "pants", Options: options881, Workdir: true},
+	{Name: "please", Options: options881, Workdir: true},
+	{Name: "rake", Options: options881, Workdir: true},
+	{Name: "drake", Options: options881, Workdir: true},
+	{Name: "thor", Options: options881, Workdir: true},
+	{Name: "invoke", Options: options881, Workdir: true},
+	{Name: "inv", Options: options881, Workdir: true},
+	{Name: "fab", Options: options881, Workdir: true},
+	{Name: "doit", Options: options881, Workdir: true},
+	{Name: "nox", Options: options881, Workdir: true},
+	{Name: "ant", Options: options881, Workdir: true},
+	{Name: "sbt", Options: options881, Workdir: true},
+	{Name: "lein", Options: options881, Workdir: true},
+	{Name: "boot", Options: options881, Workdir: true},
+	{Name: "mill", Options: options881, Workdir: true},
+	{Name: "bleep", Options: options881, Workdir: true},
+	{Name: "grunt", Options: options881, Workdir: true},
+	{Name: "gulp", Options: options881, Workdir: true},
+	{Name: "jake", Options: options881, Workdir: true},
+	{Name: "cake", Options: options881, Workdir: true},
+	{Name: "mage", Options: options881, Workdir: true},
+	{Name: "xmake", Options: options881, Workdir: true},
+	{Name: "premake5", Options: options881, Workdir: true},
+	{Name: "earthly", Options: options881, Workdir: true},
+	{Name: "dagger", Options: options881, Workdir: true},
+	{Name: "tilt", Options: options881, Workdir: true},
+	{Name: "skaffold", Options: options881, Workdir: true},
+	{Name: "garden", Options: options881, Workdir: true},
+	{Name: "bit", Options: options881, Workdir: true},
+	{Name: "scp", Operands: Transfer, Options: options882, Special: "ssh-option"},
+	{Name: "screen", Style: POSIX, Operands: RunsArgs, Options: options883, Ends: true, Stdin: true},
+	{Name: "byobu", Style: POSIX, Operands: RunsArgs, Options: options883, Ends: true, Stdin: true},
+	{Name: "zellij", Style: POSIX, Operands: RunsArgs, Options: options883, Ends: true, Stdin: true},
+	{Name: "dtach", Style: POSIX, Operands: RunsArgs, Options: options883, Ends: true, Stdin: true},
+	{Name: "abduco", Style: POSIX, Operands: RunsArgs, Options: options883, Ends: true, Stdin: true},
+	{Name: "script", Operands: Outputs, Options: options884, Here: true},
+	{Name: "scriptreplay", Operands: Reads, Options: options885},
+	{Name: "sdiff", Operands: Reads, Options: options886, Shared: [][]Option{options4}},
+	{Name: "sed", Operands: PatternReads, Options: options887, Shared: [][]Option{options4}, Special: "sed"},
+	{Name: "gsed", Operands: PatternReads, Options: options887, Shared: [][]Option{options4}, Special: "sed"},
+	{Name: "seq", Options: options888, Shared: [][]Option{options4}, Safe: true},
+	{Name: "set", Style: POSIX, Options: options889, Special: "set"},
+	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options692}, Subs: subs890, Ends: true},
+	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options891},
+	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options891},
+	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options892, Ends: true},
+	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options893, Ends: true},
+	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options894, Stdin: true, Special: "ssh-option"},
+	{Name: "sg", Operands: RunsText, Skip: 1, Options: options895, Ends: true},
+	{Name: "shellcheck", Style: Exact, Operands: Reads, Options: options896},
+	{Name: "shfmt", Style: Dash, Operands: Reads, Options: options897},
+	{Name: "shopt", Style: POSIX, Options: options898, Special: "shopt"},
+	{Name: "shred", Operands: Outputs, Options: options899, Shared: [][]Option{options4}},
+	{Name: "shuf", Operands: Reads, Options: options900, Shared: [][]Option{options4}},
+	{Name: "socat", Style: Dash, Operands: Code, Options: options901},
+	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options902, Ends: true},
+	{Name: "sort", Operands: Reads, Options: options903, Shared: [][]Option{options4}},
+	{Name: "gsort", Operands: Reads, Options: options903, Shared: [][]Option{options4}},
 	{Name: "source", Style: POSIX, Operands: Script, Ends: true, Special: "source"},
 	{Name: ".", Style: POSIX, Operands: Script, Ends: true, Special: "source"},
-	{Name: "split", Operands: InOut, Options: options872, Shared: [][]Option{options4}, Here: true},
-	{Name: "gsplit", Operands: InOut, Options: options872, Shared: [][]Option{options4}, Here: true},
-	{Name: "ss", Options: options873},
-	{Name: "netstat", Options: options873},
-	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options874, Ends: true, Special: "ssh"},
-	{Name: "ssh-add", Operands: Reads, Options: options875},
-	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options876, Ends: true},
-	{Name: "ssh-copy-id", Options: options877, Special: "ssh-option"},
-	{Name: "ssh-keygen", Style: POSIX, Options: options878},
-	{Name: "ssh-keyscan", Options: options879},
-	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options880, Ends: true},
-	{Name: "start-stop-daemon", Operands: Unread, Options: options881},
-	{Name: "stat", Operands: Names, Options: options882, Shared: [][]Option{options4}, Safe: true},
+	{Name: "split", Operands: InOut, Options: options904, Shared: [][]Option{options4}, Here: true},
+	{Name: "gsplit", Operands: InOut, Options: options904, Shared: [][]Option{options4}, Here: true},
+	{Name: "sqlite3", Style: Dash, Operands: Unread, Options: options905, Stdin: true},
+	{Name: "sqlite", Style: Dash, Operands: Unread, Options: options905, Stdin: true},
+	{Name: "sqlcipher", Style: Dash, Operands: Unread, Options: options905, Stdin: true},
+	{Name: "duckdb", Style: Dash, Operands: Unread, Options: options905, Stdin: true},
+	{Name: "litecli", Style: Dash, Operands: Unread, Options: options905, Stdin: true},
+	{Name: "ss", Options: options906},
+	{Name: "netstat", Options: options906},
+	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options907, Ends: true, Special: "ssh"},
+	{Name: "ssh-add", Operands: Reads, Options: options908},
+	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options909, Ends: true},
+	{Name: "ssh-copy-id", Options: options910, Special: "ssh-option"},
+	{Name: "ssh-keygen", Style: POSIX, Options: options911},
+	{Name: "ssh-keyscan", Options: options912},
+	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options913, Ends: true},
+	{Name: "start-stop-daemon", Operands: Unread, Options: options914},
+	{Name: "stat", Operands: Names, Options: options915, Shared: [][]Option{options4}, Safe: true},
 	{Name: "staticcheck", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "revive", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "errcheck", Style: Dash, Operands: Unread, Workdir: true},
@@ -5627,16 +6193,16 @@ var programs = [...]Program{
 	{Name: "goreleaser", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "protoc-gen-go", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "gocyclo", Style: Dash, Operands: Unread, Workdir: true},
-	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options883, Ends: true, Plain: true},
-	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options884, Ends: true},
-	{Name: "strings", Operands: Reads, Options: options885, Shared: [][]Option{options4}, Safe: true},
-	{Name: "stty", Options: options886, Shared: [][]Option{options4}},
-	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options887, Stdin: true},
-	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options888, Ends: true, Assigns: true},
-	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options889},
-	{Name: "swift", Style: Exact, Operands: Script, Options: options890, Subs: subs892, Ends: true, Workdir: true, Stdin: true},
-	{Name: "sync", Operands: Names, Options: options893, Shared: [][]Option{options4}, Safe: true},
-	{Name: "systemctl", Operands: Unread, Options: options894, Subs: subs895, Inherit: true},
+	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options916, Ends: true, Plain: true},
+	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options917, Ends: true},
+	{Name: "strings", Operands: Reads, Options: options918, Shared: [][]Option{options4}, Safe: true},
+	{Name: "stty", Options: options919, Shared: [][]Option{options4}},
+	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options920, Stdin: true},
+	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options921, Ends: true, Assigns: true},
+	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options922},
+	{Name: "swift", Style: Exact, Operands: Script, Options: options923, Subs: subs925, Ends: true, Workdir: true, Stdin: true},
+	{Name: "sync", Operands: Names, Options: options926, Shared: [][]Option{options4}, Safe: true},
+	{Name: "systemctl", Operands: Unread, Options: options927, Subs: subs928, Inherit: true},
 	{Name: "systemd-analyze", Operands: Unread},
 	{Name: "systemd-cgls", Operands: Unread},
 	{Name: "systemd-cgtop", Operands: Unread},
@@ -5651,62 +6217,66 @@ var programs = [...]Program{
 	{Name: "homectl", Operands: Unread},
 	{Name: "userdbctl", Operands: Unread},
 	{Name: "oomctl", Operands: Unread},
-	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options896, Ends: true},
+	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options929, Ends: true},
 	{Name: "systemd-nspawn", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options897, Ends: true},
-	{Name: "tac", Operands: Reads, Options: options898, Shared: [][]Option{options4}, Safe: true},
-	{Name: "tail", Operands: Reads, Options: options899, Shared: [][]Option{options4}, Safe: true},
-	{Name: "tar", Style: Bundle, Operands: Unread, Options: options900, Shared: [][]Option{options4}, Special: "tar"},
-	{Name: "gtar", Style: Bundle, Operands: Unread, Options: options900, Shared: [][]Option{options4}, Special: "tar"},
-	{Name: "bsdtar", Style: Bundle, Operands: Unread, Options: options900, Shared: [][]Option{options4}, Special: "tar"},
-	{Name: "task", Style: Exact, Options: options901, Workdir: true},
-	{Name: "go-task", Style: Exact, Options: options901, Workdir: true},
-	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options902, Ends: true},
+	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options930, Ends: true},
+	{Name: "tac", Operands: Reads, Options: options931, Shared: [][]Option{options4}, Safe: true},
+	{Name: "tail", Operands: Reads, Options: options932, Shared: [][]Option{options4}, Safe: true},
+	{Name: "tar", Style: Bundle, Operands: Unread, Options: options933, Shared: [][]Option{options4}, Special: "tar"},
+	{Name: "gtar", Style: Bundle, Operands: Unread, Options: options933, Shared: [][]Option{options4}, Special: "tar"},
+	{Name: "bsdtar", Style: Bundle, Operands: Unread, Options: options933, Shared: [][]Option{options4}, Special: "tar"},
+	{Name: "task", Style: Exact, Options: options934, Workdir: true},
+	{Name: "go-task", Style: Exact, Options: options934, Workdir: true},
+	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options935, Ends: true},
 	{Name: "tclsh", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "wish", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "tclsh8.6", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "expectk", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
-	{Name: "tcpdump", Options: options903},
-	{Name: "tshark", Options: options903},
-	{Name: "tee", Operands: Outputs, Options: options904, Shared: [][]Option{options4}},
-	{Name: "sponge", Operands: Outputs, Options: options904, Shared: [][]Option{options4}},
-	{Name: "telnet", Style: POSIX, Options: options905},
+	{Name: "tcpdump", Options: options936},
+	{Name: "tshark", Options: options936},
+	{Name: "tee", Operands: Outputs, Options: options937, Shared: [][]Option{options4}},
+	{Name: "sponge", Operands: Outputs, Options: options937, Shared: [][]Option{options4}},
+	{Name: "telnet", Style: POSIX, Options: options938},
+	{Name: "terraform", Style: Dash, Operands: Unread, Options: options939, Subs: subs944, Inherit: true, Workdir: true},
+	{Name: "tofu", Style: Dash, Operands: Unread, Options: options939, Subs: subs944, Inherit: true, Workdir: true},
+	{Name: "terragrunt", Style: Dash, Operands: Unread, Options: options939, Subs: subs944, Inherit: true, Workdir: true},
+	{Name: "opentofu", Style: Dash, Operands: Unread, Options: options939, Subs: subs944, Inherit: true, Workdir: true},
 	{Name: "test", Style: NoOpts, Operands: Names, Special: "test"},
 	{Name: "[", Style: NoOpts, Operands: Names, Special: "test"},
-	{Name: "time", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options556}, Ends: true, Plain: true},
-	{Name: "timeit", Operands: Code, Options: options906},
-	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options907, Ends: true, Plain: true},
-	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options907, Ends: true, Plain: true},
-	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options908, Subs: subs910},
-	{Name: "tokei", Operands: Unread, Options: options911},
-	{Name: "cloc", Operands: Unread, Options: options911},
-	{Name: "scc", Operands: Unread, Options: options911},
-	{Name: "dust", Operands: Unread, Options: options911},
-	{Name: "duf", Operands: Unread, Options: options911},
-	{Name: "procs", Operands: Unread, Options: options911},
-	{Name: "hexyl", Operands: Unread, Options: options911},
-	{Name: "ncdu", Operands: Unread, Options: options911},
-	{Name: "gdu", Operands: Unread, Options: options911},
-	{Name: "dua", Operands: Unread, Options: options911},
-	{Name: "top", Options: options912},
-	{Name: "htop", Options: options912},
-	{Name: "btop", Options: options912},
-	{Name: "atop", Options: options912},
-	{Name: "iotop", Options: options912},
-	{Name: "glances", Options: options912},
-	{Name: "nvtop", Options: options912},
-	{Name: "iftop", Options: options912},
-	{Name: "nethogs", Options: options912},
-	{Name: "touch", Operands: Writes, Options: options913, Shared: [][]Option{options4}},
-	{Name: "tox", Options: options914, Workdir: true},
-	{Name: "tr", Options: options915, Shared: [][]Option{options4}, Safe: true},
-	{Name: "traceroute", Options: options916},
-	{Name: "tracepath", Options: options916},
-	{Name: "mtr", Options: options916},
-	{Name: "traceroute6", Options: options916},
-	{Name: "trap", Style: POSIX, Operands: Unread, Options: options917, Special: "trap"},
-	{Name: "tree", Style: Exact, Operands: Names, Options: options918, Shared: [][]Option{options4}},
-	{Name: "truncate", Operands: Outputs, Options: options919, Shared: [][]Option{options4}},
+	{Name: "time", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options562}, Ends: true, Plain: true},
+	{Name: "timeit", Operands: Code, Options: options945},
+	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options946, Ends: true, Plain: true},
+	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options946, Ends: true, Plain: true},
+	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options947, Subs: subs949},
+	{Name: "tokei", Operands: Unread, Options: options950},
+	{Name: "cloc", Operands: Unread, Options: options950},
+	{Name: "scc", Operands: Unread, Options: options950},
+	{Name: "dust", Operands: Unread, Options: options950},
+	{Name: "duf", Operands: Unread, Options: options950},
+	{Name: "procs", Operands: Unread, Options: options950},
+	{Name: "hexyl", Operands: Unread, Options: options950},
+	{Name: "ncdu", Operands: Unread, Options: options950},
+	{Name: "gdu", Operands: Unread, Options: options950},
+	{Name: "dua", Operands: Unread, Options: options950},
+	{Name: "top", Options: options951},
+	{Name: "htop", Options: options951},
+	{Name: "btop", Options: options951},
+	{Name: "atop", Options: options951},
+	{Name: "iotop", Options: options951},
+	{Name: "glances", Options: options951},
+	{Name: "nvtop", Options: options951},
+	{Name: "iftop", Options: options951},
+	{Name: "nethogs", Options: options951},
+	{Name: "touch", Operands: Writes, Options: options952, Shared: [][]Option{options4}},
+	{Name: "tox", Options: options953, Workdir: true},
+	{Name: "tr", Options: options954, Shared: [][]Option{options4}, Safe: true},
+	{Name: "traceroute", Options: options955},
+	{Name: "tracepath", Options: options955},
+	{Name: "mtr", Options: options955},
+	{Name: "traceroute6", Options: options955},
+	{Name: "trap", Style: POSIX, Operands: Unread, Options: options956, Special: "trap"},
+	{Name: "tree", Style: Exact, Operands: Names, Options: options957, Shared: [][]Option{options4}},
+	{Name: "truncate", Operands: Outputs, Options: options958, Shared: [][]Option{options4}},
 	{Name: "ts", Style: POSIX, Operands: Unread},
 	{Name: "isutf8", Style: POSIX, Operands: Unread},
 	{Name: "errno", Style: POSIX, Operands: Unread},
@@ -5718,276 +6288,276 @@ var programs = [...]Program{
 	{Name: "pee", Style: POSIX, Operands: Unread},
 	{Name: "lckdo", Style: POSIX, Operands: Unread},
 	{Name: "ifdata", Style: POSIX, Operands: Unread},
-	{Name: "tsc", Style: Dash, Options: options920, Workdir: true},
-	{Name: "vue-tsc", Style: Dash, Options: options920, Workdir: true},
-	{Name: "tsgo", Style: Dash, Options: options920, Workdir: true},
+	{Name: "tsc", Style: Dash, Options: options959, Workdir: true},
+	{Name: "vue-tsc", Style: Dash, Options: options959, Workdir: true},
+	{Name: "tsgo", Style: Dash, Options: options959, Workdir: true},
 	{Name: "tsort", Operands: Reads, Shared: [][]Option{options4}, Safe: true},
-	{Name: "tty", Options: options921, Shared: [][]Option{options4}, Safe: true},
-	{Name: "type", Style: POSIX, Operands: Names, Options: options922, Safe: true},
-	{Name: "whence", Style: POSIX, Operands: Names, Options: options922, Safe: true},
-	{Name: "where", Style: POSIX, Operands: Names, Options: options922, Safe: true},
-	{Name: "ulimit", Style: POSIX, Options: options923},
-	{Name: "umask", Style: POSIX, Options: options924},
-	{Name: "unalias", Style: POSIX, Options: options925},
-	{Name: "uname", Options: options926, Shared: [][]Option{options4}, Safe: true},
-	{Name: "uniq", Operands: InOut, Options: options927, Shared: [][]Option{options4}},
-	{Name: "guniq", Operands: InOut, Options: options927, Shared: [][]Option{options4}},
-	{Name: "unittest", Options: options928},
+	{Name: "tty", Options: options960, Shared: [][]Option{options4}, Safe: true},
+	{Name: "type", Style: POSIX, Operands: Names, Options: options961, Safe: true},
+	{Name: "whence", Style: POSIX, Operands: Names, Options: options961, Safe: true},
+	{Name: "where", Style: POSIX, Operands: Names, Options: options961, Safe: true},
+	{Name: "ulimit", Style: POSIX, Options: options962},
+	{Name: "umask", Style: POSIX, Options: options963},
+	{Name: "unalias", Style: POSIX, Options: options964},
+	{Name: "uname", Options: options965, Shared: [][]Option{options4}, Safe: true},
+	{Name: "uniq", Operands: InOut, Options: options966, Shared: [][]Option{options4}},
+	{Name: "guniq", Operands: InOut, Options: options966, Shared: [][]Option{options4}},
+	{Name: "unittest", Options: options967},
 	{Name: "unlink", Operands: Writes, Shared: [][]Option{options4}},
-	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options929, Special: "unset"},
-	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options930, Ends: true, Stdin: true},
-	{Name: "unzip", Operands: Unread, Options: options931, Here: true},
-	{Name: "uptime", Options: options932, Shared: [][]Option{options4}, Safe: true},
-	{Name: "uv", Style: Exact, Operands: Unread, Options: options933, Subs: subs948, Inherit: true, Workdir: true},
-	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options949, Ends: true},
-	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options950, Ends: true},
-	{Name: "venv", Operands: Outputs, Options: options951},
-	{Name: "vim", Operands: Outputs, Options: options952, Stdin: true},
-	{Name: "vi", Operands: Outputs, Options: options952, Stdin: true},
-	{Name: "nvim", Operands: Outputs, Options: options952, Stdin: true},
-	{Name: "view", Operands: Outputs, Options: options952, Stdin: true},
-	{Name: "vimdiff", Operands: Outputs, Options: options952, Stdin: true},
-	{Name: "gvim", Operands: Outputs, Options: options952, Stdin: true},
-	{Name: "ex", Operands: Outputs, Options: options952, Stdin: true},
-	{Name: "rvim", Operands: Outputs, Options: options952, Stdin: true},
-	{Name: "nvi", Operands: Outputs, Options: options952, Stdin: true},
-	{Name: "vim.tiny", Operands: Outputs, Options: options952, Stdin: true},
-	{Name: "vim.basic", Operands: Outputs, Options: options952, Stdin: true},
-	{Name: "ed", Operands: Outputs, Options: options952, Stdin: true},
-	{Name: "red", Operands: Outputs, Options: options952, Stdin: true},
-	{Name: "nano", Operands: Outputs, Options: options952, Stdin: true},
-	{Name: "pico", Operands: Outputs, Options: options952, Stdin: true},
-	{Name: "micro", Operands: Outputs, Options: options952, Stdin: true},
-	{Name: "joe", Operands: Outputs, Options: options952, Stdin: true},
-	{Name: "jed", Operands: Outputs, Options: options952, Stdin: true},
-	{Name: "mcedit", Operands: Outputs, Options: options952, Stdin: true},
-	{Name: "helix", Operands: Outputs, Options: options952, Stdin: true},
-	{Name: "hx", Operands: Outputs, Options: options952, Stdin: true},
-	{Name: "kak", Operands: Outputs, Options: options952, Stdin: true},
-	{Name: "ne", Operands: Outputs, Options: options952, Stdin: true},
-	{Name: "zile", Operands: Outputs, Options: options952, Stdin: true},
-	{Name: "mg", Operands: Outputs, Options: options952, Stdin: true},
-	{Name: "emacs-nox", Operands: Outputs, Options: options952, Stdin: true},
-	{Name: "code", Operands: Outputs, Options: options952, Stdin: true},
-	{Name: "cursor", Operands: Outputs, Options: options952, Stdin: true},
-	{Name: "subl", Operands: Outputs, Options: options952, Stdin: true},
-	{Name: "atom", Operands: Outputs, Options: options952, Stdin: true},
-	{Name: "gedit", Operands: Outputs, Options: options952, Stdin: true},
-	{Name: "kate", Operands: Outputs, Options: options952, Stdin: true},
-	{Name: "zed", Operands: Outputs, Options: options952, Stdin: true},
-	{Name: "idea", Operands: Outputs, Options: options952, Stdin: true},
-	{Name: "virtualenv", Operands: Outputs, Options: options953},
-	{Name: "pyvenv", Operands: Outputs, Options: options953},
-	{Name: "vitest", Style: Exact, Options: options954, Subs: subs955, Inherit: true, Workdir: true},
-	{Name: "w", Options: options956, Shared: [][]Option{options4}, Safe: true},
-	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options957, Special: "wait"},
-	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options958, Ends: true},
-	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options959, Ends: true},
-	{Name: "wc", Operands: Reads, Options: options960, Shared: [][]Option{options4}, Safe: true},
-	{Name: "gwc", Operands: Reads, Options: options960, Shared: [][]Option{options4}, Safe: true},
-	{Name: "wdiff", Operands: Reads, Options: options961, Shared: [][]Option{options4}, Safe: true},
-	{Name: "webpack", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "vite", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "rollup", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "parcel", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "esbuild", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "swc", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "babel", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "rspack", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "tsup", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "ncc", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "wmr", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "browserify", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "metro", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "turbopack", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "postcss", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "tailwindcss", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "sass", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "lessc", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "stylus", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "pug", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "uglifyjs", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "terser", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "cleancss", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "html-minifier", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "svelte-kit", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "svelte-check", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "next", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "nuxt", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "nuxi", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "astro", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "remix", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "gatsby", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "vue-cli-service", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "react-scripts", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "craco", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "ng", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "nest", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "expo", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "eas", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "react-native", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "ionic", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "capacitor", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "cap", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "quasar", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "ember", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "docusaurus", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "vuepress", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "vitepress", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "eleventy", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "strapi", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "medusa", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "payload", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "wrangler", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "vercel", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "netlify", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "firebase", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "amplify", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "serverless", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "sls", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "cdk", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "cdktf", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "sst", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "supabase", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "prisma", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "drizzle-kit", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "typeorm", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "sequelize", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "sequelize-cli", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "knex", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "mikro-orm", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "graphql-codegen", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "openapi-generator", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "openapi-generator-cli", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "openapi-typescript", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "orval", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "swagger-cli", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "redocly", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "spectral", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "changeset", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "semantic-release", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "release-it", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "np", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "lerna", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "nx", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "turbo", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "rush", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "rushx", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "wireit", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "moon", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "husky", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "patch-package", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "serve", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "http-server", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "live-server", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "json-server", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "browser-sync", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "localtunnel", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "lt", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "nodemon", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "pm2", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "forever", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "plop", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "hygen", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "yo", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "degit", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "tiged", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "create-react-app", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "create-next-app", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "create-vite", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "shadcn", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "vsce", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "ovsx", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "electron", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "electron-builder", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "electron-forge", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "tauri", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "esm", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "zx", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "wasp", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "convex", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "inngest", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "trigger", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "solid", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "qwik", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "hardhat", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "forge", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "cast", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "anvil", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "truffle", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "anchor", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "solana", Style: Exact, Operands: Unread, Options: options962, Workdir: true},
-	{Name: "wget", Operands: URLs, Options: options963, Here: true},
-	{Name: "which", Operands: Names, Options: options964, Shared: [][]Option{options4}, Safe: true},
-	{Name: "whereis", Operands: Names, Options: options964, Shared: [][]Option{options4}, Safe: true},
-	{Name: "command-not-found", Operands: Names, Options: options964, Shared: [][]Option{options4}, Safe: true},
-	{Name: "who", Operands: Reads, Options: options965, Shared: [][]Option{options4}, Safe: true},
-	{Name: "whois", Options: options966},
-	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options967, Ends: true, Special: "xargs"},
-	{Name: "xcodebuild", Style: Dash, Options: options968, Workdir: true},
-	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options969, Ends: true},
-	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options970, Shared: [][]Option{options4}},
-	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options971, Ends: true},
-	{Name: "xxd", Style: Dash, Operands: InOut, Options: options972},
-	{Name: "yarn", Style: Exact, Options: options973, Subs: subs978, Inherit: true, Workdir: true},
-	{Name: "yarnpkg", Style: Exact, Options: options973, Subs: subs978, Inherit: true, Workdir: true},
-	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options979, Shared: [][]Option{options4}, Special: "jq"},
-	{Name: "zcat", Operands: Reads, Options: options980},
-	{Name: "bzcat", Operands: Reads, Options: options980},
-	{Name: "xzcat", Operands: Reads, Options: options980},
-	{Name: "zstdcat", Operands: Reads, Options: options980},
-	{Name: "lz4cat", Operands: Reads, Options: options980},
-	{Name: "lzcat", Operands: Reads, Options: options980},
-	{Name: "gzcat", Operands: Reads, Options: options980},
-	{Name: "zless", Operands: Reads, Options: options980},
-	{Name: "zmore", Operands: Reads, Options: options980},
-	{Name: "bzless", Operands: Reads, Options: options980},
-	{Name: "bzmore", Operands: Reads, Options: options980},
-	{Name: "xzless", Operands: Reads, Options: options980},
-	{Name: "zcmp", Operands: Reads, Options: options980},
-	{Name: "zdiff", Operands: Reads, Options: options980},
-	{Name: "bzcmp", Operands: Reads, Options: options980},
-	{Name: "bzdiff", Operands: Reads, Options: options980},
-	{Name: "xzcmp", Operands: Reads, Options: options980},
-	{Name: "xzdiff", Operands: Reads, Options: options980},
-	{Name: "zig", Style: Exact, Options: options981, Workdir: true},
-	{Name: "nim", Style: Exact, Options: options981, Workdir: true},
-	{Name: "dart", Style: Exact, Options: options981, Workdir: true},
-	{Name: "crystal", Style: Exact, Options: options981, Workdir: true},
-	{Name: "v", Style: Exact, Options: options981, Workdir: true},
-	{Name: "gleam", Style: Exact, Options: options981, Workdir: true},
-	{Name: "mix", Style: Exact, Options: options981, Workdir: true},
-	{Name: "rebar3", Style: Exact, Options: options981, Workdir: true},
-	{Name: "stack", Style: Exact, Options: options981, Workdir: true},
-	{Name: "cabal", Style: Exact, Options: options981, Workdir: true},
-	{Name: "dune", Style: Exact, Options: options981, Workdir: true},
-	{Name: "opam", Style: Exact, Options: options981, Workdir: true},
-	{Name: "sbcl-make", Style: Exact, Options: options981, Workdir: true},
-	{Name: "flutter", Style: Exact, Options: options981, Workdir: true},
-	{Name: "fvm", Style: Exact, Options: options981, Workdir: true},
-	{Name: "hugo", Style: Exact, Options: options981, Workdir: true},
-	{Name: "jekyll", Style: Exact, Options: options981, Workdir: true},
-	{Name: "mkdocs", Style: Exact, Options: options981, Workdir: true},
-	{Name: "sphinx-build", Style: Exact, Options: options981, Workdir: true},
-	{Name: "bazel", Style: Exact, Options: options981, Workdir: true},
-	{Name: "bazelisk", Style: Exact, Options: options981, Workdir: true},
-	{Name: "gprbuild", Style: Exact, Options: options981, Workdir: true},
-	{Name: "alire", Style: Exact, Options: options981, Workdir: true},
-	{Name: "zip", Operands: Outputs, Options: options982},
+	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options968, Special: "unset"},
+	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options969, Ends: true, Stdin: true},
+	{Name: "unzip", Operands: Unread, Options: options970, Here: true},
+	{Name: "uptime", Options: options971, Shared: [][]Option{options4}, Safe: true},
+	{Name: "uv", Style: Exact, Operands: Unread, Options: options972, Subs: subs987, Inherit: true, Workdir: true},
+	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options988, Ends: true},
+	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options989, Ends: true},
+	{Name: "venv", Operands: Outputs, Options: options990},
+	{Name: "vim", Operands: Outputs, Options: options991, Stdin: true},
+	{Name: "vi", Operands: Outputs, Options: options991, Stdin: true},
+	{Name: "nvim", Operands: Outputs, Options: options991, Stdin: true},
+	{Name: "view", Operands: Outputs, Options: options991, Stdin: true},
+	{Name: "vimdiff", Operands: Outputs, Options: options991, Stdin: true},
+	{Name: "gvim", Operands: Outputs, Options: options991, Stdin: true},
+	{Name: "ex", Operands: Outputs, Options: options991, Stdin: true},
+	{Name: "rvim", Operands: Outputs, Options: options991, Stdin: true},
+	{Name: "nvi", Operands: Outputs, Options: options991, Stdin: true},
+	{Name: "vim.tiny", Operands: Outputs, Options: options991, Stdin: true},
+	{Name: "vim.basic", Operands: Outputs, Options: options991, Stdin: true},
+	{Name: "ed", Operands: Outputs, Options: options991, Stdin: true},
+	{Name: "red", Operands: Outputs, Options: options991, Stdin: true},
+	{Name: "nano", Operands: Outputs, Options: options991, Stdin: true},
+	{Name: "pico", Operands: Outputs, Options: options991, Stdin: true},
+	{Name: "micro", Operands: Outputs, Options: options991, Stdin: true},
+	{Name: "joe", Operands: Outputs, Options: options991, Stdin: true},
+	{Name: "jed", Operands: Outputs, Options: options991, Stdin: true},
+	{Name: "mcedit", Operands: Outputs, Options: options991, Stdin: true},
+	{Name: "helix", Operands: Outputs, Options: options991, Stdin: true},
+	{Name: "hx", Operands: Outputs, Options: options991, Stdin: true},
+	{Name: "kak", Operands: Outputs, Options: options991, Stdin: true},
+	{Name: "ne", Operands: Outputs, Options: options991, Stdin: true},
+	{Name: "zile", Operands: Outputs, Options: options991, Stdin: true},
+	{Name: "mg", Operands: Outputs, Options: options991, Stdin: true},
+	{Name: "emacs-nox", Operands: Outputs, Options: options991, Stdin: true},
+	{Name: "code", Operands: Outputs, Options: options991, Stdin: true},
+	{Name: "cursor", Operands: Outputs, Options: options991, Stdin: true},
+	{Name: "subl", Operands: Outputs, Options: options991, Stdin: true},
+	{Name: "atom", Operands: Outputs, Options: options991, Stdin: true},
+	{Name: "gedit", Operands: Outputs, Options: options991, Stdin: true},
+	{Name: "kate", Operands: Outputs, Options: options991, Stdin: true},
+	{Name: "zed", Operands: Outputs, Options: options991, Stdin: true},
+	{Name: "idea", Operands: Outputs, Options: options991, Stdin: true},
+	{Name: "virtualenv", Operands: Outputs, Options: options992},
+	{Name: "pyvenv", Operands: Outputs, Options: options992},
+	{Name: "vitest", Style: Exact, Options: options993, Subs: subs994, Inherit: true, Workdir: true},
+	{Name: "w", Options: options995, Shared: [][]Option{options4}, Safe: true},
+	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options996, Special: "wait"},
+	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options997, Ends: true},
+	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options998, Ends: true},
+	{Name: "wc", Operands: Reads, Options: options999, Shared: [][]Option{options4}, Safe: true},
+	{Name: "gwc", Operands: Reads, Options: options999, Shared: [][]Option{options4}, Safe: true},
+	{Name: "wdiff", Operands: Reads, Options: options1000, Shared: [][]Option{options4}, Safe: true},
+	{Name: "webpack", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "vite", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "rollup", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "parcel", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "esbuild", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "swc", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "babel", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "rspack", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "tsup", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "ncc", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "wmr", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "browserify", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "metro", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "turbopack", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "postcss", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "tailwindcss", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "sass", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "lessc", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "stylus", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "pug", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "uglifyjs", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "terser", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "cleancss", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "html-minifier", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "svelte-kit", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "svelte-check", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "next", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "nuxt", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "nuxi", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "astro", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "remix", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "gatsby", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "vue-cli-service", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "react-scripts", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "craco", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "ng", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "nest", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "expo", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "eas", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "react-native", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "ionic", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "capacitor", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "cap", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "quasar", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "ember", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "docusaurus", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "vuepress", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "vitepress", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "eleventy", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "strapi", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "medusa", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "payload", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "wrangler", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "vercel", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "netlify", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "firebase", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "amplify", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "serverless", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "sls", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "cdk", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "cdktf", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "sst", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "supabase", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "prisma", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "drizzle-kit", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "typeorm", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "sequelize", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "sequelize-cli", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "knex", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "mikro-orm", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "graphql-codegen", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "openapi-generator", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "openapi-generator-cli", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "openapi-typescript", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "orval", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "swagger-cli", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "redocly", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "spectral", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "changeset", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "semantic-release", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "release-it", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "np", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "lerna", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "nx", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "turbo", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "rush", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "rushx", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "wireit", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "moon", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "husky", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "patch-package", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "serve", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "http-server", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "live-server", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "json-server", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "browser-sync", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "localtunnel", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "lt", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "nodemon", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "pm2", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "forever", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "plop", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "hygen", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "yo", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "degit", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "tiged", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "create-react-app", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "create-next-app", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "create-vite", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "shadcn", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "vsce", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "ovsx", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "electron", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "electron-builder", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "electron-forge", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "tauri", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "esm", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "zx", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "wasp", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "convex", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "inngest", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "trigger", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "solid", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "qwik", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "hardhat", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "forge", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "cast", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "anvil", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "truffle", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "anchor", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "solana", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
+	{Name: "wget", Operands: URLs, Options: options1002, Here: true},
+	{Name: "which", Operands: Names, Options: options1003, Shared: [][]Option{options4}, Safe: true},
+	{Name: "whereis", Operands: Names, Options: options1003, Shared: [][]Option{options4}, Safe: true},
+	{Name: "command-not-found", Operands: Names, Options: options1003, Shared: [][]Option{options4}, Safe: true},
+	{Name: "who", Operands: Reads, Options: options1004, Shared: [][]Option{options4}, Safe: true},
+	{Name: "whois", Options: options1005},
+	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1006, Ends: true, Special: "xargs"},
+	{Name: "xcodebuild", Style: Dash, Options: options1007, Workdir: true},
+	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1008, Ends: true},
+	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1009, Shared: [][]Option{options4}},
+	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1010, Ends: true},
+	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1011},
+	{Name: "yarn", Style: Exact, Options: options1012, Subs: subs1017, Inherit: true, Workdir: true},
+	{Name: "yarnpkg", Style: Exact, Options: options1012, Subs: subs1017, Inherit: true, Workdir: true},
+	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1018, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "zcat", Operands: Reads, Options: options1019},
+	{Name: "bzcat", Operands: Reads, Options: options1019},
+	{Name: "xzcat", Operands: Reads, Options: options1019},
+	{Name: "zstdcat", Operands: Reads, Options: options1019},
+	{Name: "lz4cat", Operands: Reads, Options: options1019},
+	{Name: "lzcat", Operands: Reads, Options: options1019},
+	{Name: "gzcat", Operands: Reads, Options: options1019},
+	{Name: "zless", Operands: Reads, Options: options1019},
+	{Name: "zmore", Operands: Reads, Options: options1019},
+	{Name: "bzless", Operands: Reads, Options: options1019},
+	{Name: "bzmore", Operands: Reads, Options: options1019},
+	{Name: "xzless", Operands: Reads, Options: options1019},
+	{Name: "zcmp", Operands: Reads, Options: options1019},
+	{Name: "zdiff", Operands: Reads, Options: options1019},
+	{Name: "bzcmp", Operands: Reads, Options: options1019},
+	{Name: "bzdiff", Operands: Reads, Options: options1019},
+	{Name: "xzcmp", Operands: Reads, Options: options1019},
+	{Name: "xzdiff", Operands: Reads, Options: options1019},
+	{Name: "zig", Style: Exact, Options: options1020, Workdir: true},
+	{Name: "nim", Style: Exact, Options: options1020, Workdir: true},
+	{Name: "dart", Style: Exact, Options: options1020, Workdir: true},
+	{Name: "crystal", Style: Exact, Options: options1020, Workdir: true},
+	{Name: "v", Style: Exact, Options: options1020, Workdir: true},
+	{Name: "gleam", Style: Exact, Options: options1020, Workdir: true},
+	{Name: "mix", Style: Exact, Options: options1020, Workdir: true},
+	{Name: "rebar3", Style: Exact, Options: options1020, Workdir: true},
+	{Name: "stack", Style: Exact, Options: options1020, Workdir: true},
+	{Name: "cabal", Style: Exact, Options: options1020, Workdir: true},
+	{Name: "dune", Style: Exact, Options: options1020, Workdir: true},
+	{Name: "opam", Style: Exact, Options: options1020, Workdir: true},
+	{Name: "sbcl-make", Style: Exact, Options: options1020, Workdir: true},
+	{Name: "flutter", Style: Exact, Options: options1020, Workdir: true},
+	{Name: "fvm", Style: Exact, Options: options1020, Workdir: true},
+	{Name: "hugo", Style: Exact, Options: options1020, Workdir: true},
+	{Name: "jekyll", Style: Exact, Options: options1020, Workdir: true},
+	{Name: "mkdocs", Style: Exact, Options: options1020, Workdir: true},
+	{Name: "sphinx-build", Style: Exact, Options: options1020, Workdir: true},
+	{Name: "bazel", Style: Exact, Options: options1020, Workdir: true},
+	{Name: "bazelisk", Style: Exact, Options: options1020, Workdir: true},
+	{Name: "gprbuild", Style: Exact, Options: options1020, Workdir: true},
+	{Name: "alire", Style: Exact, Options: options1020, Workdir: true},
+	{Name: "zip", Operands: Outputs, Options: options1021},
 	{Name: "zipinfo", Operands: Reads},
 	{Name: "zipgrep", Operands: Reads},
 	{Name: "zipnote", Operands: Reads},
 	{Name: "unrar", Operands: Reads},
 	{Name: "lsar", Operands: Reads},
-	{Name: "zmodload", Operands: Unread, Options: options983},
+	{Name: "zmodload", Operands: Unread, Options: options1022},
 }
 
 var options0 = []Option{
@@ -6540,6 +7110,125 @@ var options18 = []Option{
 }
 
 var options19 = []Option{
+	{Names: names{"--debug"}},
+	{Names: names{"--endpoint-url"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--no-verify-ssl"}},
+	{Names: names{"--no-paginate"}},
+	{Names: names{"--output"}, Value: Required},
+	{Names: names{"--query"}, Value: Required},
+	{Names: names{"--profile"}, Value: Required},
+	{Names: names{"--region"}, Value: Required},
+	{Names: names{"--version"}},
+	{Names: names{"--color"}, Value: Required},
+	{Names: names{"--no-sign-request"}},
+	{Names: names{"--ca-bundle"}, Value: Required, Effect: EffInput},
+	{Names: names{"--cli-read-timeout"}, Value: Required},
+	{Names: names{"--cli-connect-timeout"}, Value: Required},
+	{Names: names{"--cli-binary-format"}, Value: Required},
+	{Names: names{"--no-cli-pager"}},
+	{Names: names{"--cli-auto-prompt"}},
+	{Names: names{"--no-cli-auto-prompt"}},
+	{Names: names{"--cli-input-json"}, Value: Required},
+	{Names: names{"--cli-input-yaml"}, Value: Required},
+	{Names: names{"--generate-cli-skeleton"}, Value: Optional},
+	{Names: names{"--filters"}, Value: Required},
+	{Names: names{"--max-items"}, Value: Required},
+	{Names: names{"--page-size"}, Value: Required},
+	{Names: names{"--starting-token"}, Value: Required},
+	{Names: names{"--dry-run"}},
+	{Names: names{"--no-dry-run"}},
+	{Names: names{"--zip-file"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--body"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--outfile"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--user-data"}, Value: Required},
+	{Names: names{"--template-body"}, Value: Required},
+	{Names: names{"--policy-document"}, Value: Required},
+	{Names: names{"--recursive"}},
+	{Names: names{"--exclude"}, Value: Required},
+	{Names: names{"--include"}, Value: Required},
+	{Names: names{"--acl"}, Value: Required},
+	{Names: names{"--delete"}},
+	{Names: names{"--dryrun"}},
+	{Names: names{"--quiet"}},
+	{Names: names{"--sse"}, Value: Optional},
+	{Names: names{"--storage-class"}, Value: Required},
+	{Names: names{"--follow"}},
+	{Names: names{"--since"}, Value: Required},
+	{Names: names{"--command"}, Value: Required, Effect: EffRun},
+	{Names: names{"--interactive"}},
+	{Names: names{"--container"}, Value: Required},
+	{Names: names{"--cluster"}, Value: Required},
+	{Names: names{"--task"}, Value: Required},
+}
+
+var options20 = []Option{
+	{Names: names{"--recursive"}, Effect: EffRecursive},
+	{Names: names{"--exclude"}, Value: Required},
+	{Names: names{"--include"}, Value: Required},
+	{Names: names{"--dryrun"}},
+	{Names: names{"--quiet"}},
+	{Names: names{"--delete"}},
+	{Names: names{"--acl"}, Value: Required},
+	{Names: names{"--storage-class"}, Value: Required},
+	{Names: names{"--sse"}, Value: Optional},
+	{Names: names{"--content-type"}, Value: Required},
+	{Names: names{"--cache-control"}, Value: Required},
+	{Names: names{"--no-progress"}},
+	{Names: names{"--only-show-errors"}},
+	{Names: names{"--region"}, Value: Required},
+	{Names: names{"--profile"}, Value: Required},
+	{Names: names{"--endpoint-url"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--size-only"}},
+	{Names: names{"--exact-timestamps"}},
+	{Names: names{"--follow-symlinks"}},
+	{Names: names{"--no-follow-symlinks"}},
+	{Names: names{"--metadata"}, Value: Required},
+	{Names: names{"--grants"}, Value: Required},
+	{Names: names{"--expected-size"}, Value: Required},
+	{Names: names{"--no-guess-mime-type"}},
+	{Names: names{"--no-sign-request"}},
+	{Names: names{"--output"}, Value: Required},
+	{Names: names{"--query"}, Value: Required},
+}
+
+var options21 = []Option{
+	{Names: names{"--recursive"}},
+	{Names: names{"--human-readable"}},
+	{Names: names{"--summarize"}},
+	{Names: names{"--page-size"}, Value: Required},
+	{Names: names{"--region"}, Value: Required},
+	{Names: names{"--profile"}, Value: Required},
+	{Names: names{"--force"}},
+	{Names: names{"--expires-in"}, Value: Required},
+	{Names: names{"--exclude"}, Value: Required},
+	{Names: names{"--include"}, Value: Required},
+	{Names: names{"--dryrun"}},
+	{Names: names{"--quiet"}},
+	{Names: names{"--no-sign-request"}},
+	{Names: names{"--endpoint-url"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--index-document"}, Value: Required},
+	{Names: names{"--error-document"}, Value: Required},
+	{Names: names{"--output"}, Value: Required},
+	{Names: names{"--query"}, Value: Required},
+}
+
+var subs22 = []Program{
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"s3", "cp"}, Options: options20},
+	{Name: "ls", Style: Exact, Path: names{"s3", "ls"}, Options: options21},
+	{Name: "mb", Style: Exact, Path: names{"s3", "ls"}, Options: options21},
+	{Name: "mv", Style: Exact, Operands: Transfer, Path: names{"s3", "cp"}, Options: options20},
+	{Name: "presign", Style: Exact, Path: names{"s3", "ls"}, Options: options21},
+	{Name: "rb", Style: Exact, Path: names{"s3", "ls"}, Options: options21},
+	{Name: "rm", Style: Exact, Path: names{"s3", "ls"}, Options: options21},
+	{Name: "sync", Style: Exact, Operands: Transfer, Path: names{"s3", "cp"}, Options: options20},
+	{Name: "website", Style: Exact, Path: names{"s3", "ls"}, Options: options21},
+}
+
+var subs23 = []Program{
+	{Name: "s3", Style: Exact, Operands: Unread, Path: names{"s3"}, Subs: subs22},
+}
+
+var options24 = []Option{
 	{Names: names{"-a", "--algorithm"}, Value: Required},
 	{Names: names{"-l", "--length"}, Value: Required},
 	{Names: names{"-0", "--01"}},
@@ -6558,7 +7247,7 @@ var options19 = []Option{
 	{Names: names{"-w", "--warn"}},
 }
 
-var options20 = []Option{
+var options25 = []Option{
 	{Names: names{"-d", "-D", "--decode"}},
 	{Names: names{"--base64"}},
 	{Names: names{"--base64url"}},
@@ -6573,13 +7262,13 @@ var options20 = []Option{
 	{Names: names{"-w", "--wrap"}, Value: Required},
 }
 
-var options21 = []Option{
+var options26 = []Option{
 	{Names: names{"-a", "--multiple"}},
 	{Names: names{"-s", "--suffix"}, Value: Required},
 	{Names: names{"-z", "--zero"}},
 }
 
-var options22 = []Option{
+var options27 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -6624,7 +7313,7 @@ var options22 = []Option{
 	{Names: names{"--pretty-print"}},
 }
 
-var options23 = []Option{
+var options28 = []Option{
 	{Names: names{"-A", "--show-all"}},
 	{Names: names{"--nonprintable-notation"}, Value: Required},
 	{Names: names{"-p", "--plain"}},
@@ -6674,7 +7363,7 @@ var options23 = []Option{
 	{Names: names{"--set-terminal-title"}},
 }
 
-var options24 = []Option{
+var options29 = []Option{
 	{Names: names{"-c", "--count"}},
 	{Names: names{"--code-quote-style"}, Value: Required},
 	{Names: names{"-f", "--filter"}, Value: Required},
@@ -6705,7 +7394,7 @@ var options24 = []Option{
 	{Names: names{"--tempdir"}, Value: Required, Effect: EffWrite},
 }
 
-var options25 = []Option{
+var options30 = []Option{
 	{Names: names{"-e", "--expression"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput},
 	{Names: names{"-h", "--help"}},
@@ -6718,7 +7407,7 @@ var options25 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options26 = []Option{
+var options31 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
@@ -6735,7 +7424,7 @@ var options26 = []Option{
 	{Names: names{"-x"}, Value: Required, Effect: EffRun},
 }
 
-var options27 = []Option{
+var options32 = []Option{
 	{Names: names{"-c", "--config", "--config-path", "--config-basedir"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--write", "--fix", "--apply", "--apply-unsafe", "--unsafe"}, Effect: EffInPlace},
 	{Names: names{"-o", "--output", "--output-file", "--report-file"}, Value: Required, Effect: EffWrite},
@@ -6793,7 +7482,7 @@ var options27 = []Option{
 	{Names: names{"--circular"}},
 }
 
-var options28 = []Option{
+var options33 = []Option{
 	{Names: names{"-c", "--code"}, Value: Required},
 	{Names: names{"-l", "--line-length", "--line-width"}, Value: Required},
 	{Names: names{"-t", "--target-version"}, Value: Required},
@@ -6855,14 +7544,14 @@ var options28 = []Option{
 	{Names: names{"--jobs"}, Value: Required},
 }
 
-var options29 = []Option{
+var options34 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--version", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-d", "--debug"}},
 }
 
-var options30 = []Option{
+var options35 = []Option{
 	{Names: names{"--cask"}},
 	{Names: names{"--formula"}},
 	{Names: names{"--force", "-f"}},
@@ -6882,7 +7571,7 @@ var options30 = []Option{
 	{Names: names{"--only-dependencies"}},
 }
 
-var options31 = []Option{
+var options36 = []Option{
 	{Names: names{"--cask"}},
 	{Names: names{"--formula"}},
 	{Names: names{"--versions"}},
@@ -6900,69 +7589,69 @@ var options31 = []Option{
 	{Names: names{"--include-build"}},
 }
 
-var subs32 = []Program{
-	{Name: "--cache", Path: names{"list"}, Options: options31},
-	{Name: "--cellar", Path: names{"list"}, Options: options31},
-	{Name: "--prefix", Path: names{"list"}, Options: options31},
-	{Name: "--repository", Path: names{"list"}, Options: options31},
-	{Name: "abv", Path: names{"list"}, Options: options31},
-	{Name: "analytics", Path: names{"install"}, Options: options30},
+var subs37 = []Program{
+	{Name: "--cache", Path: names{"list"}, Options: options36},
+	{Name: "--cellar", Path: names{"list"}, Options: options36},
+	{Name: "--prefix", Path: names{"list"}, Options: options36},
+	{Name: "--repository", Path: names{"list"}, Options: options36},
+	{Name: "abv", Path: names{"list"}, Options: options36},
+	{Name: "analytics", Path: names{"install"}, Options: options35},
 	{Name: "audit", Operands: Unread, Path: names{"sh"}},
-	{Name: "autoremove", Path: names{"install"}, Options: options30},
+	{Name: "autoremove", Path: names{"install"}, Options: options35},
 	{Name: "bump-formula-pr", Operands: Unread, Path: names{"sh"}},
-	{Name: "bundle", Path: names{"install"}, Options: options30},
-	{Name: "cat", Path: names{"list"}, Options: options31},
-	{Name: "cleanup", Path: names{"install"}, Options: options30},
+	{Name: "bundle", Path: names{"install"}, Options: options35},
+	{Name: "cat", Path: names{"list"}, Options: options36},
+	{Name: "cleanup", Path: names{"install"}, Options: options35},
 	{Name: "command", Operands: Unread, Path: names{"sh"}},
-	{Name: "commands", Path: names{"list"}, Options: options31},
-	{Name: "config", Path: names{"list"}, Options: options31},
+	{Name: "commands", Path: names{"list"}, Options: options36},
+	{Name: "config", Path: names{"list"}, Options: options36},
 	{Name: "create", Operands: Unread, Path: names{"sh"}},
-	{Name: "deps", Path: names{"list"}, Options: options31},
-	{Name: "desc", Path: names{"list"}, Options: options31},
-	{Name: "developer", Path: names{"install"}, Options: options30},
-	{Name: "doctor", Path: names{"install"}, Options: options30},
-	{Name: "dr", Path: names{"install"}, Options: options30},
+	{Name: "deps", Path: names{"list"}, Options: options36},
+	{Name: "desc", Path: names{"list"}, Options: options36},
+	{Name: "developer", Path: names{"install"}, Options: options35},
+	{Name: "doctor", Path: names{"install"}, Options: options35},
+	{Name: "dr", Path: names{"install"}, Options: options35},
 	{Name: "edit", Operands: Unread, Path: names{"sh"}},
 	{Name: "exec", Operands: Unread, Path: names{"sh"}},
-	{Name: "fetch", Path: names{"install"}, Options: options30},
-	{Name: "help", Path: names{"list"}, Options: options31},
-	{Name: "home", Path: names{"list"}, Options: options31},
-	{Name: "homepage", Path: names{"list"}, Options: options31},
-	{Name: "info", Path: names{"list"}, Options: options31},
-	{Name: "install", Path: names{"install"}, Options: options30},
+	{Name: "fetch", Path: names{"install"}, Options: options35},
+	{Name: "help", Path: names{"list"}, Options: options36},
+	{Name: "home", Path: names{"list"}, Options: options36},
+	{Name: "homepage", Path: names{"list"}, Options: options36},
+	{Name: "info", Path: names{"list"}, Options: options36},
+	{Name: "install", Path: names{"install"}, Options: options35},
 	{Name: "irb", Operands: Unread, Path: names{"sh"}},
-	{Name: "leaves", Path: names{"list"}, Options: options31},
-	{Name: "link", Path: names{"install"}, Options: options30},
-	{Name: "list", Path: names{"list"}, Options: options31},
-	{Name: "log", Path: names{"list"}, Options: options31},
-	{Name: "ls", Path: names{"list"}, Options: options31},
-	{Name: "missing", Path: names{"list"}, Options: options31},
-	{Name: "options", Path: names{"list"}, Options: options31},
-	{Name: "outdated", Path: names{"list"}, Options: options31},
-	{Name: "pin", Path: names{"install"}, Options: options30},
-	{Name: "postinstall", Path: names{"install"}, Options: options30},
-	{Name: "reinstall", Path: names{"install"}, Options: options30},
-	{Name: "remove", Path: names{"install"}, Options: options30},
-	{Name: "rm", Path: names{"install"}, Options: options30},
+	{Name: "leaves", Path: names{"list"}, Options: options36},
+	{Name: "link", Path: names{"install"}, Options: options35},
+	{Name: "list", Path: names{"list"}, Options: options36},
+	{Name: "log", Path: names{"list"}, Options: options36},
+	{Name: "ls", Path: names{"list"}, Options: options36},
+	{Name: "missing", Path: names{"list"}, Options: options36},
+	{Name: "options", Path: names{"list"}, Options: options36},
+	{Name: "outdated", Path: names{"list"}, Options: options36},
+	{Name: "pin", Path: names{"install"}, Options: options35},
+	{Name: "postinstall", Path: names{"install"}, Options: options35},
+	{Name: "reinstall", Path: names{"install"}, Options: options35},
+	{Name: "remove", Path: names{"install"}, Options: options35},
+	{Name: "rm", Path: names{"install"}, Options: options35},
 	{Name: "ruby", Operands: Unread, Path: names{"sh"}},
-	{Name: "search", Path: names{"list"}, Options: options31},
-	{Name: "services", Path: names{"install"}, Options: options30},
+	{Name: "search", Path: names{"list"}, Options: options36},
+	{Name: "services", Path: names{"install"}, Options: options35},
 	{Name: "sh", Operands: Unread, Path: names{"sh"}},
 	{Name: "shellenv", Operands: Unread, Path: names{"sh"}},
 	{Name: "style", Operands: Unread, Path: names{"sh"}},
-	{Name: "switch", Path: names{"install"}, Options: options30},
-	{Name: "tap", Path: names{"install"}, Options: options30},
+	{Name: "switch", Path: names{"install"}, Options: options35},
+	{Name: "tap", Path: names{"install"}, Options: options35},
 	{Name: "test", Operands: Unread, Path: names{"sh"}},
-	{Name: "uninstall", Path: names{"install"}, Options: options30},
-	{Name: "unlink", Path: names{"install"}, Options: options30},
-	{Name: "unpin", Path: names{"install"}, Options: options30},
-	{Name: "untap", Path: names{"install"}, Options: options30},
-	{Name: "update", Path: names{"install"}, Options: options30},
-	{Name: "upgrade", Path: names{"install"}, Options: options30},
-	{Name: "uses", Path: names{"list"}, Options: options31},
+	{Name: "uninstall", Path: names{"install"}, Options: options35},
+	{Name: "unlink", Path: names{"install"}, Options: options35},
+	{Name: "unpin", Path: names{"install"}, Options: options35},
+	{Name: "untap", Path: names{"install"}, Options: options35},
+	{Name: "update", Path: names{"install"}, Options: options35},
+	{Name: "upgrade", Path: names{"install"}, Options: options35},
+	{Name: "uses", Path: names{"list"}, Options: options36},
 }
 
-var options33 = []Option{
+var options38 = []Option{
 	{Names: names{"--debug"}},
 	{Names: names{"--log-format"}, Value: Required},
 	{Names: names{"--timeout"}, Value: Required},
@@ -6982,7 +7671,7 @@ var options33 = []Option{
 	{Names: names{"--disable-symlinks"}},
 }
 
-var options34 = []Option{
+var options39 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-r", "--preload", "--require", "--import"}, Value: Required, Effect: EffProgram},
@@ -7044,7 +7733,7 @@ var options34 = []Option{
 	{Names: names{"--console-depth"}, Value: Required},
 }
 
-var options35 = []Option{
+var options40 = []Option{
 	{Names: names{"--production"}},
 	{Names: names{"--compile"}, Effect: EffWriteHere},
 	{Names: names{"--bytecode"}},
@@ -7082,7 +7771,7 @@ var options35 = []Option{
 	{Names: names{"--bundle"}},
 }
 
-var options36 = []Option{
+var options41 = []Option{
 	{Names: names{"-d", "--dev", "-D", "--development"}},
 	{Names: names{"--optional"}},
 	{Names: names{"--peer"}},
@@ -7122,7 +7811,7 @@ var options36 = []Option{
 	{Names: names{"--minimum-release-age"}, Value: Required},
 }
 
-var options37 = []Option{
+var options42 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 	{Names: names{"--update-snapshots"}},
 	{Names: names{"-u"}},
@@ -7146,22 +7835,22 @@ var options37 = []Option{
 	{Names: names{"--preload"}, Value: Required, Effect: EffProgram},
 }
 
-var subs38 = []Program{
-	{Name: "a", Style: Exact, Path: names{"install"}, Options: options36, Workdir: true},
-	{Name: "add", Style: Exact, Path: names{"install"}, Options: options36, Workdir: true},
+var subs43 = []Program{
+	{Name: "a", Style: Exact, Path: names{"install"}, Options: options41, Workdir: true},
+	{Name: "add", Style: Exact, Path: names{"install"}, Options: options41, Workdir: true},
 	{Name: "audit", Style: Exact, Path: names{"pm"}, Workdir: true},
-	{Name: "build", Style: Exact, Operands: Reads, Path: names{"build"}, Options: options35, Workdir: true},
+	{Name: "build", Style: Exact, Operands: Reads, Path: names{"build"}, Options: options40, Workdir: true},
 	{Name: "c", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
-	{Name: "ci", Style: Exact, Path: names{"install"}, Options: options36, Workdir: true},
+	{Name: "ci", Style: Exact, Path: names{"install"}, Options: options41, Workdir: true},
 	{Name: "completions", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
 	{Name: "discord", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
 	{Name: "exec", Style: Exact, Operands: RunsText, Path: names{"exec"}, Ends: true, Workdir: true},
 	{Name: "help", Style: Exact, Path: names{"pm"}, Workdir: true},
-	{Name: "i", Style: Exact, Path: names{"install"}, Options: options36, Workdir: true},
+	{Name: "i", Style: Exact, Path: names{"install"}, Options: options41, Workdir: true},
 	{Name: "info", Style: Exact, Path: names{"pm"}, Workdir: true},
 	{Name: "init", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options36, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options41, Workdir: true},
 	{Name: "link", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
 	{Name: "list", Style: Exact, Path: names{"pm"}, Workdir: true},
 	{Name: "ls", Style: Exact, Path: names{"pm"}, Workdir: true},
@@ -7169,19 +7858,19 @@ var subs38 = []Program{
 	{Name: "patch", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
 	{Name: "pm", Style: Exact, Path: names{"pm"}, Workdir: true},
 	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options36, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options41, Workdir: true},
 	{Name: "repl", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
-	{Name: "rm", Style: Exact, Path: names{"install"}, Options: options36, Workdir: true},
+	{Name: "rm", Style: Exact, Path: names{"install"}, Options: options41, Workdir: true},
 	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Ends: true, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options37, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options42, Workdir: true},
 	{Name: "unlink", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
-	{Name: "update", Style: Exact, Path: names{"install"}, Options: options36, Workdir: true},
+	{Name: "update", Style: Exact, Path: names{"install"}, Options: options41, Workdir: true},
 	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
 	{Name: "why", Style: Exact, Path: names{"pm"}, Workdir: true},
 	{Name: "x", Style: Exact, Operands: RunsArgs, Path: names{"x"}, Ends: true, Workdir: true},
 }
 
-var options39 = []Option{
+var options44 = []Option{
 	{Names: names{"--no-color"}},
 	{Names: names{"-r", "--retry"}, Value: Required},
 	{Names: names{"-V", "--verbose"}},
@@ -7190,12 +7879,12 @@ var options39 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options40 = []Option{
+var options45 = []Option{
 	{Names: names{"--keep-file-descriptors"}},
 	{Names: names{"--gemfile"}, Value: Required, Effect: EffProgram},
 }
 
-var options41 = []Option{
+var options46 = []Option{
 	{Names: names{"--path"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--without"}, Value: Required},
 	{Names: names{"--with"}, Value: Required},
@@ -7236,48 +7925,48 @@ var options41 = []Option{
 	{Names: names{"--dry-run"}},
 }
 
-var subs42 = []Program{
-	{Name: "add", Path: names{"install"}, Options: options41, Workdir: true},
+var subs47 = []Program{
+	{Name: "add", Path: names{"install"}, Options: options46, Workdir: true},
 	{Name: "audit", Path: names{"list"}, Workdir: true},
-	{Name: "binstubs", Path: names{"install"}, Options: options41, Workdir: true},
-	{Name: "cache", Path: names{"install"}, Options: options41, Workdir: true},
+	{Name: "binstubs", Path: names{"install"}, Options: options46, Workdir: true},
+	{Name: "cache", Path: names{"install"}, Options: options46, Workdir: true},
 	{Name: "check", Path: names{"list"}, Workdir: true},
-	{Name: "clean", Path: names{"install"}, Options: options41, Workdir: true},
-	{Name: "config", Path: names{"install"}, Options: options41, Workdir: true},
-	{Name: "console", Path: names{"install"}, Options: options41, Workdir: true},
+	{Name: "clean", Path: names{"install"}, Options: options46, Workdir: true},
+	{Name: "config", Path: names{"install"}, Options: options46, Workdir: true},
+	{Name: "console", Path: names{"install"}, Options: options46, Workdir: true},
 	{Name: "doctor", Path: names{"list"}, Workdir: true},
-	{Name: "e", Operands: RunsArgs, Path: names{"exec"}, Options: options40, Ends: true, Workdir: true},
-	{Name: "env", Path: names{"install"}, Options: options41, Workdir: true},
-	{Name: "ex", Operands: RunsArgs, Path: names{"exec"}, Options: options40, Ends: true, Workdir: true},
-	{Name: "exe", Operands: RunsArgs, Path: names{"exec"}, Options: options40, Ends: true, Workdir: true},
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options40, Ends: true, Workdir: true},
+	{Name: "e", Operands: RunsArgs, Path: names{"exec"}, Options: options45, Ends: true, Workdir: true},
+	{Name: "env", Path: names{"install"}, Options: options46, Workdir: true},
+	{Name: "ex", Operands: RunsArgs, Path: names{"exec"}, Options: options45, Ends: true, Workdir: true},
+	{Name: "exe", Operands: RunsArgs, Path: names{"exec"}, Options: options45, Ends: true, Workdir: true},
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options45, Ends: true, Workdir: true},
 	{Name: "fund", Path: names{"list"}, Workdir: true},
-	{Name: "gem", Path: names{"install"}, Options: options41, Workdir: true},
+	{Name: "gem", Path: names{"install"}, Options: options46, Workdir: true},
 	{Name: "help", Path: names{"list"}, Workdir: true},
-	{Name: "i", Path: names{"install"}, Options: options41, Workdir: true},
+	{Name: "i", Path: names{"install"}, Options: options46, Workdir: true},
 	{Name: "info", Path: names{"list"}, Workdir: true},
-	{Name: "init", Path: names{"install"}, Options: options41, Workdir: true},
-	{Name: "inject", Path: names{"install"}, Options: options41, Workdir: true},
-	{Name: "install", Path: names{"install"}, Options: options41, Workdir: true},
-	{Name: "issue", Path: names{"install"}, Options: options41, Workdir: true},
+	{Name: "init", Path: names{"install"}, Options: options46, Workdir: true},
+	{Name: "inject", Path: names{"install"}, Options: options46, Workdir: true},
+	{Name: "install", Path: names{"install"}, Options: options46, Workdir: true},
+	{Name: "issue", Path: names{"install"}, Options: options46, Workdir: true},
 	{Name: "licenses", Path: names{"list"}, Workdir: true},
 	{Name: "list", Path: names{"list"}, Workdir: true},
-	{Name: "lock", Path: names{"install"}, Options: options41, Workdir: true},
-	{Name: "open", Path: names{"install"}, Options: options41, Workdir: true},
+	{Name: "lock", Path: names{"install"}, Options: options46, Workdir: true},
+	{Name: "open", Path: names{"install"}, Options: options46, Workdir: true},
 	{Name: "outdated", Path: names{"list"}, Workdir: true},
-	{Name: "pack", Path: names{"install"}, Options: options41, Workdir: true},
-	{Name: "package", Path: names{"install"}, Options: options41, Workdir: true},
+	{Name: "pack", Path: names{"install"}, Options: options46, Workdir: true},
+	{Name: "package", Path: names{"install"}, Options: options46, Workdir: true},
 	{Name: "platform", Path: names{"list"}, Workdir: true},
-	{Name: "plugin", Path: names{"install"}, Options: options41, Workdir: true},
-	{Name: "pristine", Path: names{"install"}, Options: options41, Workdir: true},
-	{Name: "remove", Path: names{"install"}, Options: options41, Workdir: true},
+	{Name: "plugin", Path: names{"install"}, Options: options46, Workdir: true},
+	{Name: "pristine", Path: names{"install"}, Options: options46, Workdir: true},
+	{Name: "remove", Path: names{"install"}, Options: options46, Workdir: true},
 	{Name: "show", Path: names{"list"}, Workdir: true},
-	{Name: "update", Path: names{"install"}, Options: options41, Workdir: true},
+	{Name: "update", Path: names{"install"}, Options: options46, Workdir: true},
 	{Name: "version", Path: names{"list"}, Workdir: true},
-	{Name: "viz", Path: names{"install"}, Options: options41, Workdir: true},
+	{Name: "viz", Path: names{"install"}, Options: options46, Workdir: true},
 }
 
-var options43 = []Option{
+var options48 = []Option{
 	{Names: names{"--bun"}},
 	{Names: names{"-p", "--package"}, Value: Required},
 	{Names: names{"--no-install"}},
@@ -7285,7 +7974,7 @@ var options43 = []Option{
 	{Names: names{"--verbose"}},
 }
 
-var options44 = []Option{
+var options49 = []Option{
 	{Names: names{"-c", "--stdout", "--to-stdout"}, Effect: EffReadOnly},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
 	{Names: names{"-z", "--compress"}},
@@ -7354,7 +8043,7 @@ var options44 = []Option{
 	{Names: names{"--no-adjust"}},
 }
 
-var options45 = []Option{
+var options50 = []Option{
 	{Names: names{"-o", "--outfile"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-s"}, Value: Required},
 	{Names: names{"-m", "--module"}, Effect: EffPattern},
@@ -7370,7 +8059,7 @@ var options45 = []Option{
 	{Names: names{"--pid"}, Value: Required, Effect: EffUnproven},
 }
 
-var options46 = []Option{
+var options51 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-i"}},
 	{Names: names{"-m"}},
@@ -7380,7 +8069,7 @@ var options46 = []Option{
 	{Names: names{"-w"}, Value: Required},
 }
 
-var options47 = []Option{
+var options52 = []Option{
 	{Names: names{"--print"}},
 	{Names: names{"--current"}},
 	{Names: names{"--chroot"}, Value: Required},
@@ -7424,7 +8113,7 @@ var options47 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options48 = []Option{
+var options53 = []Option{
 	{Names: names{"-V", "--version"}},
 	{Names: names{"--list"}},
 	{Names: names{"--explain"}, Value: Required},
@@ -7441,7 +8130,7 @@ var options48 = []Option{
 	{Names: names{"+"}},
 }
 
-var options49 = []Option{
+var options54 = []Option{
 	{Names: names{"--dev"}},
 	{Names: names{"--build"}},
 	{Names: names{"--optional"}},
@@ -7473,7 +8162,7 @@ var options49 = []Option{
 	{Names: names{"-a", "--add"}, Value: Required},
 }
 
-var options50 = []Option{
+var options55 = []Option{
 	{Names: names{"--future-incompat-report"}},
 	{Names: names{"--message-format"}, Value: Required},
 	{Names: names{"-p", "--package"}, Value: Required},
@@ -7507,7 +8196,7 @@ var options50 = []Option{
 	{Names: names{"--build-plan"}},
 }
 
-var options51 = []Option{
+var options56 = []Option{
 	{Names: names{"--artifact-dir", "--out-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--open"}, Effect: EffUnproven},
 	{Names: names{"--no-deps"}},
@@ -7516,7 +8205,7 @@ var options51 = []Option{
 	{Names: names{"--crate-type"}, Value: Required},
 }
 
-var options52 = []Option{
+var options57 = []Option{
 	{Names: names{"--fix"}},
 	{Names: names{"--no-deps"}},
 	{Names: names{"--allow-dirty"}},
@@ -7525,7 +8214,7 @@ var options52 = []Option{
 	{Names: names{"--explain"}, Value: Required},
 }
 
-var options53 = []Option{
+var options58 = []Option{
 	{Names: names{"--broken-code"}},
 	{Names: names{"--edition"}},
 	{Names: names{"--edition-idioms"}},
@@ -7534,7 +8223,7 @@ var options53 = []Option{
 	{Names: names{"--allow-no-vcs"}},
 }
 
-var options54 = []Option{
+var options59 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--check"}},
 	{Names: names{"-p", "--package"}, Value: Required},
@@ -7542,7 +8231,7 @@ var options54 = []Option{
 	{Names: names{"--message-format"}, Value: Required},
 }
 
-var options55 = []Option{
+var options60 = []Option{
 	{Names: names{"--version", "--vers"}, Value: Required},
 	{Names: names{"--git"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--branch"}, Value: Required},
@@ -7560,7 +8249,7 @@ var options55 = []Option{
 	{Names: names{"-y", "--no-confirm"}},
 }
 
-var options56 = []Option{
+var options61 = []Option{
 	{Names: names{"--makefile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-t", "--task"}, Value: Required},
 	{Names: names{"-p", "--profile"}, Value: Required},
@@ -7587,7 +8276,7 @@ var options56 = []Option{
 	{Names: names{"--list-category-steps"}, Value: Required},
 }
 
-var options57 = []Option{
+var options62 = []Option{
 	{Names: names{"--bin"}},
 	{Names: names{"--lib"}},
 	{Names: names{"--name"}, Value: Required},
@@ -7600,7 +8289,7 @@ var options57 = []Option{
 	{Names: names{"-b"}, Value: Required},
 }
 
-var options58 = []Option{
+var options63 = []Option{
 	{Names: names{"--no-run"}},
 	{Names: names{"--no-fail-fast"}},
 	{Names: names{"--fail-fast"}},
@@ -7629,23 +8318,23 @@ var options58 = []Option{
 	{Names: names{"--debugger"}, Value: Required, Effect: EffRun},
 }
 
-var subs59 = []Program{
-	{Name: "archive", Style: Exact, Path: names{"nextest", "run"}, Options: options58, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "l", Style: Exact, Path: names{"nextest", "run"}, Options: options58, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"nextest", "run"}, Options: options58, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "r", Style: Exact, Path: names{"nextest", "run"}, Options: options58, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"nextest", "run"}, Options: options58, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "self", Style: Exact, Path: names{"nextest", "run"}, Options: options58, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "show-config", Style: Exact, Path: names{"nextest", "run"}, Options: options58, Shared: [][]Option{options50}, Workdir: true},
+var subs64 = []Program{
+	{Name: "archive", Style: Exact, Path: names{"nextest", "run"}, Options: options63, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "l", Style: Exact, Path: names{"nextest", "run"}, Options: options63, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"nextest", "run"}, Options: options63, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "r", Style: Exact, Path: names{"nextest", "run"}, Options: options63, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"nextest", "run"}, Options: options63, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "self", Style: Exact, Path: names{"nextest", "run"}, Options: options63, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "show-config", Style: Exact, Path: names{"nextest", "run"}, Options: options63, Shared: [][]Option{options55}, Workdir: true},
 }
 
-var options60 = []Option{
+var options65 = []Option{
 	{Names: names{"--no-run"}},
 	{Names: names{"--no-fail-fast"}},
 	{Names: names{"--doc"}},
 }
 
-var options61 = []Option{
+var options66 = []Option{
 	{Names: names{"-e", "--edges"}, Value: Required},
 	{Names: names{"-i", "--invert"}, Value: Required},
 	{Names: names{"--prune"}, Value: Required},
@@ -7669,7 +8358,7 @@ var options61 = []Option{
 	{Names: names{"-o"}, Effect: EffWrite},
 }
 
-var options62 = []Option{
+var options67 = []Option{
 	{Names: names{"-x", "--exec"}, Value: Required},
 	{Names: names{"-s", "--shell"}, Value: Required, Effect: EffRun},
 	{Names: names{"-w", "--watch"}, Value: Required},
@@ -7692,102 +8381,102 @@ var options62 = []Option{
 	{Names: names{"--postpone"}},
 }
 
-var subs63 = []Program{
-	{Name: "about", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "add", Style: Exact, Path: names{"add"}, Options: options49, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "asm", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "audit", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "b", Style: Exact, Path: names{"build"}, Options: options51, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "bench", Style: Exact, Path: names{"test"}, Options: options60, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "binstall", Style: Exact, Path: names{"install"}, Options: options55, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "binutils", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "bloat", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options51, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "c", Style: Exact, Path: names{"build"}, Options: options51, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "cache", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "careful", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "check", Style: Exact, Path: names{"build"}, Options: options51, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"add"}, Options: options49, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "clippy", Style: Exact, Path: names{"clippy"}, Options: options52, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "criterion", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "d", Style: Exact, Path: names{"build"}, Options: options51, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "deny", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "depgraph", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "doc", Style: Exact, Path: names{"build"}, Options: options51, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "edit", Style: Exact, Path: names{"add"}, Options: options49, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "expand", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "fetch", Style: Exact, Path: names{"add"}, Options: options49, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "fix", Style: Exact, Path: names{"fix"}, Options: options53, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "flamegraph", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options54, Workdir: true},
-	{Name: "geiger", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "generate", Style: Exact, Operands: Places, Path: names{"new"}, Options: options57, Workdir: true},
-	{Name: "generate-lockfile", Style: Exact, Path: names{"add"}, Options: options49, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "hack", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "hakari", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "info", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "init", Style: Exact, Operands: Places, Path: names{"new"}, Options: options57, Workdir: true},
-	{Name: "insta", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options55, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "install-update", Style: Exact, Path: names{"add"}, Options: options49, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "llvm-cov", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "locate-project", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "login", Style: Exact, Path: names{"add"}, Options: options49, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "logout", Style: Exact, Path: names{"add"}, Options: options49, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "machete", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "make", Style: Exact, Path: names{"make"}, Options: options56, Workdir: true},
-	{Name: "metadata", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
+var subs68 = []Program{
+	{Name: "about", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "add", Style: Exact, Path: names{"add"}, Options: options54, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "asm", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "audit", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "b", Style: Exact, Path: names{"build"}, Options: options56, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "bench", Style: Exact, Path: names{"test"}, Options: options65, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "binstall", Style: Exact, Path: names{"install"}, Options: options60, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "binutils", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "bloat", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options56, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "c", Style: Exact, Path: names{"build"}, Options: options56, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "cache", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "careful", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "check", Style: Exact, Path: names{"build"}, Options: options56, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"add"}, Options: options54, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "clippy", Style: Exact, Path: names{"clippy"}, Options: options57, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "criterion", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "d", Style: Exact, Path: names{"build"}, Options: options56, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "deny", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "depgraph", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "doc", Style: Exact, Path: names{"build"}, Options: options56, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "edit", Style: Exact, Path: names{"add"}, Options: options54, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "expand", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "fetch", Style: Exact, Path: names{"add"}, Options: options54, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "fix", Style: Exact, Path: names{"fix"}, Options: options58, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "flamegraph", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options59, Workdir: true},
+	{Name: "geiger", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "generate", Style: Exact, Operands: Places, Path: names{"new"}, Options: options62, Workdir: true},
+	{Name: "generate-lockfile", Style: Exact, Path: names{"add"}, Options: options54, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "hack", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "hakari", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "init", Style: Exact, Operands: Places, Path: names{"new"}, Options: options62, Workdir: true},
+	{Name: "insta", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options60, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "install-update", Style: Exact, Path: names{"add"}, Options: options54, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "llvm-cov", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "locate-project", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "login", Style: Exact, Path: names{"add"}, Options: options54, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "logout", Style: Exact, Path: names{"add"}, Options: options54, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "machete", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "make", Style: Exact, Path: names{"make"}, Options: options61, Workdir: true},
+	{Name: "metadata", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
 	{Name: "miri", Style: Exact, Operands: Unread, Path: names{"miri"}, Workdir: true},
-	{Name: "modules", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "msrv", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "mutants", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "new", Style: Exact, Operands: Places, Path: names{"new"}, Options: options57, Workdir: true},
-	{Name: "nextest", Style: Exact, Operands: Unread, Path: names{"nextest"}, Subs: subs59, Workdir: true},
-	{Name: "nm", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "objcopy", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "objdump", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "owner", Style: Exact, Path: names{"add"}, Options: options49, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "package", Style: Exact, Path: names{"add"}, Options: options49, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "pkgid", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "publish", Style: Exact, Path: names{"add"}, Options: options49, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "r", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options50}, Ends: true, Workdir: true},
-	{Name: "read-manifest", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "readobj", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options49, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "report", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "rm", Style: Exact, Path: names{"add"}, Options: options49, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options50}, Ends: true, Workdir: true},
-	{Name: "rustc", Style: Exact, Path: names{"build"}, Options: options51, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "rustdoc", Style: Exact, Path: names{"build"}, Options: options51, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "semver-checks", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "set-version", Style: Exact, Path: names{"add"}, Options: options49, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "show-asm", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "size", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "sort", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "spellcheck", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "strip", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "sweep", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "t", Style: Exact, Path: names{"test"}, Options: options60, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "tarpaulin", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options60, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "tree", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "udeps", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options55, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "update", Style: Exact, Path: names{"add"}, Options: options49, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "upgrade", Style: Exact, Path: names{"add"}, Options: options49, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "vendor", Style: Exact, Path: names{"add"}, Options: options49, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "verify-project", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "vet", Style: Exact, Path: names{"tree"}, Options: options61, Shared: [][]Option{options50}, Workdir: true},
-	{Name: "watch", Style: Exact, Operands: Unread, Path: names{"watch"}, Options: options62, Workdir: true},
+	{Name: "modules", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "msrv", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "mutants", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "new", Style: Exact, Operands: Places, Path: names{"new"}, Options: options62, Workdir: true},
+	{Name: "nextest", Style: Exact, Operands: Unread, Path: names{"nextest"}, Subs: subs64, Workdir: true},
+	{Name: "nm", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "objcopy", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "objdump", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "owner", Style: Exact, Path: names{"add"}, Options: options54, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "package", Style: Exact, Path: names{"add"}, Options: options54, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "pkgid", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "publish", Style: Exact, Path: names{"add"}, Options: options54, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "r", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options55}, Ends: true, Workdir: true},
+	{Name: "read-manifest", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "readobj", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options54, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "report", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "rm", Style: Exact, Path: names{"add"}, Options: options54, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options55}, Ends: true, Workdir: true},
+	{Name: "rustc", Style: Exact, Path: names{"build"}, Options: options56, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "rustdoc", Style: Exact, Path: names{"build"}, Options: options56, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "semver-checks", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "set-version", Style: Exact, Path: names{"add"}, Options: options54, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "show-asm", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "size", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "sort", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "spellcheck", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "strip", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "sweep", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "t", Style: Exact, Path: names{"test"}, Options: options65, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "tarpaulin", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options65, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "tree", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "udeps", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options60, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "update", Style: Exact, Path: names{"add"}, Options: options54, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "upgrade", Style: Exact, Path: names{"add"}, Options: options54, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "vendor", Style: Exact, Path: names{"add"}, Options: options54, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "verify-project", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "vet", Style: Exact, Path: names{"tree"}, Options: options66, Shared: [][]Option{options55}, Workdir: true},
+	{Name: "watch", Style: Exact, Operands: Unread, Path: names{"watch"}, Options: options67, Workdir: true},
 	{Name: "xtask", Style: Exact, Path: names{"xtask"}, Ends: true, Workdir: true},
-	{Name: "yank", Style: Exact, Path: names{"add"}, Options: options49, Shared: [][]Option{options50}, Workdir: true},
+	{Name: "yank", Style: Exact, Path: names{"add"}, Options: options54, Shared: [][]Option{options55}, Workdir: true},
 }
 
-var options64 = []Option{
+var options69 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-A", "--show-all"}},
 	{Names: names{"-b", "--number-nonblank"}},
@@ -7801,14 +8490,14 @@ var options64 = []Option{
 	{Names: names{"-v", "--show-nonprinting"}},
 }
 
-var options65 = []Option{
+var options70 = []Option{
 	{Names: names{"-L"}},
 	{Names: names{"-P"}},
 	{Names: names{"-e"}},
 	{Names: names{"-@"}},
 }
 
-var options66 = []Option{
+var options71 = []Option{
 	{Names: names{"--dereference"}},
 	{Names: names{"-h", "--no-dereference"}},
 	{Names: names{"-u", "--user"}, Value: Required, Effect: EffPattern},
@@ -7825,7 +8514,7 @@ var options66 = []Option{
 	{Names: names{"-P"}},
 }
 
-var options67 = []Option{
+var options72 = []Option{
 	{Names: names{"-c", "--changes"}},
 	{Names: names{"-f", "--silent", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
@@ -7840,7 +8529,7 @@ var options67 = []Option{
 	{Names: names{"-P"}},
 }
 
-var options68 = []Option{
+var options73 = []Option{
 	{Names: names{"-r"}, Effect: EffPattern},
 	{Names: names{"-w"}, Effect: EffPattern},
 	{Names: names{"-x"}, Effect: EffPattern},
@@ -7860,7 +8549,7 @@ var options68 = []Option{
 	{Names: names{"-R", "--recursive"}, Effect: EffRecursive},
 }
 
-var options69 = []Option{
+var options74 = []Option{
 	{Names: names{"-c", "--changes"}},
 	{Names: names{"-f", "--silent", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
@@ -7876,7 +8565,7 @@ var options69 = []Option{
 	{Names: names{"-P"}},
 }
 
-var options70 = []Option{
+var options75 = []Option{
 	{Names: names{"-u"}, Value: Required},
 	{Names: names{"-U"}, Value: Required},
 	{Names: names{"-b"}, Value: Required},
@@ -7900,7 +8589,7 @@ var options70 = []Option{
 	{Names: names{"-2"}},
 }
 
-var options71 = []Option{
+var options76 = []Option{
 	{Names: names{"--groups"}, Value: Required},
 	{Names: names{"--userspec"}, Value: Required},
 	{Names: names{"--skip-chdir"}},
@@ -7908,7 +8597,7 @@ var options71 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options72 = []Option{
+var options77 = []Option{
 	{Names: names{"-o", "--other"}},
 	{Names: names{"-f", "--fifo"}},
 	{Names: names{"-r", "--rr"}},
@@ -7927,7 +8616,7 @@ var options72 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options73 = []Option{
+var options78 = []Option{
 	{Names: names{"-r"}},
 	{Names: names{"-s", "--sysv"}},
 	{Names: names{"-a", "--algorithm"}, Value: Required},
@@ -7944,7 +8633,7 @@ var options73 = []Option{
 	{Names: names{"--debug"}},
 }
 
-var options74 = []Option{
+var options79 = []Option{
 	{Names: names{"-S"}, Value: Required, Effect: EffDir},
 	{Names: names{"-B"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-C"}, Value: Required, Effect: EffProgram},
@@ -8011,7 +8700,7 @@ var options74 = []Option{
 	{Names: names{"--find-package"}},
 }
 
-var options75 = []Option{
+var options80 = []Option{
 	{Names: names{"-b", "--print-bytes"}},
 	{Names: names{"-i", "--ignore-initial"}, Value: Required},
 	{Names: names{"-l", "--verbose"}},
@@ -8020,7 +8709,7 @@ var options75 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options76 = []Option{
+var options81 = []Option{
 	{Names: names{"-J", "--json"}},
 	{Names: names{"-c", "--output-width"}, Value: Required},
 	{Names: names{"-d", "--table-noheadings"}},
@@ -8046,7 +8735,7 @@ var options76 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options77 = []Option{
+var options82 = []Option{
 	{Names: names{"-1"}},
 	{Names: names{"-2"}},
 	{Names: names{"-3"}},
@@ -8057,13 +8746,13 @@ var options77 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options78 = []Option{
+var options83 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-v"}},
 	{Names: names{"-V"}},
 }
 
-var options79 = []Option{
+var options84 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -8088,7 +8777,7 @@ var options79 = []Option{
 	{Names: names{"-S"}, Value: Required},
 }
 
-var options80 = []Option{
+var options85 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-r"}},
 	{Names: names{"-D"}},
@@ -8096,7 +8785,7 @@ var options80 = []Option{
 	{Names: names{"-I"}},
 }
 
-var options81 = []Option{
+var options86 = []Option{
 	{Names: names{"-o"}, Value: Required},
 	{Names: names{"-D"}},
 	{Names: names{"-E"}},
@@ -8104,7 +8793,7 @@ var options81 = []Option{
 	{Names: names{"+o"}, Value: Required},
 }
 
-var options82 = []Option{
+var options87 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-V", "--version"}},
@@ -8121,11 +8810,11 @@ var options82 = []Option{
 	{Names: names{"-vvv", "--verbose"}},
 }
 
-var options83 = []Option{
+var options88 = []Option{
 	{Names: names{"-l", "--list"}},
 }
 
-var options84 = []Option{
+var options89 = []Option{
 	{Names: names{"--prefer-source"}},
 	{Names: names{"--prefer-dist"}},
 	{Names: names{"--prefer-install"}, Value: Required},
@@ -8168,60 +8857,60 @@ var options84 = []Option{
 	{Names: names{"--append"}},
 }
 
-var subs85 = []Program{
+var subs90 = []Program{
 	{Name: "about", Path: names{"show"}, Workdir: true},
-	{Name: "archive", Path: names{"install"}, Options: options84, Workdir: true},
-	{Name: "audit", Path: names{"install"}, Options: options84, Workdir: true},
+	{Name: "archive", Path: names{"install"}, Options: options89, Workdir: true},
+	{Name: "audit", Path: names{"install"}, Options: options89, Workdir: true},
 	{Name: "browse", Path: names{"show"}, Workdir: true},
-	{Name: "bump", Path: names{"install"}, Options: options84, Workdir: true},
-	{Name: "cc", Path: names{"install"}, Options: options84, Workdir: true},
+	{Name: "bump", Path: names{"install"}, Options: options89, Workdir: true},
+	{Name: "cc", Path: names{"install"}, Options: options89, Workdir: true},
 	{Name: "check-platform-reqs", Path: names{"show"}, Workdir: true},
-	{Name: "clear-cache", Path: names{"install"}, Options: options84, Workdir: true},
-	{Name: "clearcache", Path: names{"install"}, Options: options84, Workdir: true},
+	{Name: "clear-cache", Path: names{"install"}, Options: options89, Workdir: true},
+	{Name: "clearcache", Path: names{"install"}, Options: options89, Workdir: true},
 	{Name: "completion", Path: names{"show"}, Workdir: true},
-	{Name: "config", Path: names{"install"}, Options: options84, Workdir: true},
-	{Name: "create-project", Path: names{"install"}, Options: options84, Workdir: true},
+	{Name: "config", Path: names{"install"}, Options: options89, Workdir: true},
+	{Name: "create-project", Path: names{"install"}, Options: options89, Workdir: true},
 	{Name: "depends", Path: names{"show"}, Workdir: true},
 	{Name: "diagnose", Path: names{"show"}, Workdir: true},
-	{Name: "dump-autoload", Path: names{"install"}, Options: options84, Workdir: true},
-	{Name: "dumpautoload", Path: names{"install"}, Options: options84, Workdir: true},
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options83, Ends: true, Workdir: true},
+	{Name: "dump-autoload", Path: names{"install"}, Options: options89, Workdir: true},
+	{Name: "dumpautoload", Path: names{"install"}, Options: options89, Workdir: true},
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options88, Ends: true, Workdir: true},
 	{Name: "fund", Path: names{"show"}, Workdir: true},
-	{Name: "global", Path: names{"install"}, Options: options84, Workdir: true},
+	{Name: "global", Path: names{"install"}, Options: options89, Workdir: true},
 	{Name: "help", Path: names{"show"}, Workdir: true},
 	{Name: "home", Path: names{"show"}, Workdir: true},
-	{Name: "i", Path: names{"install"}, Options: options84, Workdir: true},
+	{Name: "i", Path: names{"install"}, Options: options89, Workdir: true},
 	{Name: "info", Path: names{"show"}, Workdir: true},
-	{Name: "init", Path: names{"install"}, Options: options84, Workdir: true},
-	{Name: "install", Path: names{"install"}, Options: options84, Workdir: true},
+	{Name: "init", Path: names{"install"}, Options: options89, Workdir: true},
+	{Name: "install", Path: names{"install"}, Options: options89, Workdir: true},
 	{Name: "licenses", Path: names{"show"}, Workdir: true},
-	{Name: "lint", Path: names{"install"}, Options: options84, Workdir: true},
+	{Name: "lint", Path: names{"install"}, Options: options89, Workdir: true},
 	{Name: "list", Path: names{"show"}, Workdir: true},
 	{Name: "outdated", Path: names{"show"}, Workdir: true},
 	{Name: "prohibits", Path: names{"show"}, Workdir: true},
-	{Name: "r", Path: names{"install"}, Options: options84, Workdir: true},
-	{Name: "reinstall", Path: names{"install"}, Options: options84, Workdir: true},
-	{Name: "remove", Path: names{"install"}, Options: options84, Workdir: true},
-	{Name: "require", Path: names{"install"}, Options: options84, Workdir: true},
-	{Name: "rm", Path: names{"install"}, Options: options84, Workdir: true},
-	{Name: "run", Path: names{"install"}, Options: options84, Workdir: true},
-	{Name: "run-script", Path: names{"install"}, Options: options84, Workdir: true},
+	{Name: "r", Path: names{"install"}, Options: options89, Workdir: true},
+	{Name: "reinstall", Path: names{"install"}, Options: options89, Workdir: true},
+	{Name: "remove", Path: names{"install"}, Options: options89, Workdir: true},
+	{Name: "require", Path: names{"install"}, Options: options89, Workdir: true},
+	{Name: "rm", Path: names{"install"}, Options: options89, Workdir: true},
+	{Name: "run", Path: names{"install"}, Options: options89, Workdir: true},
+	{Name: "run-script", Path: names{"install"}, Options: options89, Workdir: true},
 	{Name: "search", Path: names{"show"}, Workdir: true},
-	{Name: "self-update", Path: names{"install"}, Options: options84, Workdir: true},
+	{Name: "self-update", Path: names{"install"}, Options: options89, Workdir: true},
 	{Name: "show", Path: names{"show"}, Workdir: true},
 	{Name: "status", Path: names{"show"}, Workdir: true},
 	{Name: "suggests", Path: names{"show"}, Workdir: true},
-	{Name: "test", Path: names{"install"}, Options: options84, Workdir: true},
-	{Name: "u", Path: names{"install"}, Options: options84, Workdir: true},
-	{Name: "uninstall", Path: names{"install"}, Options: options84, Workdir: true},
-	{Name: "update", Path: names{"install"}, Options: options84, Workdir: true},
-	{Name: "upgrade", Path: names{"install"}, Options: options84, Workdir: true},
+	{Name: "test", Path: names{"install"}, Options: options89, Workdir: true},
+	{Name: "u", Path: names{"install"}, Options: options89, Workdir: true},
+	{Name: "uninstall", Path: names{"install"}, Options: options89, Workdir: true},
+	{Name: "update", Path: names{"install"}, Options: options89, Workdir: true},
+	{Name: "upgrade", Path: names{"install"}, Options: options89, Workdir: true},
 	{Name: "validate", Path: names{"show"}, Workdir: true},
 	{Name: "why", Path: names{"show"}, Workdir: true},
 	{Name: "why-not", Path: names{"show"}, Workdir: true},
 }
 
-var options86 = []Option{
+var options91 = []Option{
 	{Names: names{"-n", "--names"}, Value: Required},
 	{Names: names{"--name-separator"}, Value: Required},
 	{Names: names{"-s", "--success"}, Value: Required},
@@ -8251,14 +8940,14 @@ var options86 = []Option{
 	{Names: names{"--shell"}, Value: Required, Effect: EffProgram},
 }
 
-var options87 = []Option{
+var options92 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-V", "--version"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--no-plugins"}},
 }
 
-var options88 = []Option{
+var options93 = []Option{
 	{Names: names{"-n", "--name"}, Value: Required},
 	{Names: names{"-p", "--prefix"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c", "--channel"}, Value: Required, Effect: EffUnproven},
@@ -8274,7 +8963,7 @@ var options88 = []Option{
 	{Names: names{"--offline"}},
 }
 
-var options89 = []Option{
+var options94 = []Option{
 	{Names: names{"-n", "--name"}, Value: Required},
 	{Names: names{"-p", "--prefix"}, Value: Required},
 	{Names: names{"-v", "--verbose"}},
@@ -8286,35 +8975,35 @@ var options89 = []Option{
 	{Names: names{"-e", "--env"}, Value: Required, Effect: EffUnproven},
 }
 
-var subs90 = []Program{
-	{Name: "activate", Path: names{"install"}, Options: options88},
-	{Name: "build", Path: names{"install"}, Options: options88},
-	{Name: "clean", Path: names{"install"}, Options: options88},
+var subs95 = []Program{
+	{Name: "activate", Path: names{"install"}, Options: options93},
+	{Name: "build", Path: names{"install"}, Options: options93},
+	{Name: "clean", Path: names{"install"}, Options: options93},
 	{Name: "compare", Path: names{"list"}},
-	{Name: "config", Path: names{"install"}, Options: options88},
-	{Name: "create", Path: names{"install"}, Options: options88},
-	{Name: "deactivate", Path: names{"install"}, Options: options88},
+	{Name: "config", Path: names{"install"}, Options: options93},
+	{Name: "create", Path: names{"install"}, Options: options93},
+	{Name: "deactivate", Path: names{"install"}, Options: options93},
 	{Name: "doctor", Path: names{"list"}},
-	{Name: "env", Path: names{"install"}, Options: options88},
-	{Name: "export", Path: names{"install"}, Options: options88},
+	{Name: "env", Path: names{"install"}, Options: options93},
+	{Name: "export", Path: names{"install"}, Options: options93},
 	{Name: "help", Path: names{"list"}},
 	{Name: "info", Path: names{"list"}},
-	{Name: "init", Path: names{"install"}, Options: options88},
-	{Name: "install", Path: names{"install"}, Options: options88},
+	{Name: "init", Path: names{"install"}, Options: options93},
+	{Name: "install", Path: names{"install"}, Options: options93},
 	{Name: "list", Path: names{"list"}},
 	{Name: "notices", Path: names{"list"}},
-	{Name: "package", Path: names{"install"}, Options: options88},
-	{Name: "remove", Path: names{"install"}, Options: options88},
+	{Name: "package", Path: names{"install"}, Options: options93},
+	{Name: "remove", Path: names{"install"}, Options: options93},
 	{Name: "repoquery", Path: names{"list"}},
-	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options89, Ends: true},
+	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options94, Ends: true},
 	{Name: "search", Path: names{"list"}},
 	{Name: "shell", Path: names{"list"}},
-	{Name: "uninstall", Path: names{"install"}, Options: options88},
-	{Name: "update", Path: names{"install"}, Options: options88},
-	{Name: "upgrade", Path: names{"install"}, Options: options88},
+	{Name: "uninstall", Path: names{"install"}, Options: options93},
+	{Name: "update", Path: names{"install"}, Options: options93},
+	{Name: "upgrade", Path: names{"install"}, Options: options93},
 }
 
-var options91 = []Option{
+var options96 = []Option{
 	{Names: names{"-o", "-output", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-h", "-help", "--help"}},
 	{Names: names{"-version", "--version"}},
@@ -8341,7 +9030,7 @@ var options91 = []Option{
 	{Names: names{"--use-postprocessor"}, Value: Required, Effect: EffUnproven},
 }
 
-var options92 = []Option{
+var options97 = []Option{
 	{Names: names{"--install-directory"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-g", "--global"}},
 	{Names: names{"--all"}},
@@ -8350,24 +9039,24 @@ var options92 = []Option{
 	{Names: names{"--json"}},
 }
 
-var subs93 = []Program{
-	{Name: "cache", Style: Exact, Path: names{"enable"}, Options: options92},
-	{Name: "disable", Style: Exact, Path: names{"enable"}, Options: options92},
-	{Name: "enable", Style: Exact, Path: names{"enable"}, Options: options92},
-	{Name: "hydrate", Style: Exact, Path: names{"enable"}, Options: options92},
-	{Name: "install", Style: Exact, Path: names{"enable"}, Options: options92},
-	{Name: "pack", Style: Exact, Path: names{"enable"}, Options: options92},
-	{Name: "prepare", Style: Exact, Path: names{"enable"}, Options: options92},
-	{Name: "up", Style: Exact, Path: names{"enable"}, Options: options92},
-	{Name: "use", Style: Exact, Path: names{"enable"}, Options: options92},
+var subs98 = []Program{
+	{Name: "cache", Style: Exact, Path: names{"enable"}, Options: options97},
+	{Name: "disable", Style: Exact, Path: names{"enable"}, Options: options97},
+	{Name: "enable", Style: Exact, Path: names{"enable"}, Options: options97},
+	{Name: "hydrate", Style: Exact, Path: names{"enable"}, Options: options97},
+	{Name: "install", Style: Exact, Path: names{"enable"}, Options: options97},
+	{Name: "pack", Style: Exact, Path: names{"enable"}, Options: options97},
+	{Name: "prepare", Style: Exact, Path: names{"enable"}, Options: options97},
+	{Name: "up", Style: Exact, Path: names{"enable"}, Options: options97},
+	{Name: "use", Style: Exact, Path: names{"enable"}, Options: options97},
 }
 
-var options94 = []Option{
+var options99 = []Option{
 	{Names: names{"--help", "-h"}},
 	{Names: names{"--version"}},
 }
 
-var options95 = []Option{
+var options100 = []Option{
 	{Names: names{"-m", "--show-missing"}},
 	{Names: names{"-i", "--ignore-errors"}},
 	{Names: names{"--include"}, Value: Required},
@@ -8393,7 +9082,7 @@ var options95 = []Option{
 	{Names: names{"--debug"}, Value: Required},
 }
 
-var options96 = []Option{
+var options101 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"--branch"}},
 	{Names: names{"--concurrency"}, Value: Required},
@@ -8412,21 +9101,21 @@ var options96 = []Option{
 	{Names: names{"--save-signal"}, Value: Required},
 }
 
-var subs97 = []Program{
-	{Name: "annotate", Path: names{"report"}, Options: options95, Workdir: true},
-	{Name: "combine", Path: names{"report"}, Options: options95, Workdir: true},
-	{Name: "debug", Path: names{"report"}, Options: options95, Workdir: true},
-	{Name: "erase", Path: names{"report"}, Options: options95, Workdir: true},
-	{Name: "help", Path: names{"report"}, Options: options95, Workdir: true},
-	{Name: "html", Path: names{"report"}, Options: options95, Workdir: true},
-	{Name: "json", Path: names{"report"}, Options: options95, Workdir: true},
-	{Name: "lcov", Path: names{"report"}, Options: options95, Workdir: true},
-	{Name: "report", Path: names{"report"}, Options: options95, Workdir: true},
-	{Name: "run", Operands: Script, Path: names{"run"}, Options: options96, Ends: true, Workdir: true},
-	{Name: "xml", Path: names{"report"}, Options: options95, Workdir: true},
+var subs102 = []Program{
+	{Name: "annotate", Path: names{"report"}, Options: options100, Workdir: true},
+	{Name: "combine", Path: names{"report"}, Options: options100, Workdir: true},
+	{Name: "debug", Path: names{"report"}, Options: options100, Workdir: true},
+	{Name: "erase", Path: names{"report"}, Options: options100, Workdir: true},
+	{Name: "help", Path: names{"report"}, Options: options100, Workdir: true},
+	{Name: "html", Path: names{"report"}, Options: options100, Workdir: true},
+	{Name: "json", Path: names{"report"}, Options: options100, Workdir: true},
+	{Name: "lcov", Path: names{"report"}, Options: options100, Workdir: true},
+	{Name: "report", Path: names{"report"}, Options: options100, Workdir: true},
+	{Name: "run", Operands: Script, Path: names{"run"}, Options: options101, Ends: true, Workdir: true},
+	{Name: "xml", Path: names{"report"}, Options: options100, Workdir: true},
 }
 
-var options98 = []Option{
+var options103 = []Option{
 	{Names: names{"-u"}},
 	{Names: names{"--update"}, Value: Optional},
 	{Names: names{"--debug"}},
@@ -8465,7 +9154,7 @@ var options98 = []Option{
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options99 = []Option{
+var options104 = []Option{
 	{Names: names{"-G"}, Value: Required},
 	{Names: names{"-C"}, Value: Required},
 	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
@@ -8482,7 +9171,7 @@ var options99 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options100 = []Option{
+var options105 = []Option{
 	{Names: names{"-o", "--create"}},
 	{Names: names{"-i", "--extract"}, Effect: EffWriteHere},
 	{Names: names{"-p", "--pass-through"}, Effect: EffWriteHere},
@@ -8533,7 +9222,7 @@ var options100 = []Option{
 	{Names: names{"-u", "--unconditional"}},
 }
 
-var options101 = []Option{
+var options106 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-d"}},
@@ -8552,7 +9241,7 @@ var options101 = []Option{
 	{Names: names{"-X"}},
 }
 
-var options102 = []Option{
+var options107 = []Option{
 	{Names: names{"--suppress-matched"}},
 	{Names: names{"-b", "--suffix-format"}, Value: Required},
 	{Names: names{"-f", "--prefix"}, Value: Required, Effect: EffWrite},
@@ -8562,7 +9251,7 @@ var options102 = []Option{
 	{Names: names{"-z", "--elide-empty-files"}},
 }
 
-var options103 = []Option{
+var options108 = []Option{
 	{Names: names{"--preset"}, Value: Required},
 	{Names: names{"--list-presets"}},
 	{Names: names{"-C", "--build-config"}, Value: Required},
@@ -8623,7 +9312,7 @@ var options103 = []Option{
 	{Names: names{"--no-compress-output"}},
 }
 
-var options104 = []Option{
+var options109 = []Option{
 	{Names: names{"-d", "--data", "--data-ascii"}, Value: Required},
 	{Names: names{"--data-binary"}, Value: Required},
 	{Names: names{"--data-urlencode"}, Value: Required},
@@ -8909,7 +9598,7 @@ var options104 = []Option{
 	{Names: names{"--xattr"}},
 }
 
-var options105 = []Option{
+var options110 = []Option{
 	{Names: names{"-b", "--bytes"}, Value: Required},
 	{Names: names{"-c", "--characters"}, Value: Required},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -8921,7 +9610,7 @@ var options105 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options106 = []Option{
+var options111 = []Option{
 	{Names: names{"-b", "--browser"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-c", "--config"}, Value: Required},
 	{Names: names{"-C", "--config-file"}, Value: Required, Effect: EffProgram},
@@ -8947,18 +9636,18 @@ var options106 = []Option{
 	{Names: names{"--no-runner-ui"}},
 }
 
-var subs107 = []Program{
+var subs112 = []Program{
 	{Name: "cache", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "help", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "info", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "install", Style: Exact, Path: names{"install"}, Workdir: true},
-	{Name: "open", Style: Exact, Path: names{"run"}, Options: options106, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options106, Workdir: true},
+	{Name: "open", Style: Exact, Path: names{"run"}, Options: options111, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options111, Workdir: true},
 	{Name: "verify", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "version", Style: Exact, Path: names{"install"}, Workdir: true},
 }
 
-var options108 = []Option{
+var options113 = []Option{
 	{Names: names{"-j"}},
 	{Names: names{"-v"}, Value: Required},
 	{Names: names{"-n"}},
@@ -8974,7 +9663,7 @@ var options108 = []Option{
 	{Names: names{"-u", "--utc", "--universal"}},
 }
 
-var options109 = []Option{
+var options114 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-f"}},
@@ -8992,7 +9681,7 @@ var options109 = []Option{
 	{Names: names{"+"}},
 }
 
-var options110 = []Option{
+var options115 = []Option{
 	{Names: names{"--output", "--out", "--outfile", "--report-path"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--config", "--config-file", "--rcfile", "--options"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
@@ -9001,7 +9690,7 @@ var options110 = []Option{
 	{Names: names{"--in-place", "--write"}, Effect: EffInPlace},
 }
 
-var options111 = []Option{
+var options116 = []Option{
 	{Names: names{"-A", "--allow-all"}},
 	{Names: names{"-R", "--allow-read"}, Value: Optional},
 	{Names: names{"-W", "--allow-write"}, Value: Optional},
@@ -9061,13 +9750,13 @@ var options111 = []Option{
 	{Names: names{"--coverage"}, Value: Optional},
 }
 
-var options112 = []Option{
+var options117 = []Option{
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"--json"}},
 	{Names: names{"--no-run"}},
 }
 
-var options113 = []Option{
+var options118 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--doc"}},
 	{Names: names{"--doc-only"}},
@@ -9080,7 +9769,7 @@ var options113 = []Option{
 	{Names: names{"--private"}},
 }
 
-var options114 = []Option{
+var options119 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--target"}, Value: Required},
 	{Names: names{"--include"}, Value: Required},
@@ -9088,12 +9777,12 @@ var options114 = []Option{
 	{Names: names{"--no-terminal"}},
 }
 
-var options115 = []Option{
+var options120 = []Option{
 	{Names: names{"-p", "--print"}},
 	{Names: names{"--ext"}, Value: Required},
 }
 
-var options116 = []Option{
+var options121 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config"}},
@@ -9109,7 +9798,7 @@ var options116 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options117 = []Option{
+var options122 = []Option{
 	{Names: names{"--fix"}, Effect: EffInPlace},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config"}},
@@ -9125,19 +9814,19 @@ var options117 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options118 = []Option{
+var options123 = []Option{
 	{Names: names{"--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"--eval-file"}, Value: Required, Effect: EffProgram},
 }
 
-var options119 = []Option{
+var options124 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"-r", "--recursive"}},
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--eval"}, Value: Required, Effect: EffRun},
 }
 
-var options120 = []Option{
+var options125 = []Option{
 	{Names: names{"--coverage"}, Value: Optional, Effect: EffWrite},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"--junit-path"}, Value: Required, Effect: EffWrite},
@@ -9152,44 +9841,44 @@ var options120 = []Option{
 	{Names: names{"--permit-no-files"}},
 }
 
-var subs121 = []Program{
-	{Name: "add", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options111}},
-	{Name: "approve-scripts", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options111}},
-	{Name: "bench", Style: Exact, Path: names{"bench"}, Options: options112, Shared: [][]Option{options111}},
-	{Name: "bundle", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options114, Shared: [][]Option{options111}, Ends: true},
-	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options111}},
-	{Name: "check", Style: Exact, Path: names{"check"}, Options: options113, Shared: [][]Option{options111}},
-	{Name: "clean", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options111}},
-	{Name: "compile", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options114, Shared: [][]Option{options111}, Ends: true},
-	{Name: "completions", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options111}},
-	{Name: "coverage", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options111}},
-	{Name: "create", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options111}},
-	{Name: "doc", Style: Exact, Path: names{"check"}, Options: options113, Shared: [][]Option{options111}},
-	{Name: "eval", Style: Exact, Operands: Code, Path: names{"eval"}, Options: options115, Shared: [][]Option{options111}},
-	{Name: "fmt", Style: Exact, Operands: Outputs, Path: names{"fmt"}, Options: options116},
-	{Name: "info", Style: Exact, Path: names{"check"}, Options: options113, Shared: [][]Option{options111}},
-	{Name: "init", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options111}},
-	{Name: "install", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options111}},
-	{Name: "jupyter", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options111}},
-	{Name: "lint", Style: Exact, Operands: Reads, Path: names{"lint"}, Options: options117},
-	{Name: "lsp", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options111}},
-	{Name: "outdated", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options111}},
-	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options111}},
-	{Name: "remove", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options111}},
-	{Name: "repl", Style: Exact, Path: names{"repl"}, Options: options118, Shared: [][]Option{options111}, Stdin: true},
-	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options111}, Ends: true},
-	{Name: "serve", Style: Exact, Operands: Script, Path: names{"serve"}, Shared: [][]Option{options111}, Ends: true},
-	{Name: "task", Style: Exact, Path: names{"task"}, Options: options119, Shared: [][]Option{options111}, Ends: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options120, Shared: [][]Option{options111}},
-	{Name: "types", Style: Exact, Path: names{"check"}, Options: options113, Shared: [][]Option{options111}},
-	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options111}},
-	{Name: "update", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options111}},
-	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options111}},
-	{Name: "vendor", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options111}},
-	{Name: "x", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options111}},
+var subs126 = []Program{
+	{Name: "add", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options116}},
+	{Name: "approve-scripts", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options116}},
+	{Name: "bench", Style: Exact, Path: names{"bench"}, Options: options117, Shared: [][]Option{options116}},
+	{Name: "bundle", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options119, Shared: [][]Option{options116}, Ends: true},
+	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options116}},
+	{Name: "check", Style: Exact, Path: names{"check"}, Options: options118, Shared: [][]Option{options116}},
+	{Name: "clean", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options116}},
+	{Name: "compile", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options119, Shared: [][]Option{options116}, Ends: true},
+	{Name: "completions", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options116}},
+	{Name: "coverage", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options116}},
+	{Name: "create", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options116}},
+	{Name: "doc", Style: Exact, Path: names{"check"}, Options: options118, Shared: [][]Option{options116}},
+	{Name: "eval", Style: Exact, Operands: Code, Path: names{"eval"}, Options: options120, Shared: [][]Option{options116}},
+	{Name: "fmt", Style: Exact, Operands: Outputs, Path: names{"fmt"}, Options: options121},
+	{Name: "info", Style: Exact, Path: names{"check"}, Options: options118, Shared: [][]Option{options116}},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options116}},
+	{Name: "install", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options116}},
+	{Name: "jupyter", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options116}},
+	{Name: "lint", Style: Exact, Operands: Reads, Path: names{"lint"}, Options: options122},
+	{Name: "lsp", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options116}},
+	{Name: "outdated", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options116}},
+	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options116}},
+	{Name: "remove", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options116}},
+	{Name: "repl", Style: Exact, Path: names{"repl"}, Options: options123, Shared: [][]Option{options116}, Stdin: true},
+	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options116}, Ends: true},
+	{Name: "serve", Style: Exact, Operands: Script, Path: names{"serve"}, Shared: [][]Option{options116}, Ends: true},
+	{Name: "task", Style: Exact, Path: names{"task"}, Options: options124, Shared: [][]Option{options116}, Ends: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options125, Shared: [][]Option{options116}},
+	{Name: "types", Style: Exact, Path: names{"check"}, Options: options118, Shared: [][]Option{options116}},
+	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options116}},
+	{Name: "update", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options116}},
+	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options116}},
+	{Name: "vendor", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options116}},
+	{Name: "x", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options116}},
 }
 
-var options122 = []Option{
+var options127 = []Option{
 	{Names: names{"--sync"}},
 	{Names: names{"-g"}},
 	{Names: names{"-I"}},
@@ -9210,7 +9899,7 @@ var options122 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options123 = []Option{
+var options128 = []Option{
 	{Names: names{"--normal"}},
 	{Names: names{"-q", "--brief"}},
 	{Names: names{"-s", "--report-identical-files"}},
@@ -9272,7 +9961,7 @@ var options123 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options124 = []Option{
+var options129 = []Option{
 	{Names: names{"-X"}},
 	{Names: names{"-A", "--show-all"}},
 	{Names: names{"-e", "--ed"}},
@@ -9289,7 +9978,7 @@ var options124 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options125 = []Option{
+var options130 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
 	{Names: names{"-C"}},
@@ -9319,7 +10008,7 @@ var options125 = []Option{
 	{Names: names{"-D"}, Value: Required, Effect: EffDir},
 }
 
-var options126 = []Option{
+var options131 = []Option{
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-f"}, Value: Required, Effect: EffRead},
@@ -9340,7 +10029,7 @@ var options126 = []Option{
 	{Names: names{"+"}},
 }
 
-var options127 = []Option{
+var options132 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-A", "--almost-all"}},
 	{Names: names{"--author"}},
@@ -9399,18 +10088,18 @@ var options127 = []Option{
 	{Names: names{"-1"}},
 }
 
-var options128 = []Option{
+var options133 = []Option{
 	{Names: names{"-b", "--sh", "--bourne-shell"}},
 	{Names: names{"-c", "--csh", "--c-shell"}},
 	{Names: names{"-p", "--print-database"}},
 	{Names: names{"--print-ls-colors"}},
 }
 
-var options129 = []Option{
+var options134 = []Option{
 	{Names: names{"--json"}},
 }
 
-var subs130 = []Program{
+var subs135 = []Program{
 	{Name: "allow", Operands: Unread, Path: names{"allow"}},
 	{Name: "block", Operands: Unread, Path: names{"allow"}},
 	{Name: "deny", Operands: Unread, Path: names{"allow"}},
@@ -9425,15 +10114,15 @@ var subs130 = []Program{
 	{Name: "prune", Operands: Unread, Path: names{"allow"}},
 	{Name: "reload", Operands: Unread, Path: names{"allow"}},
 	{Name: "revoke", Operands: Unread, Path: names{"allow"}},
-	{Name: "status", Path: names{"status"}, Options: options129},
+	{Name: "status", Path: names{"status"}, Options: options134},
 	{Name: "version", Path: names{"export"}},
 }
 
-var options131 = []Option{
+var options136 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options132 = []Option{
+var options137 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
@@ -9442,13 +10131,13 @@ var options132 = []Option{
 	{Names: names{"+"}},
 }
 
-var options133 = []Option{
+var options138 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-h"}},
 	{Names: names{"-r"}},
 }
 
-var options134 = []Option{
+var options139 = []Option{
 	{Names: names{"--init"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--headless"}},
 	{Names: names{"-l", "--listen"}, Value: Required},
@@ -9465,7 +10154,7 @@ var options134 = []Option{
 	{Names: names{"--only-same-user"}},
 }
 
-var options135 = []Option{
+var options140 = []Option{
 	{Names: names{"-y", "--assumeyes", "--noconfirm"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
@@ -9480,7 +10169,7 @@ var options135 = []Option{
 	{Names: names{"--expr", "-E"}, Value: Required, Effect: EffCode},
 }
 
-var options136 = []Option{
+var options141 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-L"}},
 	{Names: names{"-n"}},
@@ -9489,7 +10178,7 @@ var options136 = []Option{
 	{Names: names{"-a"}, Value: Required},
 }
 
-var options137 = []Option{
+var options142 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--context"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-D", "--debug"}},
@@ -9504,13 +10193,13 @@ var options137 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options138 = []Option{
+var options143 = []Option{
 	{Names: names{"--detach-keys"}, Value: Required},
 	{Names: names{"--no-stdin"}},
 	{Names: names{"--sig-proxy"}},
 }
 
-var options139 = []Option{
+var options144 = []Option{
 	{Names: names{"--add-host"}, Value: Required},
 	{Names: names{"--build-arg"}, Value: Required},
 	{Names: names{"--cache-from"}, Value: Required},
@@ -9562,24 +10251,24 @@ var options139 = []Option{
 	{Names: names{"-D", "--debug"}},
 }
 
-var options140 = []Option{
+var options145 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--keep-storage"}, Value: Required},
 }
 
-var subs141 = []Program{
-	{Name: "build", Style: Exact, Path: names{"builder", "build"}, Options: options139},
-	{Name: "prune", Style: Exact, Path: names{"builder", "prune"}, Options: options140},
+var subs146 = []Program{
+	{Name: "build", Style: Exact, Path: names{"builder", "build"}, Options: options144},
+	{Name: "prune", Style: Exact, Path: names{"builder", "prune"}, Options: options145},
 }
 
-var options142 = []Option{
+var options147 = []Option{
 	{Names: names{"--builder"}, Value: Required},
 	{Names: names{"-D", "--debug"}},
 }
 
-var options143 = []Option{
+var options148 = []Option{
 	{Names: names{"--add-host"}, Value: Required},
 	{Names: names{"--allow"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--annotation"}, Value: Required},
@@ -9616,7 +10305,7 @@ var options143 = []Option{
 	{Names: names{"-D", "--debug"}},
 }
 
-var options144 = []Option{
+var options149 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-trunc"}},
 	{Names: names{"--builder"}, Value: Required},
@@ -9627,49 +10316,49 @@ var options144 = []Option{
 	{Names: names{"--bootstrap"}},
 }
 
-var subs145 = []Program{
-	{Name: "b", Style: Exact, Path: names{"buildx", "build"}, Options: options143},
-	{Name: "bake", Style: Exact, Path: names{"buildx", "ls"}, Options: options144},
-	{Name: "build", Style: Exact, Path: names{"buildx", "build"}, Options: options143},
-	{Name: "create", Style: Exact, Path: names{"buildx", "ls"}, Options: options144},
-	{Name: "dial-stdio", Style: Exact, Path: names{"buildx", "ls"}, Options: options144},
-	{Name: "du", Style: Exact, Path: names{"buildx", "ls"}, Options: options144},
-	{Name: "history", Style: Exact, Path: names{"buildx", "ls"}, Options: options144},
-	{Name: "imagetools", Style: Exact, Path: names{"buildx", "ls"}, Options: options144},
-	{Name: "inspect", Style: Exact, Path: names{"buildx", "ls"}, Options: options144},
-	{Name: "install", Style: Exact, Path: names{"buildx", "ls"}, Options: options144},
-	{Name: "ls", Style: Exact, Path: names{"buildx", "ls"}, Options: options144},
-	{Name: "prune", Style: Exact, Path: names{"buildx", "ls"}, Options: options144},
-	{Name: "rm", Style: Exact, Path: names{"buildx", "ls"}, Options: options144},
-	{Name: "stop", Style: Exact, Path: names{"buildx", "ls"}, Options: options144},
-	{Name: "uninstall", Style: Exact, Path: names{"buildx", "ls"}, Options: options144},
-	{Name: "use", Style: Exact, Path: names{"buildx", "ls"}, Options: options144},
-	{Name: "version", Style: Exact, Path: names{"buildx", "ls"}, Options: options144},
+var subs150 = []Program{
+	{Name: "b", Style: Exact, Path: names{"buildx", "build"}, Options: options148},
+	{Name: "bake", Style: Exact, Path: names{"buildx", "ls"}, Options: options149},
+	{Name: "build", Style: Exact, Path: names{"buildx", "build"}, Options: options148},
+	{Name: "create", Style: Exact, Path: names{"buildx", "ls"}, Options: options149},
+	{Name: "dial-stdio", Style: Exact, Path: names{"buildx", "ls"}, Options: options149},
+	{Name: "du", Style: Exact, Path: names{"buildx", "ls"}, Options: options149},
+	{Name: "history", Style: Exact, Path: names{"buildx", "ls"}, Options: options149},
+	{Name: "imagetools", Style: Exact, Path: names{"buildx", "ls"}, Options: options149},
+	{Name: "inspect", Style: Exact, Path: names{"buildx", "ls"}, Options: options149},
+	{Name: "install", Style: Exact, Path: names{"buildx", "ls"}, Options: options149},
+	{Name: "ls", Style: Exact, Path: names{"buildx", "ls"}, Options: options149},
+	{Name: "prune", Style: Exact, Path: names{"buildx", "ls"}, Options: options149},
+	{Name: "rm", Style: Exact, Path: names{"buildx", "ls"}, Options: options149},
+	{Name: "stop", Style: Exact, Path: names{"buildx", "ls"}, Options: options149},
+	{Name: "uninstall", Style: Exact, Path: names{"buildx", "ls"}, Options: options149},
+	{Name: "use", Style: Exact, Path: names{"buildx", "ls"}, Options: options149},
+	{Name: "version", Style: Exact, Path: names{"buildx", "ls"}, Options: options149},
 }
 
-var options146 = []Option{
+var options151 = []Option{
 	{Names: names{"--checkpoint-dir"}, Value: Required},
 	{Names: names{"--leave-running"}},
 }
 
-var options147 = []Option{
+var options152 = []Option{
 	{Names: names{"--checkpoint-dir"}, Value: Required},
 }
 
-var subs148 = []Program{
-	{Name: "create", Style: Exact, Path: names{"checkpoint", "create"}, Options: options146},
-	{Name: "ls", Style: Exact, Path: names{"checkpoint", "ls"}, Options: options147},
-	{Name: "rm", Style: Exact, Path: names{"checkpoint", "rm"}, Options: options147},
+var subs153 = []Program{
+	{Name: "create", Style: Exact, Path: names{"checkpoint", "create"}, Options: options151},
+	{Name: "ls", Style: Exact, Path: names{"checkpoint", "ls"}, Options: options152},
+	{Name: "rm", Style: Exact, Path: names{"checkpoint", "rm"}, Options: options152},
 }
 
-var options149 = []Option{
+var options154 = []Option{
 	{Names: names{"-a", "--author"}, Value: Required},
 	{Names: names{"-c", "--change"}, Value: Required},
 	{Names: names{"-m", "--message"}, Value: Required},
 	{Names: names{"-p", "--pause"}},
 }
 
-var options150 = []Option{
+var options155 = []Option{
 	{Names: names{"--ansi"}, Value: Required},
 	{Names: names{"--compatibility"}},
 	{Names: names{"--dry-run"}},
@@ -9686,7 +10375,7 @@ var options150 = []Option{
 	{Names: names{"--workdir"}, Value: Required, Effect: EffDir},
 }
 
-var options151 = []Option{
+var options156 = []Option{
 	{Names: names{"--build-arg"}, Value: Required},
 	{Names: names{"--builder"}, Value: Required},
 	{Names: names{"--check"}},
@@ -9702,21 +10391,21 @@ var options151 = []Option{
 	{Names: names{"--with-dependencies"}},
 }
 
-var options152 = []Option{
+var options157 = []Option{
 	{Names: names{"-a", "--archive"}},
 	{Names: names{"-L", "--follow-link"}},
 	{Names: names{"--index"}, Value: Required},
 	{Names: names{"--all"}},
 }
 
-var options153 = []Option{
+var options158 = []Option{
 	{Names: names{"--remove-orphans"}},
 	{Names: names{"--rmi"}, Value: Required},
 	{Names: names{"-t", "--timeout"}, Value: Required},
 	{Names: names{"-v", "--volumes"}},
 }
 
-var options154 = []Option{
+var options159 = []Option{
 	{Names: names{"-d", "--detach"}},
 	{Names: names{"-e", "--env"}, Value: Required},
 	{Names: names{"--index"}, Value: Required},
@@ -9728,7 +10417,7 @@ var options154 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options155 = []Option{
+var options160 = []Option{
 	{Names: names{"-f", "--follow"}},
 	{Names: names{"--index"}, Value: Required},
 	{Names: names{"--no-color"}},
@@ -9739,7 +10428,7 @@ var options155 = []Option{
 	{Names: names{"--until"}, Value: Required},
 }
 
-var options156 = []Option{
+var options161 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
@@ -9750,7 +10439,7 @@ var options156 = []Option{
 	{Names: names{"--status"}, Value: Required},
 }
 
-var options157 = []Option{
+var options162 = []Option{
 	{Names: names{"--build"}},
 	{Names: names{"--cap-add"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--cap-drop"}, Value: Required},
@@ -9777,7 +10466,7 @@ var options157 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options158 = []Option{
+var options163 = []Option{
 	{Names: names{"--abort-on-container-exit"}},
 	{Names: names{"--abort-on-container-failure"}},
 	{Names: names{"--always-recreate-deps"}},
@@ -9809,76 +10498,76 @@ var options158 = []Option{
 	{Names: names{"-y", "--yes"}},
 }
 
-var subs159 = []Program{
-	{Name: "alpha", Style: Exact, Path: names{"compose", "ps"}, Options: options156, Workdir: true},
-	{Name: "attach", Style: Exact, Path: names{"compose", "build"}, Options: options151, Workdir: true},
-	{Name: "bridge", Style: Exact, Path: names{"compose", "build"}, Options: options151, Workdir: true},
-	{Name: "build", Style: Exact, Path: names{"compose", "build"}, Options: options151, Workdir: true},
-	{Name: "commit", Style: Exact, Path: names{"compose", "build"}, Options: options151, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"compose", "ps"}, Options: options156, Workdir: true},
-	{Name: "convert", Style: Exact, Path: names{"compose", "ps"}, Options: options156, Workdir: true},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"compose", "cp"}, Options: options152, Workdir: true},
-	{Name: "create", Style: Exact, Path: names{"compose", "up"}, Options: options158, Workdir: true},
-	{Name: "down", Style: Exact, Path: names{"compose", "down"}, Options: options153, Workdir: true},
-	{Name: "events", Style: Exact, Path: names{"compose", "ps"}, Options: options156, Workdir: true},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"compose", "exec"}, Options: options154, Ends: true, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"compose", "build"}, Options: options151, Workdir: true},
-	{Name: "images", Style: Exact, Path: names{"compose", "ps"}, Options: options156, Workdir: true},
-	{Name: "kill", Style: Exact, Path: names{"compose", "build"}, Options: options151, Workdir: true},
-	{Name: "logs", Style: Exact, Path: names{"compose", "logs"}, Options: options155, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"compose", "ps"}, Options: options156, Workdir: true},
-	{Name: "pause", Style: Exact, Path: names{"compose", "build"}, Options: options151, Workdir: true},
-	{Name: "port", Style: Exact, Path: names{"compose", "ps"}, Options: options156, Workdir: true},
-	{Name: "ps", Style: Exact, Path: names{"compose", "ps"}, Options: options156, Workdir: true},
-	{Name: "publish", Style: Exact, Path: names{"compose", "build"}, Options: options151, Workdir: true},
-	{Name: "pull", Style: Exact, Path: names{"compose", "build"}, Options: options151, Workdir: true},
-	{Name: "push", Style: Exact, Path: names{"compose", "build"}, Options: options151, Workdir: true},
-	{Name: "restart", Style: Exact, Path: names{"compose", "build"}, Options: options151, Workdir: true},
-	{Name: "rm", Style: Exact, Path: names{"compose", "build"}, Options: options151, Workdir: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"compose", "run"}, Options: options157, Ends: true, Workdir: true},
-	{Name: "scale", Style: Exact, Path: names{"compose", "build"}, Options: options151, Workdir: true},
-	{Name: "start", Style: Exact, Path: names{"compose", "build"}, Options: options151, Workdir: true},
-	{Name: "stats", Style: Exact, Path: names{"compose", "ps"}, Options: options156, Workdir: true},
-	{Name: "stop", Style: Exact, Path: names{"compose", "build"}, Options: options151, Workdir: true},
-	{Name: "top", Style: Exact, Path: names{"compose", "ps"}, Options: options156, Workdir: true},
-	{Name: "unpause", Style: Exact, Path: names{"compose", "build"}, Options: options151, Workdir: true},
-	{Name: "up", Style: Exact, Path: names{"compose", "up"}, Options: options158, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"compose", "ps"}, Options: options156, Workdir: true},
-	{Name: "volumes", Style: Exact, Path: names{"compose", "ps"}, Options: options156, Workdir: true},
-	{Name: "wait", Style: Exact, Path: names{"compose", "build"}, Options: options151, Workdir: true},
-	{Name: "watch", Style: Exact, Path: names{"compose", "build"}, Options: options151, Workdir: true},
+var subs164 = []Program{
+	{Name: "alpha", Style: Exact, Path: names{"compose", "ps"}, Options: options161, Workdir: true},
+	{Name: "attach", Style: Exact, Path: names{"compose", "build"}, Options: options156, Workdir: true},
+	{Name: "bridge", Style: Exact, Path: names{"compose", "build"}, Options: options156, Workdir: true},
+	{Name: "build", Style: Exact, Path: names{"compose", "build"}, Options: options156, Workdir: true},
+	{Name: "commit", Style: Exact, Path: names{"compose", "build"}, Options: options156, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"compose", "ps"}, Options: options161, Workdir: true},
+	{Name: "convert", Style: Exact, Path: names{"compose", "ps"}, Options: options161, Workdir: true},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"compose", "cp"}, Options: options157, Workdir: true},
+	{Name: "create", Style: Exact, Path: names{"compose", "up"}, Options: options163, Workdir: true},
+	{Name: "down", Style: Exact, Path: names{"compose", "down"}, Options: options158, Workdir: true},
+	{Name: "events", Style: Exact, Path: names{"compose", "ps"}, Options: options161, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"compose", "exec"}, Options: options159, Ends: true, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"compose", "build"}, Options: options156, Workdir: true},
+	{Name: "images", Style: Exact, Path: names{"compose", "ps"}, Options: options161, Workdir: true},
+	{Name: "kill", Style: Exact, Path: names{"compose", "build"}, Options: options156, Workdir: true},
+	{Name: "logs", Style: Exact, Path: names{"compose", "logs"}, Options: options160, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"compose", "ps"}, Options: options161, Workdir: true},
+	{Name: "pause", Style: Exact, Path: names{"compose", "build"}, Options: options156, Workdir: true},
+	{Name: "port", Style: Exact, Path: names{"compose", "ps"}, Options: options161, Workdir: true},
+	{Name: "ps", Style: Exact, Path: names{"compose", "ps"}, Options: options161, Workdir: true},
+	{Name: "publish", Style: Exact, Path: names{"compose", "build"}, Options: options156, Workdir: true},
+	{Name: "pull", Style: Exact, Path: names{"compose", "build"}, Options: options156, Workdir: true},
+	{Name: "push", Style: Exact, Path: names{"compose", "build"}, Options: options156, Workdir: true},
+	{Name: "restart", Style: Exact, Path: names{"compose", "build"}, Options: options156, Workdir: true},
+	{Name: "rm", Style: Exact, Path: names{"compose", "build"}, Options: options156, Workdir: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"compose", "run"}, Options: options162, Ends: true, Workdir: true},
+	{Name: "scale", Style: Exact, Path: names{"compose", "build"}, Options: options156, Workdir: true},
+	{Name: "start", Style: Exact, Path: names{"compose", "build"}, Options: options156, Workdir: true},
+	{Name: "stats", Style: Exact, Path: names{"compose", "ps"}, Options: options161, Workdir: true},
+	{Name: "stop", Style: Exact, Path: names{"compose", "build"}, Options: options156, Workdir: true},
+	{Name: "top", Style: Exact, Path: names{"compose", "ps"}, Options: options161, Workdir: true},
+	{Name: "unpause", Style: Exact, Path: names{"compose", "build"}, Options: options156, Workdir: true},
+	{Name: "up", Style: Exact, Path: names{"compose", "up"}, Options: options163, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"compose", "ps"}, Options: options161, Workdir: true},
+	{Name: "volumes", Style: Exact, Path: names{"compose", "ps"}, Options: options161, Workdir: true},
+	{Name: "wait", Style: Exact, Path: names{"compose", "build"}, Options: options156, Workdir: true},
+	{Name: "watch", Style: Exact, Path: names{"compose", "build"}, Options: options156, Workdir: true},
 }
 
-var options160 = []Option{
+var options165 = []Option{
 	{Names: names{"-l", "--label"}, Value: Required},
 	{Names: names{"--template-driver"}, Value: Required},
 }
 
-var options161 = []Option{
+var options166 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"--pretty"}},
 }
 
-var options162 = []Option{
+var options167 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var subs163 = []Program{
-	{Name: "create", Style: Exact, Path: names{"config", "create"}, Options: options160},
-	{Name: "inspect", Style: Exact, Path: names{"config", "inspect"}, Options: options161},
-	{Name: "ls", Style: Exact, Path: names{"config", "ls"}, Options: options162},
+var subs168 = []Program{
+	{Name: "create", Style: Exact, Path: names{"config", "create"}, Options: options165},
+	{Name: "inspect", Style: Exact, Path: names{"config", "inspect"}, Options: options166},
+	{Name: "ls", Style: Exact, Path: names{"config", "ls"}, Options: options167},
 	{Name: "rm", Style: Exact, Path: names{"config", "rm"}},
 }
 
-var options164 = []Option{
+var options169 = []Option{
 	{Names: names{"-a", "--archive"}},
 	{Names: names{"-L", "--follow-link"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options165 = []Option{
+var options170 = []Option{
 	{Names: names{"--add-host"}, Value: Required},
 	{Names: names{"--annotation"}, Value: Required},
 	{Names: names{"-a", "--attach"}, Value: Required},
@@ -9982,7 +10671,7 @@ var options165 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options166 = []Option{
+var options171 = []Option{
 	{Names: names{"-d", "--detach"}},
 	{Names: names{"--detach-keys"}, Value: Required},
 	{Names: names{"-e", "--env"}, Value: Required},
@@ -9994,20 +10683,20 @@ var options166 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options167 = []Option{
+var options172 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 }
 
-var options168 = []Option{
+var options173 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-s", "--size"}},
 }
 
-var options169 = []Option{
+var options174 = []Option{
 	{Names: names{"-s", "--signal"}, Value: Required},
 }
 
-var options170 = []Option{
+var options175 = []Option{
 	{Names: names{"--details"}},
 	{Names: names{"-f", "--follow"}},
 	{Names: names{"--since"}, Value: Required},
@@ -10016,7 +10705,7 @@ var options170 = []Option{
 	{Names: names{"--until"}, Value: Required},
 }
 
-var options171 = []Option{
+var options176 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
@@ -10027,23 +10716,23 @@ var options171 = []Option{
 	{Names: names{"-s", "--size"}},
 }
 
-var options172 = []Option{
+var options177 = []Option{
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 }
 
-var options173 = []Option{
+var options178 = []Option{
 	{Names: names{"-s", "--signal"}, Value: Required},
 	{Names: names{"-t", "--timeout"}, Value: Required},
 }
 
-var options174 = []Option{
+var options179 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-l", "--link"}},
 	{Names: names{"-v", "--volumes"}, Effect: EffUnproven},
 }
 
-var options175 = []Option{
+var options180 = []Option{
 	{Names: names{"--add-host"}, Value: Required},
 	{Names: names{"--annotation"}, Value: Required},
 	{Names: names{"-a", "--attach"}, Value: Required},
@@ -10150,7 +10839,7 @@ var options175 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options176 = []Option{
+var options181 = []Option{
 	{Names: names{"-a", "--attach"}},
 	{Names: names{"--checkpoint"}, Value: Required},
 	{Names: names{"--checkpoint-dir"}, Value: Required},
@@ -10158,14 +10847,14 @@ var options176 = []Option{
 	{Names: names{"-i", "--interactive"}},
 }
 
-var options177 = []Option{
+var options182 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-stream"}},
 	{Names: names{"--no-trunc"}},
 }
 
-var options178 = []Option{
+var options183 = []Option{
 	{Names: names{"--blkio-weight"}, Value: Required},
 	{Names: names{"--cpu-period"}, Value: Required},
 	{Names: names{"--cpu-quota"}, Value: Required},
@@ -10182,83 +10871,83 @@ var options178 = []Option{
 	{Names: names{"--restart"}, Value: Required},
 }
 
-var subs179 = []Program{
-	{Name: "attach", Style: Exact, Path: names{"container", "attach"}, Options: options138},
-	{Name: "commit", Style: Exact, Path: names{"container", "commit"}, Options: options149},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"container", "cp"}, Options: options164},
-	{Name: "create", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "create"}, Options: options165, Ends: true},
+var subs184 = []Program{
+	{Name: "attach", Style: Exact, Path: names{"container", "attach"}, Options: options143},
+	{Name: "commit", Style: Exact, Path: names{"container", "commit"}, Options: options154},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"container", "cp"}, Options: options169},
+	{Name: "create", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "create"}, Options: options170, Ends: true},
 	{Name: "diff", Style: Exact, Path: names{"container", "diff"}},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "exec"}, Options: options166, Ends: true},
-	{Name: "export", Style: Exact, Path: names{"container", "export"}, Options: options167},
-	{Name: "inspect", Style: Exact, Path: names{"container", "inspect"}, Options: options168},
-	{Name: "kill", Style: Exact, Path: names{"container", "kill"}, Options: options169},
-	{Name: "list", Style: Exact, Path: names{"container", "ls"}, Options: options171},
-	{Name: "logs", Style: Exact, Path: names{"container", "logs"}, Options: options170},
-	{Name: "ls", Style: Exact, Path: names{"container", "ls"}, Options: options171},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "exec"}, Options: options171, Ends: true},
+	{Name: "export", Style: Exact, Path: names{"container", "export"}, Options: options172},
+	{Name: "inspect", Style: Exact, Path: names{"container", "inspect"}, Options: options173},
+	{Name: "kill", Style: Exact, Path: names{"container", "kill"}, Options: options174},
+	{Name: "list", Style: Exact, Path: names{"container", "ls"}, Options: options176},
+	{Name: "logs", Style: Exact, Path: names{"container", "logs"}, Options: options175},
+	{Name: "ls", Style: Exact, Path: names{"container", "ls"}, Options: options176},
 	{Name: "pause", Style: Exact, Path: names{"container", "pause"}},
 	{Name: "port", Style: Exact, Path: names{"container", "port"}},
-	{Name: "prune", Style: Exact, Path: names{"container", "prune"}, Options: options172},
-	{Name: "ps", Style: Exact, Path: names{"container", "ls"}, Options: options171},
-	{Name: "remove", Style: Exact, Path: names{"container", "rm"}, Options: options174},
+	{Name: "prune", Style: Exact, Path: names{"container", "prune"}, Options: options177},
+	{Name: "ps", Style: Exact, Path: names{"container", "ls"}, Options: options176},
+	{Name: "remove", Style: Exact, Path: names{"container", "rm"}, Options: options179},
 	{Name: "rename", Style: Exact, Path: names{"container", "rename"}},
-	{Name: "restart", Style: Exact, Path: names{"container", "restart"}, Options: options173},
-	{Name: "rm", Style: Exact, Path: names{"container", "rm"}, Options: options174},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "run"}, Options: options175, Ends: true},
-	{Name: "start", Style: Exact, Path: names{"container", "start"}, Options: options176},
-	{Name: "stats", Style: Exact, Path: names{"container", "stats"}, Options: options177},
-	{Name: "stop", Style: Exact, Path: names{"container", "stop"}, Options: options173},
+	{Name: "restart", Style: Exact, Path: names{"container", "restart"}, Options: options178},
+	{Name: "rm", Style: Exact, Path: names{"container", "rm"}, Options: options179},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "run"}, Options: options180, Ends: true},
+	{Name: "start", Style: Exact, Path: names{"container", "start"}, Options: options181},
+	{Name: "stats", Style: Exact, Path: names{"container", "stats"}, Options: options182},
+	{Name: "stop", Style: Exact, Path: names{"container", "stop"}, Options: options178},
 	{Name: "top", Style: Exact, Path: names{"container", "top"}},
 	{Name: "unpause", Style: Exact, Path: names{"container", "unpause"}},
-	{Name: "update", Style: Exact, Path: names{"container", "update"}, Options: options178},
+	{Name: "update", Style: Exact, Path: names{"container", "update"}, Options: options183},
 	{Name: "wait", Style: Exact, Path: names{"container", "wait"}},
 }
 
-var options180 = []Option{
+var options185 = []Option{
 	{Names: names{"--description"}, Value: Required},
 	{Names: names{"--docker"}, Value: Required},
 	{Names: names{"--from"}, Value: Required},
 }
 
-var options181 = []Option{
+var options186 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 }
 
-var options182 = []Option{
+var options187 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options183 = []Option{
+var options188 = []Option{
 	{Names: names{"-f", "--force"}},
 }
 
-var options184 = []Option{
+var options189 = []Option{
 	{Names: names{"--description"}, Value: Required},
 	{Names: names{"--docker"}, Value: Required},
 }
 
-var subs185 = []Program{
-	{Name: "create", Style: Exact, Path: names{"context", "create"}, Options: options180},
+var subs190 = []Program{
+	{Name: "create", Style: Exact, Path: names{"context", "create"}, Options: options185},
 	{Name: "export", Style: Exact, Path: names{"context", "export"}},
 	{Name: "import", Style: Exact, Path: names{"context", "import"}},
-	{Name: "inspect", Style: Exact, Path: names{"context", "inspect"}, Options: options181},
-	{Name: "list", Style: Exact, Path: names{"context", "ls"}, Options: options182},
-	{Name: "ls", Style: Exact, Path: names{"context", "ls"}, Options: options182},
-	{Name: "remove", Style: Exact, Path: names{"context", "rm"}, Options: options183},
-	{Name: "rm", Style: Exact, Path: names{"context", "rm"}, Options: options183},
+	{Name: "inspect", Style: Exact, Path: names{"context", "inspect"}, Options: options186},
+	{Name: "list", Style: Exact, Path: names{"context", "ls"}, Options: options187},
+	{Name: "ls", Style: Exact, Path: names{"context", "ls"}, Options: options187},
+	{Name: "remove", Style: Exact, Path: names{"context", "rm"}, Options: options188},
+	{Name: "rm", Style: Exact, Path: names{"context", "rm"}, Options: options188},
 	{Name: "show", Style: Exact, Path: names{"context", "show"}},
-	{Name: "update", Style: Exact, Path: names{"context", "update"}, Options: options184},
+	{Name: "update", Style: Exact, Path: names{"context", "update"}, Options: options189},
 	{Name: "use", Style: Exact, Path: names{"context", "use"}},
 }
 
-var options186 = []Option{
+var options191 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--since"}, Value: Required},
 	{Names: names{"--until"}, Value: Required},
 }
 
-var options187 = []Option{
+var options192 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-H", "--human"}},
 	{Names: names{"--no-trunc"}},
@@ -10266,24 +10955,24 @@ var options187 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options188 = []Option{
+var options193 = []Option{
 	{Names: names{"-c", "--change"}, Value: Required},
 	{Names: names{"-m", "--message"}, Value: Required},
 	{Names: names{"--platform"}, Value: Required},
 }
 
-var options189 = []Option{
+var options194 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"--platform"}, Value: Required},
 }
 
-var options190 = []Option{
+var options195 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required, Effect: EffInput},
 	{Names: names{"--platform"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options191 = []Option{
+var options196 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--digests"}},
 	{Names: names{"-f", "--filter"}, Value: Required},
@@ -10293,60 +10982,60 @@ var options191 = []Option{
 	{Names: names{"--tree"}},
 }
 
-var options192 = []Option{
+var options197 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 }
 
-var options193 = []Option{
+var options198 = []Option{
 	{Names: names{"-a", "--all-tags"}},
 	{Names: names{"--disable-content-trust"}},
 	{Names: names{"--platform"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options194 = []Option{
+var options199 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--no-prune"}},
 	{Names: names{"--platform"}, Value: Required},
 }
 
-var options195 = []Option{
+var options200 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--platform"}, Value: Required},
 }
 
-var subs196 = []Program{
-	{Name: "build", Style: Exact, Path: names{"image", "build"}, Options: options139},
-	{Name: "history", Style: Exact, Path: names{"image", "history"}, Options: options187},
-	{Name: "import", Style: Exact, Path: names{"image", "import"}, Options: options188},
-	{Name: "inspect", Style: Exact, Path: names{"image", "inspect"}, Options: options189},
-	{Name: "list", Style: Exact, Path: names{"image", "ls"}, Options: options191},
-	{Name: "load", Style: Exact, Path: names{"image", "load"}, Options: options190},
-	{Name: "ls", Style: Exact, Path: names{"image", "ls"}, Options: options191},
-	{Name: "prune", Style: Exact, Path: names{"image", "prune"}, Options: options192},
-	{Name: "pull", Style: Exact, Path: names{"image", "pull"}, Options: options193},
-	{Name: "push", Style: Exact, Path: names{"image", "push"}, Options: options193},
-	{Name: "remove", Style: Exact, Path: names{"image", "rm"}, Options: options194},
-	{Name: "rm", Style: Exact, Path: names{"image", "rm"}, Options: options194},
-	{Name: "save", Style: Exact, Path: names{"image", "save"}, Options: options195},
+var subs201 = []Program{
+	{Name: "build", Style: Exact, Path: names{"image", "build"}, Options: options144},
+	{Name: "history", Style: Exact, Path: names{"image", "history"}, Options: options192},
+	{Name: "import", Style: Exact, Path: names{"image", "import"}, Options: options193},
+	{Name: "inspect", Style: Exact, Path: names{"image", "inspect"}, Options: options194},
+	{Name: "list", Style: Exact, Path: names{"image", "ls"}, Options: options196},
+	{Name: "load", Style: Exact, Path: names{"image", "load"}, Options: options195},
+	{Name: "ls", Style: Exact, Path: names{"image", "ls"}, Options: options196},
+	{Name: "prune", Style: Exact, Path: names{"image", "prune"}, Options: options197},
+	{Name: "pull", Style: Exact, Path: names{"image", "pull"}, Options: options198},
+	{Name: "push", Style: Exact, Path: names{"image", "push"}, Options: options198},
+	{Name: "remove", Style: Exact, Path: names{"image", "rm"}, Options: options199},
+	{Name: "rm", Style: Exact, Path: names{"image", "rm"}, Options: options199},
+	{Name: "save", Style: Exact, Path: names{"image", "save"}, Options: options200},
 	{Name: "tag", Style: Exact, Path: names{"image", "tag"}},
 }
 
-var options197 = []Option{
+var options202 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-s", "--size"}},
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options198 = []Option{
+var options203 = []Option{
 	{Names: names{"-p", "--password"}, Value: Required},
 	{Names: names{"--password-stdin"}},
 	{Names: names{"-u", "--username"}, Value: Required},
 }
 
-var options199 = []Option{
+var options204 = []Option{
 	{Names: names{"--arch"}, Value: Required},
 	{Names: names{"--os"}, Value: Required},
 	{Names: names{"--os-features"}, Value: Required},
@@ -10354,30 +11043,30 @@ var options199 = []Option{
 	{Names: names{"--variant"}, Value: Required},
 }
 
-var options200 = []Option{
+var options205 = []Option{
 	{Names: names{"-a", "--amend"}},
 	{Names: names{"--insecure"}},
 }
 
-var options201 = []Option{
+var options206 = []Option{
 	{Names: names{"--insecure"}},
 	{Names: names{"-v", "--verbose"}, Effect: EffUnproven},
 }
 
-var options202 = []Option{
+var options207 = []Option{
 	{Names: names{"--insecure"}},
 	{Names: names{"-p", "--purge"}},
 }
 
-var subs203 = []Program{
-	{Name: "annotate", Style: Exact, Path: names{"manifest", "annotate"}, Options: options199},
-	{Name: "create", Style: Exact, Path: names{"manifest", "create"}, Options: options200},
-	{Name: "inspect", Style: Exact, Path: names{"manifest", "inspect"}, Options: options201},
-	{Name: "push", Style: Exact, Path: names{"manifest", "push"}, Options: options202},
+var subs208 = []Program{
+	{Name: "annotate", Style: Exact, Path: names{"manifest", "annotate"}, Options: options204},
+	{Name: "create", Style: Exact, Path: names{"manifest", "create"}, Options: options205},
+	{Name: "inspect", Style: Exact, Path: names{"manifest", "inspect"}, Options: options206},
+	{Name: "push", Style: Exact, Path: names{"manifest", "push"}, Options: options207},
 	{Name: "rm", Style: Exact, Path: names{"manifest", "rm"}},
 }
 
-var options204 = []Option{
+var options209 = []Option{
 	{Names: names{"--alias"}, Value: Required},
 	{Names: names{"--driver-opt"}, Value: Required},
 	{Names: names{"--gw-priority"}, Value: Required},
@@ -10387,7 +11076,7 @@ var options204 = []Option{
 	{Names: names{"--link-local-ip"}, Value: Required},
 }
 
-var options205 = []Option{
+var options210 = []Option{
 	{Names: names{"--attachable"}},
 	{Names: names{"--aux-address"}, Value: Required},
 	{Names: names{"--config-from"}, Value: Required},
@@ -10407,31 +11096,31 @@ var options205 = []Option{
 	{Names: names{"--subnet"}, Value: Required},
 }
 
-var options206 = []Option{
+var options211 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-v", "--verbose"}, Effect: EffUnproven},
 }
 
-var options207 = []Option{
+var options212 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-trunc"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var subs208 = []Program{
-	{Name: "connect", Style: Exact, Path: names{"network", "connect"}, Options: options204},
-	{Name: "create", Style: Exact, Path: names{"network", "create"}, Options: options205},
-	{Name: "disconnect", Style: Exact, Path: names{"network", "disconnect"}, Options: options183},
-	{Name: "inspect", Style: Exact, Path: names{"network", "inspect"}, Options: options206},
-	{Name: "list", Style: Exact, Path: names{"network", "ls"}, Options: options207},
-	{Name: "ls", Style: Exact, Path: names{"network", "ls"}, Options: options207},
-	{Name: "prune", Style: Exact, Path: names{"network", "prune"}, Options: options172},
-	{Name: "remove", Style: Exact, Path: names{"network", "rm"}, Options: options183},
-	{Name: "rm", Style: Exact, Path: names{"network", "rm"}, Options: options183},
+var subs213 = []Program{
+	{Name: "connect", Style: Exact, Path: names{"network", "connect"}, Options: options209},
+	{Name: "create", Style: Exact, Path: names{"network", "create"}, Options: options210},
+	{Name: "disconnect", Style: Exact, Path: names{"network", "disconnect"}, Options: options188},
+	{Name: "inspect", Style: Exact, Path: names{"network", "inspect"}, Options: options211},
+	{Name: "list", Style: Exact, Path: names{"network", "ls"}, Options: options212},
+	{Name: "ls", Style: Exact, Path: names{"network", "ls"}, Options: options212},
+	{Name: "prune", Style: Exact, Path: names{"network", "prune"}, Options: options177},
+	{Name: "remove", Style: Exact, Path: names{"network", "rm"}, Options: options188},
+	{Name: "rm", Style: Exact, Path: names{"network", "rm"}, Options: options188},
 }
 
-var options209 = []Option{
+var options214 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-resolve"}},
@@ -10439,82 +11128,82 @@ var options209 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options210 = []Option{
+var options215 = []Option{
 	{Names: names{"--availability"}, Value: Required},
 	{Names: names{"--label-add"}, Value: Required},
 	{Names: names{"--label-rm"}, Value: Required},
 	{Names: names{"--role"}, Value: Required},
 }
 
-var subs211 = []Program{
+var subs216 = []Program{
 	{Name: "demote", Style: Exact, Path: names{"node", "demote"}},
-	{Name: "inspect", Style: Exact, Path: names{"node", "inspect"}, Options: options161},
-	{Name: "ls", Style: Exact, Path: names{"node", "ls"}, Options: options162},
+	{Name: "inspect", Style: Exact, Path: names{"node", "inspect"}, Options: options166},
+	{Name: "ls", Style: Exact, Path: names{"node", "ls"}, Options: options167},
 	{Name: "promote", Style: Exact, Path: names{"node", "promote"}},
-	{Name: "ps", Style: Exact, Path: names{"node", "ps"}, Options: options209},
-	{Name: "rm", Style: Exact, Path: names{"node", "rm"}, Options: options183},
-	{Name: "update", Style: Exact, Path: names{"node", "update"}, Options: options210},
+	{Name: "ps", Style: Exact, Path: names{"node", "ps"}, Options: options214},
+	{Name: "rm", Style: Exact, Path: names{"node", "rm"}, Options: options188},
+	{Name: "update", Style: Exact, Path: names{"node", "update"}, Options: options215},
 }
 
-var options212 = []Option{
+var options217 = []Option{
 	{Names: names{"--compress"}},
 }
 
-var options213 = []Option{
+var options218 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options214 = []Option{
+var options219 = []Option{
 	{Names: names{"--alias"}, Value: Required},
 	{Names: names{"--disable"}},
 	{Names: names{"--disable-content-trust"}},
 	{Names: names{"--grant-all-permissions"}},
 }
 
-var options215 = []Option{
+var options220 = []Option{
 	{Names: names{"--disable-content-trust"}},
 }
 
-var options216 = []Option{
+var options221 = []Option{
 	{Names: names{"--disable-content-trust"}},
 	{Names: names{"--grant-all-permissions"}},
 	{Names: names{"--skip-remote-check"}},
 }
 
-var subs217 = []Program{
-	{Name: "create", Style: Exact, Path: names{"plugin", "create"}, Options: options212},
-	{Name: "disable", Style: Exact, Path: names{"plugin", "disable"}, Options: options183},
-	{Name: "enable", Style: Exact, Path: names{"plugin", "enable"}, Options: options213},
-	{Name: "inspect", Style: Exact, Path: names{"plugin", "inspect"}, Options: options181},
-	{Name: "install", Style: Exact, Path: names{"plugin", "install"}, Options: options214},
-	{Name: "ls", Style: Exact, Path: names{"plugin", "ls"}, Options: options207},
-	{Name: "push", Style: Exact, Path: names{"plugin", "push"}, Options: options215},
-	{Name: "rm", Style: Exact, Path: names{"plugin", "rm"}, Options: options183},
+var subs222 = []Program{
+	{Name: "create", Style: Exact, Path: names{"plugin", "create"}, Options: options217},
+	{Name: "disable", Style: Exact, Path: names{"plugin", "disable"}, Options: options188},
+	{Name: "enable", Style: Exact, Path: names{"plugin", "enable"}, Options: options218},
+	{Name: "inspect", Style: Exact, Path: names{"plugin", "inspect"}, Options: options186},
+	{Name: "install", Style: Exact, Path: names{"plugin", "install"}, Options: options219},
+	{Name: "ls", Style: Exact, Path: names{"plugin", "ls"}, Options: options212},
+	{Name: "push", Style: Exact, Path: names{"plugin", "push"}, Options: options220},
+	{Name: "rm", Style: Exact, Path: names{"plugin", "rm"}, Options: options188},
 	{Name: "set", Style: Exact, Path: names{"plugin", "set"}},
-	{Name: "upgrade", Style: Exact, Path: names{"plugin", "upgrade"}, Options: options216},
+	{Name: "upgrade", Style: Exact, Path: names{"plugin", "upgrade"}, Options: options221},
 }
 
-var options218 = []Option{
+var options223 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--limit"}, Value: Required},
 	{Names: names{"--no-trunc"}},
 }
 
-var options219 = []Option{
+var options224 = []Option{
 	{Names: names{"-d", "--driver"}, Value: Required},
 	{Names: names{"-l", "--label"}, Value: Required},
 	{Names: names{"--template-driver"}, Value: Required},
 }
 
-var subs220 = []Program{
-	{Name: "create", Style: Exact, Path: names{"secret", "create"}, Options: options219},
-	{Name: "inspect", Style: Exact, Path: names{"secret", "inspect"}, Options: options161},
-	{Name: "ls", Style: Exact, Path: names{"secret", "ls"}, Options: options162},
+var subs225 = []Program{
+	{Name: "create", Style: Exact, Path: names{"secret", "create"}, Options: options224},
+	{Name: "inspect", Style: Exact, Path: names{"secret", "inspect"}, Options: options166},
+	{Name: "ls", Style: Exact, Path: names{"secret", "ls"}, Options: options167},
 	{Name: "rm", Style: Exact, Path: names{"secret", "rm"}},
 }
 
-var options221 = []Option{
+var options226 = []Option{
 	{Names: names{"--cap-add"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--cap-drop"}, Value: Required},
 	{Names: names{"--config"}, Value: Required},
@@ -10590,7 +11279,7 @@ var options221 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options222 = []Option{
+var options227 = []Option{
 	{Names: names{"--details"}},
 	{Names: names{"-f", "--follow"}},
 	{Names: names{"--no-resolve"}},
@@ -10602,16 +11291,16 @@ var options222 = []Option{
 	{Names: names{"-t", "--timestamps"}},
 }
 
-var options223 = []Option{
+var options228 = []Option{
 	{Names: names{"-d", "--detach"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options224 = []Option{
+var options229 = []Option{
 	{Names: names{"-d", "--detach"}},
 }
 
-var options225 = []Option{
+var options230 = []Option{
 	{Names: names{"--args"}, Value: Required},
 	{Names: names{"--cap-add"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--cap-drop"}, Value: Required},
@@ -10706,24 +11395,24 @@ var options225 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var subs226 = []Program{
-	{Name: "create", Style: Exact, Path: names{"service", "create"}, Options: options221},
-	{Name: "inspect", Style: Exact, Path: names{"service", "inspect"}, Options: options161},
-	{Name: "logs", Style: Exact, Path: names{"service", "logs"}, Options: options222},
-	{Name: "ls", Style: Exact, Path: names{"service", "ls"}, Options: options162},
-	{Name: "ps", Style: Exact, Path: names{"service", "ps"}, Options: options209},
+var subs231 = []Program{
+	{Name: "create", Style: Exact, Path: names{"service", "create"}, Options: options226},
+	{Name: "inspect", Style: Exact, Path: names{"service", "inspect"}, Options: options166},
+	{Name: "logs", Style: Exact, Path: names{"service", "logs"}, Options: options227},
+	{Name: "ls", Style: Exact, Path: names{"service", "ls"}, Options: options167},
+	{Name: "ps", Style: Exact, Path: names{"service", "ps"}, Options: options214},
 	{Name: "rm", Style: Exact, Path: names{"service", "rm"}},
-	{Name: "rollback", Style: Exact, Path: names{"service", "rollback"}, Options: options223},
-	{Name: "scale", Style: Exact, Path: names{"service", "scale"}, Options: options224},
-	{Name: "update", Style: Exact, Path: names{"service", "update"}, Options: options225},
+	{Name: "rollback", Style: Exact, Path: names{"service", "rollback"}, Options: options228},
+	{Name: "scale", Style: Exact, Path: names{"service", "scale"}, Options: options229},
+	{Name: "update", Style: Exact, Path: names{"service", "update"}, Options: options230},
 }
 
-var options227 = []Option{
+var options232 = []Option{
 	{Names: names{"-c", "--compose-file"}, Value: Required},
 	{Names: names{"--skip-interpolation"}},
 }
 
-var options228 = []Option{
+var options233 = []Option{
 	{Names: names{"-c", "--compose-file"}, Value: Required},
 	{Names: names{"-d", "--detach"}},
 	{Names: names{"--prune"}},
@@ -10732,20 +11421,20 @@ var options228 = []Option{
 	{Names: names{"--with-registry-auth"}},
 }
 
-var options229 = []Option{
+var options234 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var subs230 = []Program{
-	{Name: "config", Style: Exact, Path: names{"stack", "config"}, Options: options227},
-	{Name: "deploy", Style: Exact, Path: names{"stack", "deploy"}, Options: options228},
-	{Name: "ls", Style: Exact, Path: names{"stack", "ls"}, Options: options229},
-	{Name: "ps", Style: Exact, Path: names{"stack", "ps"}, Options: options209},
-	{Name: "rm", Style: Exact, Path: names{"stack", "rm"}, Options: options224},
-	{Name: "services", Style: Exact, Path: names{"stack", "services"}, Options: options162},
+var subs235 = []Program{
+	{Name: "config", Style: Exact, Path: names{"stack", "config"}, Options: options232},
+	{Name: "deploy", Style: Exact, Path: names{"stack", "deploy"}, Options: options233},
+	{Name: "ls", Style: Exact, Path: names{"stack", "ls"}, Options: options234},
+	{Name: "ps", Style: Exact, Path: names{"stack", "ps"}, Options: options214},
+	{Name: "rm", Style: Exact, Path: names{"stack", "rm"}, Options: options229},
+	{Name: "services", Style: Exact, Path: names{"stack", "services"}, Options: options167},
 }
 
-var options231 = []Option{
+var options236 = []Option{
 	{Names: names{"--ca-cert"}, Value: Required},
 	{Names: names{"--ca-key"}, Value: Required},
 	{Names: names{"--cert-expiry"}, Value: Required},
@@ -10755,7 +11444,7 @@ var options231 = []Option{
 	{Names: names{"--rotate"}},
 }
 
-var options232 = []Option{
+var options237 = []Option{
 	{Names: names{"--advertise-addr"}, Value: Required},
 	{Names: names{"--autolock"}},
 	{Names: names{"--availability"}, Value: Required},
@@ -10773,7 +11462,7 @@ var options232 = []Option{
 	{Names: names{"--task-history-limit"}, Value: Required},
 }
 
-var options233 = []Option{
+var options238 = []Option{
 	{Names: names{"--advertise-addr"}, Value: Required},
 	{Names: names{"--availability"}, Value: Required},
 	{Names: names{"--data-path-addr"}, Value: Required},
@@ -10781,12 +11470,12 @@ var options233 = []Option{
 	{Names: names{"--token"}, Value: Required},
 }
 
-var options234 = []Option{
+var options239 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--rotate"}},
 }
 
-var options235 = []Option{
+var options240 = []Option{
 	{Names: names{"--autolock"}},
 	{Names: names{"--cert-expiry"}, Value: Required},
 	{Names: names{"--dispatcher-heartbeat"}, Value: Required},
@@ -10796,57 +11485,57 @@ var options235 = []Option{
 	{Names: names{"--task-history-limit"}, Value: Required},
 }
 
-var subs236 = []Program{
-	{Name: "ca", Style: Exact, Path: names{"swarm", "ca"}, Options: options231},
-	{Name: "init", Style: Exact, Path: names{"swarm", "init"}, Options: options232},
-	{Name: "join", Style: Exact, Path: names{"swarm", "join"}, Options: options233},
-	{Name: "join-token", Style: Exact, Path: names{"swarm", "join-token"}, Options: options234},
-	{Name: "leave", Style: Exact, Path: names{"swarm", "leave"}, Options: options183},
+var subs241 = []Program{
+	{Name: "ca", Style: Exact, Path: names{"swarm", "ca"}, Options: options236},
+	{Name: "init", Style: Exact, Path: names{"swarm", "init"}, Options: options237},
+	{Name: "join", Style: Exact, Path: names{"swarm", "join"}, Options: options238},
+	{Name: "join-token", Style: Exact, Path: names{"swarm", "join-token"}, Options: options239},
+	{Name: "leave", Style: Exact, Path: names{"swarm", "leave"}, Options: options188},
 	{Name: "unlock", Style: Exact, Path: names{"swarm", "unlock"}},
-	{Name: "unlock-key", Style: Exact, Path: names{"swarm", "unlock-key"}, Options: options234},
-	{Name: "update", Style: Exact, Path: names{"swarm", "update"}, Options: options235},
+	{Name: "unlock-key", Style: Exact, Path: names{"swarm", "unlock-key"}, Options: options239},
+	{Name: "update", Style: Exact, Path: names{"swarm", "update"}, Options: options240},
 }
 
-var options237 = []Option{
+var options242 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-v", "--verbose"}, Effect: EffUnproven},
 }
 
-var options238 = []Option{
+var options243 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--volumes"}},
 }
 
-var subs239 = []Program{
-	{Name: "df", Style: Exact, Path: names{"system", "df"}, Options: options237},
-	{Name: "events", Style: Exact, Path: names{"system", "events"}, Options: options186},
-	{Name: "info", Style: Exact, Path: names{"system", "info"}, Options: options181},
-	{Name: "prune", Style: Exact, Path: names{"system", "prune"}, Options: options238},
+var subs244 = []Program{
+	{Name: "df", Style: Exact, Path: names{"system", "df"}, Options: options242},
+	{Name: "events", Style: Exact, Path: names{"system", "events"}, Options: options191},
+	{Name: "info", Style: Exact, Path: names{"system", "info"}, Options: options186},
+	{Name: "prune", Style: Exact, Path: names{"system", "prune"}, Options: options243},
 }
 
-var options240 = []Option{
+var options245 = []Option{
 	{Names: names{"--pretty"}},
 }
 
-var options241 = []Option{
+var options246 = []Option{
 	{Names: names{"-y", "--yes"}},
 }
 
-var options242 = []Option{
+var options247 = []Option{
 	{Names: names{"--local"}},
 }
 
-var subs243 = []Program{
-	{Name: "inspect", Style: Exact, Path: names{"trust", "inspect"}, Options: options240},
+var subs248 = []Program{
+	{Name: "inspect", Style: Exact, Path: names{"trust", "inspect"}, Options: options245},
 	{Name: "key", Style: Exact, Path: names{"trust", "key"}},
-	{Name: "revoke", Style: Exact, Path: names{"trust", "revoke"}, Options: options241},
-	{Name: "sign", Style: Exact, Path: names{"trust", "sign"}, Options: options242},
+	{Name: "revoke", Style: Exact, Path: names{"trust", "revoke"}, Options: options246},
+	{Name: "sign", Style: Exact, Path: names{"trust", "sign"}, Options: options247},
 	{Name: "signer", Style: Exact, Path: names{"trust", "signer"}},
 }
 
-var options244 = []Option{
+var options249 = []Option{
 	{Names: names{"--availability"}, Value: Required},
 	{Names: names{"-d", "--driver"}, Value: Required},
 	{Names: names{"--group"}, Value: Required},
@@ -10862,91 +11551,91 @@ var options244 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options245 = []Option{
+var options250 = []Option{
 	{Names: names{"--cluster"}},
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options246 = []Option{
+var options251 = []Option{
 	{Names: names{"--availability"}, Value: Required},
 }
 
-var subs247 = []Program{
-	{Name: "create", Style: Exact, Path: names{"volume", "create"}, Options: options244},
-	{Name: "inspect", Style: Exact, Path: names{"volume", "inspect"}, Options: options181},
-	{Name: "list", Style: Exact, Path: names{"volume", "ls"}, Options: options245},
-	{Name: "ls", Style: Exact, Path: names{"volume", "ls"}, Options: options245},
-	{Name: "prune", Style: Exact, Path: names{"volume", "prune"}, Options: options192},
-	{Name: "remove", Style: Exact, Path: names{"volume", "rm"}, Options: options183},
-	{Name: "rm", Style: Exact, Path: names{"volume", "rm"}, Options: options183},
-	{Name: "update", Style: Exact, Path: names{"volume", "update"}, Options: options246},
+var subs252 = []Program{
+	{Name: "create", Style: Exact, Path: names{"volume", "create"}, Options: options249},
+	{Name: "inspect", Style: Exact, Path: names{"volume", "inspect"}, Options: options186},
+	{Name: "list", Style: Exact, Path: names{"volume", "ls"}, Options: options250},
+	{Name: "ls", Style: Exact, Path: names{"volume", "ls"}, Options: options250},
+	{Name: "prune", Style: Exact, Path: names{"volume", "prune"}, Options: options197},
+	{Name: "remove", Style: Exact, Path: names{"volume", "rm"}, Options: options188},
+	{Name: "rm", Style: Exact, Path: names{"volume", "rm"}, Options: options188},
+	{Name: "update", Style: Exact, Path: names{"volume", "update"}, Options: options251},
 }
 
-var subs248 = []Program{
-	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options138},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options139},
-	{Name: "builder", Style: Exact, Operands: Unread, Path: names{"builder"}, Subs: subs141},
-	{Name: "buildx", Style: Exact, Operands: Unread, Path: names{"buildx"}, Options: options142, Subs: subs145},
-	{Name: "checkpoint", Style: Exact, Operands: Unread, Path: names{"checkpoint"}, Subs: subs148},
-	{Name: "commit", Style: Exact, Path: names{"commit"}, Options: options149},
-	{Name: "compose", Style: Exact, Operands: Unread, Path: names{"compose"}, Options: options150, Subs: subs159, Inherit: true, Workdir: true},
-	{Name: "config", Style: Exact, Operands: Unread, Path: names{"config"}, Subs: subs163},
-	{Name: "container", Style: Exact, Operands: Unread, Path: names{"container"}, Subs: subs179},
-	{Name: "context", Style: Exact, Operands: Unread, Path: names{"context"}, Subs: subs185},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options164},
-	{Name: "create", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create"}, Options: options165, Ends: true},
+var subs253 = []Program{
+	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options143},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options144},
+	{Name: "builder", Style: Exact, Operands: Unread, Path: names{"builder"}, Subs: subs146},
+	{Name: "buildx", Style: Exact, Operands: Unread, Path: names{"buildx"}, Options: options147, Subs: subs150},
+	{Name: "checkpoint", Style: Exact, Operands: Unread, Path: names{"checkpoint"}, Subs: subs153},
+	{Name: "commit", Style: Exact, Path: names{"commit"}, Options: options154},
+	{Name: "compose", Style: Exact, Operands: Unread, Path: names{"compose"}, Options: options155, Subs: subs164, Inherit: true, Workdir: true},
+	{Name: "config", Style: Exact, Operands: Unread, Path: names{"config"}, Subs: subs168},
+	{Name: "container", Style: Exact, Operands: Unread, Path: names{"container"}, Subs: subs184},
+	{Name: "context", Style: Exact, Operands: Unread, Path: names{"context"}, Subs: subs190},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options169},
+	{Name: "create", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create"}, Options: options170, Ends: true},
 	{Name: "diff", Style: Exact, Path: names{"diff"}},
-	{Name: "events", Style: Exact, Path: names{"events"}, Options: options186},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options166, Ends: true},
-	{Name: "export", Style: Exact, Path: names{"export"}, Options: options167},
-	{Name: "history", Style: Exact, Path: names{"history"}, Options: options187},
-	{Name: "image", Style: Exact, Operands: Unread, Path: names{"image"}, Subs: subs196},
-	{Name: "images", Style: Exact, Path: names{"images"}, Options: options191},
-	{Name: "import", Style: Exact, Path: names{"import"}, Options: options188},
-	{Name: "info", Style: Exact, Path: names{"info"}, Options: options181},
-	{Name: "inspect", Style: Exact, Path: names{"inspect"}, Options: options197},
-	{Name: "kill", Style: Exact, Path: names{"kill"}, Options: options169},
-	{Name: "load", Style: Exact, Path: names{"load"}, Options: options190},
-	{Name: "login", Style: Exact, Path: names{"login"}, Options: options198},
+	{Name: "events", Style: Exact, Path: names{"events"}, Options: options191},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options171, Ends: true},
+	{Name: "export", Style: Exact, Path: names{"export"}, Options: options172},
+	{Name: "history", Style: Exact, Path: names{"history"}, Options: options192},
+	{Name: "image", Style: Exact, Operands: Unread, Path: names{"image"}, Subs: subs201},
+	{Name: "images", Style: Exact, Path: names{"images"}, Options: options196},
+	{Name: "import", Style: Exact, Path: names{"import"}, Options: options193},
+	{Name: "info", Style: Exact, Path: names{"info"}, Options: options186},
+	{Name: "inspect", Style: Exact, Path: names{"inspect"}, Options: options202},
+	{Name: "kill", Style: Exact, Path: names{"kill"}, Options: options174},
+	{Name: "load", Style: Exact, Path: names{"load"}, Options: options195},
+	{Name: "login", Style: Exact, Path: names{"login"}, Options: options203},
 	{Name: "logout", Style: Exact, Path: names{"logout"}},
-	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options170},
-	{Name: "manifest", Style: Exact, Operands: Unread, Path: names{"manifest"}, Subs: subs203},
-	{Name: "network", Style: Exact, Operands: Unread, Path: names{"network"}, Subs: subs208},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Subs: subs211},
+	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options175},
+	{Name: "manifest", Style: Exact, Operands: Unread, Path: names{"manifest"}, Subs: subs208},
+	{Name: "network", Style: Exact, Operands: Unread, Path: names{"network"}, Subs: subs213},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Subs: subs216},
 	{Name: "pause", Style: Exact, Path: names{"pause"}},
-	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"plugin"}, Subs: subs217},
+	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"plugin"}, Subs: subs222},
 	{Name: "port", Style: Exact, Path: names{"port"}},
-	{Name: "ps", Style: Exact, Path: names{"ps"}, Options: options171},
-	{Name: "pull", Style: Exact, Path: names{"pull"}, Options: options193},
-	{Name: "push", Style: Exact, Path: names{"push"}, Options: options193},
+	{Name: "ps", Style: Exact, Path: names{"ps"}, Options: options176},
+	{Name: "pull", Style: Exact, Path: names{"pull"}, Options: options198},
+	{Name: "push", Style: Exact, Path: names{"push"}, Options: options198},
 	{Name: "rename", Style: Exact, Path: names{"rename"}},
-	{Name: "restart", Style: Exact, Path: names{"restart"}, Options: options173},
-	{Name: "rm", Style: Exact, Path: names{"rm"}, Options: options174},
-	{Name: "rmi", Style: Exact, Path: names{"rmi"}, Options: options194},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options175, Ends: true},
-	{Name: "save", Style: Exact, Path: names{"save"}, Options: options195},
-	{Name: "search", Style: Exact, Path: names{"search"}, Options: options218},
-	{Name: "secret", Style: Exact, Operands: Unread, Path: names{"secret"}, Subs: subs220},
-	{Name: "service", Style: Exact, Operands: Unread, Path: names{"service"}, Subs: subs226},
-	{Name: "stack", Style: Exact, Operands: Unread, Path: names{"stack"}, Subs: subs230},
-	{Name: "start", Style: Exact, Path: names{"start"}, Options: options176},
-	{Name: "stats", Style: Exact, Path: names{"stats"}, Options: options177},
-	{Name: "stop", Style: Exact, Path: names{"stop"}, Options: options173},
-	{Name: "swarm", Style: Exact, Operands: Unread, Path: names{"swarm"}, Subs: subs236},
-	{Name: "system", Style: Exact, Operands: Unread, Path: names{"system"}, Subs: subs239},
+	{Name: "restart", Style: Exact, Path: names{"restart"}, Options: options178},
+	{Name: "rm", Style: Exact, Path: names{"rm"}, Options: options179},
+	{Name: "rmi", Style: Exact, Path: names{"rmi"}, Options: options199},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options180, Ends: true},
+	{Name: "save", Style: Exact, Path: names{"save"}, Options: options200},
+	{Name: "search", Style: Exact, Path: names{"search"}, Options: options223},
+	{Name: "secret", Style: Exact, Operands: Unread, Path: names{"secret"}, Subs: subs225},
+	{Name: "service", Style: Exact, Operands: Unread, Path: names{"service"}, Subs: subs231},
+	{Name: "stack", Style: Exact, Operands: Unread, Path: names{"stack"}, Subs: subs235},
+	{Name: "start", Style: Exact, Path: names{"start"}, Options: options181},
+	{Name: "stats", Style: Exact, Path: names{"stats"}, Options: options182},
+	{Name: "stop", Style: Exact, Path: names{"stop"}, Options: options178},
+	{Name: "swarm", Style: Exact, Operands: Unread, Path: names{"swarm"}, Subs: subs241},
+	{Name: "system", Style: Exact, Operands: Unread, Path: names{"system"}, Subs: subs244},
 	{Name: "tag", Style: Exact, Path: names{"tag"}},
 	{Name: "top", Style: Exact, Path: names{"top"}},
-	{Name: "trust", Style: Exact, Operands: Unread, Path: names{"trust"}, Subs: subs243},
+	{Name: "trust", Style: Exact, Operands: Unread, Path: names{"trust"}, Subs: subs248},
 	{Name: "unpause", Style: Exact, Path: names{"unpause"}},
-	{Name: "update", Style: Exact, Path: names{"update"}, Options: options178},
-	{Name: "version", Style: Exact, Path: names{"version"}, Options: options181},
-	{Name: "volume", Style: Exact, Operands: Unread, Path: names{"volume"}, Subs: subs247},
+	{Name: "update", Style: Exact, Path: names{"update"}, Options: options183},
+	{Name: "version", Style: Exact, Path: names{"version"}, Options: options186},
+	{Name: "volume", Style: Exact, Operands: Unread, Path: names{"volume"}, Subs: subs252},
 	{Name: "wait", Style: Exact, Path: names{"wait"}},
 }
 
-var options249 = []Option{
+var options254 = []Option{
 	{Names: names{"--ansi"}, Value: Required},
 	{Names: names{"--compatibility"}},
 	{Names: names{"--dry-run"}},
@@ -10968,47 +11657,47 @@ var options249 = []Option{
 	{Names: names{"--tlsverify"}},
 }
 
-var subs250 = []Program{
-	{Name: "alpha", Style: Exact, Path: names{"ps"}, Options: options156, Workdir: true},
-	{Name: "attach", Style: Exact, Path: names{"build"}, Options: options151, Workdir: true},
-	{Name: "bridge", Style: Exact, Path: names{"build"}, Options: options151, Workdir: true},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options151, Workdir: true},
-	{Name: "commit", Style: Exact, Path: names{"build"}, Options: options151, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"ps"}, Options: options156, Workdir: true},
-	{Name: "convert", Style: Exact, Path: names{"ps"}, Options: options156, Workdir: true},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options152, Workdir: true},
-	{Name: "create", Style: Exact, Path: names{"up"}, Options: options158, Workdir: true},
-	{Name: "down", Style: Exact, Path: names{"down"}, Options: options153, Workdir: true},
-	{Name: "events", Style: Exact, Path: names{"ps"}, Options: options156, Workdir: true},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options154, Ends: true, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"build"}, Options: options151, Workdir: true},
-	{Name: "images", Style: Exact, Path: names{"ps"}, Options: options156, Workdir: true},
-	{Name: "kill", Style: Exact, Path: names{"build"}, Options: options151, Workdir: true},
-	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options155, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"ps"}, Options: options156, Workdir: true},
-	{Name: "pause", Style: Exact, Path: names{"build"}, Options: options151, Workdir: true},
-	{Name: "port", Style: Exact, Path: names{"ps"}, Options: options156, Workdir: true},
-	{Name: "ps", Style: Exact, Path: names{"ps"}, Options: options156, Workdir: true},
-	{Name: "publish", Style: Exact, Path: names{"build"}, Options: options151, Workdir: true},
-	{Name: "pull", Style: Exact, Path: names{"build"}, Options: options151, Workdir: true},
-	{Name: "push", Style: Exact, Path: names{"build"}, Options: options151, Workdir: true},
-	{Name: "restart", Style: Exact, Path: names{"build"}, Options: options151, Workdir: true},
-	{Name: "rm", Style: Exact, Path: names{"build"}, Options: options151, Workdir: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options157, Ends: true, Workdir: true},
-	{Name: "scale", Style: Exact, Path: names{"build"}, Options: options151, Workdir: true},
-	{Name: "start", Style: Exact, Path: names{"build"}, Options: options151, Workdir: true},
-	{Name: "stats", Style: Exact, Path: names{"ps"}, Options: options156, Workdir: true},
-	{Name: "stop", Style: Exact, Path: names{"build"}, Options: options151, Workdir: true},
-	{Name: "top", Style: Exact, Path: names{"ps"}, Options: options156, Workdir: true},
-	{Name: "unpause", Style: Exact, Path: names{"build"}, Options: options151, Workdir: true},
-	{Name: "up", Style: Exact, Path: names{"up"}, Options: options158, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"ps"}, Options: options156, Workdir: true},
-	{Name: "volumes", Style: Exact, Path: names{"ps"}, Options: options156, Workdir: true},
-	{Name: "wait", Style: Exact, Path: names{"build"}, Options: options151, Workdir: true},
-	{Name: "watch", Style: Exact, Path: names{"build"}, Options: options151, Workdir: true},
+var subs255 = []Program{
+	{Name: "alpha", Style: Exact, Path: names{"ps"}, Options: options161, Workdir: true},
+	{Name: "attach", Style: Exact, Path: names{"build"}, Options: options156, Workdir: true},
+	{Name: "bridge", Style: Exact, Path: names{"build"}, Options: options156, Workdir: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options156, Workdir: true},
+	{Name: "commit", Style: Exact, Path: names{"build"}, Options: options156, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"ps"}, Options: options161, Workdir: true},
+	{Name: "convert", Style: Exact, Path: names{"ps"}, Options: options161, Workdir: true},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options157, Workdir: true},
+	{Name: "create", Style: Exact, Path: names{"up"}, Options: options163, Workdir: true},
+	{Name: "down", Style: Exact, Path: names{"down"}, Options: options158, Workdir: true},
+	{Name: "events", Style: Exact, Path: names{"ps"}, Options: options161, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options159, Ends: true, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"build"}, Options: options156, Workdir: true},
+	{Name: "images", Style: Exact, Path: names{"ps"}, Options: options161, Workdir: true},
+	{Name: "kill", Style: Exact, Path: names{"build"}, Options: options156, Workdir: true},
+	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options160, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"ps"}, Options: options161, Workdir: true},
+	{Name: "pause", Style: Exact, Path: names{"build"}, Options: options156, Workdir: true},
+	{Name: "port", Style: Exact, Path: names{"ps"}, Options: options161, Workdir: true},
+	{Name: "ps", Style: Exact, Path: names{"ps"}, Options: options161, Workdir: true},
+	{Name: "publish", Style: Exact, Path: names{"build"}, Options: options156, Workdir: true},
+	{Name: "pull", Style: Exact, Path: names{"build"}, Options: options156, Workdir: true},
+	{Name: "push", Style: Exact, Path: names{"build"}, Options: options156, Workdir: true},
+	{Name: "restart", Style: Exact, Path: names{"build"}, Options: options156, Workdir: true},
+	{Name: "rm", Style: Exact, Path: names{"build"}, Options: options156, Workdir: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options162, Ends: true, Workdir: true},
+	{Name: "scale", Style: Exact, Path: names{"build"}, Options: options156, Workdir: true},
+	{Name: "start", Style: Exact, Path: names{"build"}, Options: options156, Workdir: true},
+	{Name: "stats", Style: Exact, Path: names{"ps"}, Options: options161, Workdir: true},
+	{Name: "stop", Style: Exact, Path: names{"build"}, Options: options156, Workdir: true},
+	{Name: "top", Style: Exact, Path: names{"ps"}, Options: options161, Workdir: true},
+	{Name: "unpause", Style: Exact, Path: names{"build"}, Options: options156, Workdir: true},
+	{Name: "up", Style: Exact, Path: names{"up"}, Options: options163, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"ps"}, Options: options161, Workdir: true},
+	{Name: "volumes", Style: Exact, Path: names{"ps"}, Options: options161, Workdir: true},
+	{Name: "wait", Style: Exact, Path: names{"build"}, Options: options156, Workdir: true},
+	{Name: "watch", Style: Exact, Path: names{"build"}, Options: options156, Workdir: true},
 }
 
-var options251 = []Option{
+var options256 = []Option{
 	{Names: names{"-n", "--newfile"}},
 	{Names: names{"-o", "--oldfile"}},
 	{Names: names{"-k", "--keepdate"}},
@@ -11027,7 +11716,7 @@ var options251 = []Option{
 	{Names: names{"-O", "--to-stdout"}},
 }
 
-var options252 = []Option{
+var options257 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}},
@@ -11038,7 +11727,7 @@ var options252 = []Option{
 	{Names: names{"-q"}, Value: Required},
 }
 
-var options253 = []Option{
+var options258 = []Option{
 	{Names: names{"--info"}},
 	{Names: names{"--version"}},
 	{Names: names{"--list-sdks"}},
@@ -11052,7 +11741,7 @@ var options253 = []Option{
 	{Names: names{"--roll-forward"}, Value: Required},
 }
 
-var options254 = []Option{
+var options259 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"-f", "--framework"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
@@ -11074,7 +11763,7 @@ var options254 = []Option{
 	{Names: names{"--version-suffix"}, Value: Required},
 }
 
-var options255 = []Option{
+var options260 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"-f", "--framework"}, Value: Required},
 	{Names: names{"--project"}, Value: Required},
@@ -11088,7 +11777,7 @@ var options255 = []Option{
 	{Names: names{"-r", "--runtime"}, Value: Required},
 }
 
-var options256 = []Option{
+var options261 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"-f", "--framework"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
@@ -11109,10 +11798,10 @@ var options256 = []Option{
 	{Names: names{"-p"}, Value: Required},
 }
 
-var subs257 = []Program{
+var subs262 = []Program{
 	{Name: "add", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "build", Path: names{"build"}, Options: options254, Workdir: true},
-	{Name: "clean", Path: names{"build"}, Options: options254, Workdir: true},
+	{Name: "build", Path: names{"build"}, Options: options259, Workdir: true},
+	{Name: "clean", Path: names{"build"}, Options: options259, Workdir: true},
 	{Name: "dev-certs", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "ef", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "exec", Operands: Script, Path: names{"exec"}, Ends: true, Workdir: true},
@@ -11120,21 +11809,21 @@ var subs257 = []Program{
 	{Name: "fsi", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "help", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "list", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "msbuild", Path: names{"build"}, Options: options254, Workdir: true},
+	{Name: "msbuild", Path: names{"build"}, Options: options259, Workdir: true},
 	{Name: "new", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "nuget", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "pack", Path: names{"build"}, Options: options254, Workdir: true},
+	{Name: "pack", Path: names{"build"}, Options: options259, Workdir: true},
 	{Name: "package", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "publish", Path: names{"build"}, Options: options254, Workdir: true},
+	{Name: "publish", Path: names{"build"}, Options: options259, Workdir: true},
 	{Name: "reference", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "remove", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "restore", Path: names{"build"}, Options: options254, Workdir: true},
-	{Name: "run", Operands: Script, Path: names{"run"}, Options: options255, Ends: true, Workdir: true},
+	{Name: "restore", Path: names{"build"}, Options: options259, Workdir: true},
+	{Name: "run", Operands: Script, Path: names{"run"}, Options: options260, Ends: true, Workdir: true},
 	{Name: "sdk", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "sln", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "solution", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "store", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "test", Path: names{"test"}, Options: options256, Workdir: true},
+	{Name: "test", Path: names{"test"}, Options: options261, Workdir: true},
 	{Name: "tool", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "user-secrets", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "vstest", Operands: Unread, Path: names{"tool"}, Workdir: true},
@@ -11142,7 +11831,7 @@ var subs257 = []Program{
 	{Name: "workload", Operands: Unread, Path: names{"tool"}, Workdir: true},
 }
 
-var options258 = []Option{
+var options263 = []Option{
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-L", "--listfiles"}},
 	{Names: names{"-s", "--status"}},
@@ -11183,7 +11872,7 @@ var options258 = []Option{
 	{Names: names{"--add-architecture"}},
 }
 
-var options259 = []Option{
+var options264 = []Option{
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-L", "--listfiles"}},
 	{Names: names{"-s", "--status"}},
@@ -11199,7 +11888,7 @@ var options259 = []Option{
 	{Names: names{"-?", "--help"}},
 }
 
-var options260 = []Option{
+var options265 = []Option{
 	{Names: names{"--time"}, Value: Optional},
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--all"}},
@@ -11228,14 +11917,14 @@ var options260 = []Option{
 	{Names: names{"-x", "--one-file-system"}},
 }
 
-var options261 = []Option{
+var options266 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-L"}},
 	{Names: names{"-R"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
 }
 
-var options262 = []Option{
+var options267 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-d"}},
 	{Names: names{"-n"}},
@@ -11244,7 +11933,7 @@ var options262 = []Option{
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 }
 
-var options263 = []Option{
+var options268 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-c"}},
 	{Names: names{"-d"}},
@@ -11256,7 +11945,7 @@ var options263 = []Option{
 	{Names: names{"-s"}, Value: Required, Effect: EffRun},
 }
 
-var options264 = []Option{
+var options269 = []Option{
 	{Names: names{"-i", "--ignore-environment"}},
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-u", "--unset"}, Value: Required},
@@ -11274,13 +11963,13 @@ var options264 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options265 = []Option{
+var options270 = []Option{
 	{Names: names{"-v", "--variables"}},
 	{Names: names{"-h"}},
 	{Names: names{"-V"}},
 }
 
-var options266 = []Option{
+var options271 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config-lookup"}},
 	{Names: names{"--no-eslintrc"}},
@@ -11337,13 +12026,13 @@ var options266 = []Option{
 	{Names: names{"--concurrency"}, Value: Required},
 }
 
-var options267 = []Option{
+var options272 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-l"}},
 	{Names: names{"-a"}, Value: Required},
 }
 
-var options268 = []Option{
+var options273 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-i", "--initial"}},
 	{Names: names{"-t", "--tabs"}, Value: Required},
@@ -11351,7 +12040,7 @@ var options268 = []Option{
 	{Names: names{"--first-only"}},
 }
 
-var options269 = []Option{
+var options274 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffCode},
 	{Names: names{"-d"}},
@@ -11363,13 +12052,13 @@ var options269 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options270 = []Option{
+var options275 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}},
 }
 
-var options271 = []Option{
+var options276 = []Option{
 	{Names: names{"-1", "--oneline"}},
 	{Names: names{"-l", "--long"}},
 	{Names: names{"-G", "--grid"}},
@@ -11425,7 +12114,7 @@ var options271 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options272 = []Option{
+var options277 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-f"}},
 	{Names: names{"--exclude-monotonic"}},
@@ -11433,7 +12122,7 @@ var options272 = []Option{
 	{Names: names{"--date-prog"}, Value: Required, Effect: EffProgram},
 }
 
-var options273 = []Option{
+var options278 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffRun},
 	{Names: names{"-l"}},
 	{Names: names{"-n"}},
@@ -11442,7 +12131,7 @@ var options273 = []Option{
 	{Names: names{"-#"}},
 }
 
-var options274 = []Option{
+var options279 = []Option{
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffExec},
 	{Names: names{"-X", "--exec-batch"}, Value: Required, Effect: EffExec},
 	{Names: names{"-o", "--owner"}, Value: Required},
@@ -11503,7 +12192,7 @@ var options274 = []Option{
 	{Names: names{"--batch-size"}, Value: Required},
 }
 
-var options275 = []Option{
+var options280 = []Option{
 	{Names: names{"-i"}, Value: Required, Effect: EffInput},
 	{Names: names{"-y"}},
 	{Names: names{"-n"}},
@@ -11601,7 +12290,7 @@ var options275 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var options276 = []Option{
+var options281 = []Option{
 	{Names: names{"--apple"}},
 	{Names: names{"-b", "--brief"}},
 	{Names: names{"-C", "--compile"}, Effect: EffWriteHere},
@@ -11635,7 +12324,7 @@ var options276 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options277 = []Option{
+var options282 = []Option{
 	{Names: names{"-H"}},
 	{Names: names{"-L"}},
 	{Names: names{"-P"}},
@@ -11746,7 +12435,7 @@ var options277 = []Option{
 	{Names: names{"-xattrname"}, Value: Required},
 }
 
-var options278 = []Option{
+var options283 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffOpaque, Pattern: true},
 	{Names: names{"-C", "--init-command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-d", "--debug"}, Value: Required},
@@ -11765,7 +12454,7 @@ var options278 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options279 = []Option{
+var options284 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-E", "--conflict-exit-code"}, Value: Required},
 	{Names: names{"-F", "--no-fork"}},
@@ -11780,7 +12469,7 @@ var options279 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options280 = []Option{
+var options285 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-c", "--crown-margin"}},
 	{Names: names{"-p", "--prefix"}, Value: Required},
@@ -11791,7 +12480,7 @@ var options280 = []Option{
 	{Names: names{"-g", "--goal"}, Value: Required},
 }
 
-var options281 = []Option{
+var options286 = []Option{
 	{Names: names{"--using"}, Value: Required},
 	{Names: names{"--node"}, Value: Required},
 	{Names: names{"--npm"}, Value: Required},
@@ -11801,12 +12490,12 @@ var options281 = []Option{
 	{Names: names{"--env"}, Value: Required, Effect: EffUnproven},
 }
 
-var subs282 = []Program{
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options281, Ends: true},
-	{Name: "run", Operands: RunsArgs, Path: names{"exec"}, Options: options281, Ends: true},
+var subs287 = []Program{
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options286, Ends: true},
+	{Name: "run", Operands: RunsArgs, Path: names{"exec"}, Options: options286, Ends: true},
 }
 
-var options283 = []Option{
+var options288 = []Option{
 	{Names: names{"-c", "--characters"}},
 	{Names: names{"-#"}},
 	{Names: names{"-b", "--bytes"}},
@@ -11814,7 +12503,7 @@ var options283 = []Option{
 	{Names: names{"-w", "--width"}, Value: Required},
 }
 
-var options284 = []Option{
+var options289 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--bytes", "--mega", "--batch"}},
 	{Names: names{"-c", "--count"}, Value: Required},
@@ -11879,7 +12568,7 @@ var options284 = []Option{
 	{Names: names{"--types"}, Value: Required},
 }
 
-var options285 = []Option{
+var options290 = []Option{
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-e"}, Value: Required, Effect: EffOpaque},
@@ -11895,7 +12584,7 @@ var options285 = []Option{
 	{Names: names{"--rcfile"}, Value: Required, Effect: EffProgram},
 }
 
-var options286 = []Option{
+var options291 = []Option{
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"-e", "--exact"}},
 	{Names: names{"-i"}},
@@ -11947,7 +12636,7 @@ var options286 = []Option{
 	{Names: names{"--ellipsis"}, Value: Required},
 }
 
-var options287 = []Option{
+var options292 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-S"}},
@@ -12070,7 +12759,47 @@ var options287 = []Option{
 	{Names: names{"-no-canonical-prefixes"}},
 }
 
-var options288 = []Option{
+var options293 = []Option{
+	{Names: names{"--project"}, Value: Required},
+	{Names: names{"--account"}, Value: Required},
+	{Names: names{"--configuration"}, Value: Required},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"--filter"}, Value: Required},
+	{Names: names{"--limit"}, Value: Required},
+	{Names: names{"--sort-by"}, Value: Required},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--verbosity"}, Value: Required},
+	{Names: names{"--zone"}, Value: Required},
+	{Names: names{"--region"}, Value: Required},
+	{Names: names{"--impersonate-service-account"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--access-token-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--flags-file"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"--log-http"}},
+	{Names: names{"--user-output-enabled"}},
+	{Names: names{"--billing-project"}, Value: Required},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"--version"}},
+	{Names: names{"--command"}, Value: Required, Effect: EffRun},
+	{Names: names{"--ssh-flag"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--ssh-key-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--source"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--env-vars-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"--query"}, Value: Required},
+	{Names: names{"--subscription"}, Value: Required},
+	{Names: names{"-g", "--resource-group"}, Value: Required},
+	{Names: names{"-n", "--name"}, Value: Required},
+	{Names: names{"--only-show-errors"}},
+	{Names: names{"--verbose"}},
+	{Names: names{"--debug"}},
+	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-a", "--app"}, Value: Required},
+	{Names: names{"--json"}},
+	{Names: names{"--endpoint-url"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-C", "--console-command"}, Value: Required, Effect: EffUnproven},
+}
+
+var options294 = []Option{
 	{Names: names{"-ex", "-eval-command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-iex", "-init-eval-command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-x", "-command"}, Value: Required, Effect: EffProgram},
@@ -12102,13 +12831,13 @@ var options288 = []Option{
 	{Names: names{"-l"}, Value: Required},
 }
 
-var options289 = []Option{
+var options295 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 }
 
-var options290 = []Option{
+var options296 = []Option{
 	{Names: names{"-i", "--install-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-n", "--bindir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-v", "--version"}, Value: Required},
@@ -12133,73 +12862,73 @@ var options290 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 }
 
-var subs291 = []Program{
-	{Name: "build", Operands: Unread, Path: names{"install"}, Options: options290},
-	{Name: "cert", Operands: Unread, Path: names{"install"}, Options: options290},
+var subs297 = []Program{
+	{Name: "build", Operands: Unread, Path: names{"install"}, Options: options296},
+	{Name: "cert", Operands: Unread, Path: names{"install"}, Options: options296},
 	{Name: "check", Path: names{"list"}},
-	{Name: "cleanup", Operands: Unread, Path: names{"install"}, Options: options290},
-	{Name: "contents", Operands: Unread, Path: names{"install"}, Options: options290},
+	{Name: "cleanup", Operands: Unread, Path: names{"install"}, Options: options296},
+	{Name: "contents", Operands: Unread, Path: names{"install"}, Options: options296},
 	{Name: "dependency", Path: names{"list"}},
 	{Name: "details", Path: names{"list"}},
 	{Name: "env", Path: names{"list"}},
 	{Name: "environment", Path: names{"list"}},
-	{Name: "exec", Operands: Unread, Path: names{"install"}, Options: options290},
-	{Name: "fetch", Operands: Unread, Path: names{"install"}, Options: options290},
-	{Name: "generate_index", Operands: Unread, Path: names{"install"}, Options: options290},
+	{Name: "exec", Operands: Unread, Path: names{"install"}, Options: options296},
+	{Name: "fetch", Operands: Unread, Path: names{"install"}, Options: options296},
+	{Name: "generate_index", Operands: Unread, Path: names{"install"}, Options: options296},
 	{Name: "help", Path: names{"list"}},
-	{Name: "i", Operands: Unread, Path: names{"install"}, Options: options290},
+	{Name: "i", Operands: Unread, Path: names{"install"}, Options: options296},
 	{Name: "info", Path: names{"list"}},
-	{Name: "install", Operands: Unread, Path: names{"install"}, Options: options290},
+	{Name: "install", Operands: Unread, Path: names{"install"}, Options: options296},
 	{Name: "list", Path: names{"list"}},
-	{Name: "lock", Operands: Unread, Path: names{"install"}, Options: options290},
-	{Name: "mirror", Operands: Unread, Path: names{"install"}, Options: options290},
-	{Name: "open", Operands: Unread, Path: names{"install"}, Options: options290},
+	{Name: "lock", Operands: Unread, Path: names{"install"}, Options: options296},
+	{Name: "mirror", Operands: Unread, Path: names{"install"}, Options: options296},
+	{Name: "open", Operands: Unread, Path: names{"install"}, Options: options296},
 	{Name: "outdated", Path: names{"list"}},
-	{Name: "owner", Operands: Unread, Path: names{"install"}, Options: options290},
-	{Name: "pristine", Operands: Unread, Path: names{"install"}, Options: options290},
-	{Name: "push", Operands: Unread, Path: names{"install"}, Options: options290},
+	{Name: "owner", Operands: Unread, Path: names{"install"}, Options: options296},
+	{Name: "pristine", Operands: Unread, Path: names{"install"}, Options: options296},
+	{Name: "push", Operands: Unread, Path: names{"install"}, Options: options296},
 	{Name: "query", Path: names{"list"}},
-	{Name: "rdoc", Operands: Unread, Path: names{"install"}, Options: options290},
-	{Name: "rebuild", Operands: Unread, Path: names{"install"}, Options: options290},
+	{Name: "rdoc", Operands: Unread, Path: names{"install"}, Options: options296},
+	{Name: "rebuild", Operands: Unread, Path: names{"install"}, Options: options296},
 	{Name: "search", Path: names{"list"}},
-	{Name: "server", Operands: Unread, Path: names{"install"}, Options: options290},
-	{Name: "setup", Operands: Unread, Path: names{"install"}, Options: options290},
-	{Name: "signin", Operands: Unread, Path: names{"install"}, Options: options290},
-	{Name: "signout", Operands: Unread, Path: names{"install"}, Options: options290},
-	{Name: "sources", Operands: Unread, Path: names{"install"}, Options: options290},
+	{Name: "server", Operands: Unread, Path: names{"install"}, Options: options296},
+	{Name: "setup", Operands: Unread, Path: names{"install"}, Options: options296},
+	{Name: "signin", Operands: Unread, Path: names{"install"}, Options: options296},
+	{Name: "signout", Operands: Unread, Path: names{"install"}, Options: options296},
+	{Name: "sources", Operands: Unread, Path: names{"install"}, Options: options296},
 	{Name: "specification", Path: names{"list"}},
 	{Name: "stale", Path: names{"list"}},
-	{Name: "uninstall", Operands: Unread, Path: names{"install"}, Options: options290},
-	{Name: "unpack", Operands: Unread, Path: names{"install"}, Options: options290},
-	{Name: "update", Operands: Unread, Path: names{"install"}, Options: options290},
+	{Name: "uninstall", Operands: Unread, Path: names{"install"}, Options: options296},
+	{Name: "unpack", Operands: Unread, Path: names{"install"}, Options: options296},
+	{Name: "update", Operands: Unread, Path: names{"install"}, Options: options296},
 	{Name: "which", Path: names{"list"}},
-	{Name: "yank", Operands: Unread, Path: names{"install"}, Options: options290},
+	{Name: "yank", Operands: Unread, Path: names{"install"}, Options: options296},
 }
 
-var options292 = []Option{
+var options298 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options293 = []Option{
+var options299 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
 	{Names: names{"-R", "--repo"}, Value: Required},
 }
 
-var options294 = []Option{
+var options300 = []Option{
 	{Names: names{"-s", "--shell"}},
 	{Names: names{"--clobber"}},
 }
 
-var subs295 = []Program{
+var subs301 = []Program{
 	{Name: "delete", Style: Exact, Path: names{"alias", "delete"}, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"alias", "list"}, Special: "gh"},
 	{Name: "ls", Style: Exact, Path: names{"alias", "list"}, Special: "gh"},
-	{Name: "set", Style: Exact, Operands: Code, Path: names{"alias", "set"}, Options: options294, Special: "gh"},
+	{Name: "set", Style: Exact, Operands: Code, Path: names{"alias", "set"}, Options: options300, Special: "gh"},
 }
 
-var options296 = []Option{
+var options302 = []Option{
 	{Names: names{"-i", "--include"}},
 	{Names: names{"--silent"}},
 	{Names: names{"-F", "--field"}, Value: Required},
@@ -12217,7 +12946,7 @@ var options296 = []Option{
 	{Names: names{"--verbose"}},
 }
 
-var options297 = []Option{
+var options303 = []Option{
 	{Names: names{"-p", "--git-protocol"}, Value: Required},
 	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-s", "--scopes"}, Value: Required},
@@ -12225,30 +12954,30 @@ var options297 = []Option{
 	{Names: names{"--with-token"}},
 }
 
-var options298 = []Option{
+var options304 = []Option{
 	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
 }
 
-var options299 = []Option{
+var options305 = []Option{
 	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-s", "--scopes"}, Value: Required},
 }
 
-var options300 = []Option{
+var options306 = []Option{
 	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-t", "--show-token"}},
 }
 
-var subs301 = []Program{
-	{Name: "login", Style: Exact, Path: names{"auth", "login"}, Options: options297, Special: "gh"},
-	{Name: "logout", Style: Exact, Path: names{"auth", "logout"}, Options: options298, Special: "gh"},
-	{Name: "refresh", Style: Exact, Path: names{"auth", "refresh"}, Options: options299, Special: "gh"},
-	{Name: "setup-git", Style: Exact, Path: names{"auth", "setup-git"}, Options: options298, Special: "gh"},
-	{Name: "status", Style: Exact, Path: names{"auth", "status"}, Options: options300, Special: "gh"},
-	{Name: "token", Style: Exact, Path: names{"auth", "token"}, Options: options298, Special: "gh"},
+var subs307 = []Program{
+	{Name: "login", Style: Exact, Path: names{"auth", "login"}, Options: options303, Special: "gh"},
+	{Name: "logout", Style: Exact, Path: names{"auth", "logout"}, Options: options304, Special: "gh"},
+	{Name: "refresh", Style: Exact, Path: names{"auth", "refresh"}, Options: options305, Special: "gh"},
+	{Name: "setup-git", Style: Exact, Path: names{"auth", "setup-git"}, Options: options304, Special: "gh"},
+	{Name: "status", Style: Exact, Path: names{"auth", "status"}, Options: options306, Special: "gh"},
+	{Name: "token", Style: Exact, Path: names{"auth", "token"}, Options: options304, Special: "gh"},
 }
 
-var options302 = []Option{
+var options308 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-c", "--commit"}},
 	{Names: names{"-n", "--no-browser"}},
@@ -12257,12 +12986,12 @@ var options302 = []Option{
 	{Names: names{"-w", "--wiki"}},
 }
 
-var options303 = []Option{
+var options309 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--succeed-on-no-caches"}},
 }
 
-var options304 = []Option{
+var options310 = []Option{
 	{Names: names{"-k", "--key"}, Value: Required},
 	{Names: names{"-L", "--limit"}, Value: Required},
 	{Names: names{"-O", "--order"}, Value: Required},
@@ -12273,26 +13002,26 @@ var options304 = []Option{
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var subs305 = []Program{
-	{Name: "delete", Style: Exact, Path: names{"cache", "delete"}, Options: options303, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"cache", "list"}, Options: options304, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"cache", "list"}, Options: options304, Special: "gh"},
+var subs311 = []Program{
+	{Name: "delete", Style: Exact, Path: names{"cache", "delete"}, Options: options309, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"cache", "list"}, Options: options310, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"cache", "list"}, Options: options310, Special: "gh"},
 }
 
-var options306 = []Option{
+var options312 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"--insiders"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var options307 = []Option{
+var options313 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-e", "--expand"}},
 	{Names: names{"-p", "--profile"}, Value: Required},
 	{Names: names{"-r", "--recursive"}},
 }
 
-var options308 = []Option{
+var options314 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"--default-permissions"}},
 	{Names: names{"--devcontainer-path"}, Value: Required},
@@ -12304,7 +13033,7 @@ var options308 = []Option{
 	{Names: names{"-s", "--status"}},
 }
 
-var options309 = []Option{
+var options315 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"--days"}, Value: Required},
 	{Names: names{"-f", "--force"}},
@@ -12312,17 +13041,17 @@ var options309 = []Option{
 	{Names: names{"-u", "--user"}, Value: Required},
 }
 
-var options310 = []Option{
+var options316 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-d", "--display-name"}, Value: Required},
 	{Names: names{"-m", "--machine"}, Value: Required},
 }
 
-var options311 = []Option{
+var options317 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 }
 
-var options312 = []Option{
+var options318 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-L", "--limit"}, Value: Required},
@@ -12331,19 +13060,19 @@ var options312 = []Option{
 	{Names: names{"-u", "--user"}, Value: Required},
 }
 
-var options313 = []Option{
+var options319 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-f", "--follow"}},
 }
 
-var options314 = []Option{
+var options320 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var options315 = []Option{
+var options321 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"--config"}},
 	{Names: names{"-d", "--debug"}},
@@ -12352,60 +13081,60 @@ var options315 = []Option{
 	{Names: names{"--server-port"}, Value: Required},
 }
 
-var options316 = []Option{
+var options322 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-o", "--org"}, Value: Required},
 	{Names: names{"-u", "--user"}, Value: Required},
 }
 
-var subs317 = []Program{
-	{Name: "code", Style: Exact, Path: names{"codespace", "code"}, Options: options306, Special: "gh"},
-	{Name: "cp", Style: Exact, Path: names{"codespace", "cp"}, Options: options307, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"codespace", "create"}, Options: options308, Special: "gh"},
-	{Name: "delete", Style: Exact, Path: names{"codespace", "delete"}, Options: options309, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"codespace", "edit"}, Options: options310, Special: "gh"},
-	{Name: "jupyter", Style: Exact, Path: names{"codespace", "jupyter"}, Options: options311, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"codespace", "list"}, Options: options312, Special: "gh"},
-	{Name: "logs", Style: Exact, Path: names{"codespace", "logs"}, Options: options313, Special: "gh"},
-	{Name: "ports", Style: Exact, Path: names{"codespace", "ports"}, Options: options314, Special: "gh"},
-	{Name: "rebuild", Style: Exact, Path: names{"codespace", "rebuild"}, Options: options311, Special: "gh"},
-	{Name: "ssh", Style: Exact, Operands: RunsText, Path: names{"codespace", "ssh"}, Options: options315, Ends: true, Special: "gh"},
-	{Name: "stop", Style: Exact, Path: names{"codespace", "stop"}, Options: options316, Special: "gh"},
+var subs323 = []Program{
+	{Name: "code", Style: Exact, Path: names{"codespace", "code"}, Options: options312, Special: "gh"},
+	{Name: "cp", Style: Exact, Path: names{"codespace", "cp"}, Options: options313, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"codespace", "create"}, Options: options314, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"codespace", "delete"}, Options: options315, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"codespace", "edit"}, Options: options316, Special: "gh"},
+	{Name: "jupyter", Style: Exact, Path: names{"codespace", "jupyter"}, Options: options317, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"codespace", "list"}, Options: options318, Special: "gh"},
+	{Name: "logs", Style: Exact, Path: names{"codespace", "logs"}, Options: options319, Special: "gh"},
+	{Name: "ports", Style: Exact, Path: names{"codespace", "ports"}, Options: options320, Special: "gh"},
+	{Name: "rebuild", Style: Exact, Path: names{"codespace", "rebuild"}, Options: options317, Special: "gh"},
+	{Name: "ssh", Style: Exact, Operands: RunsText, Path: names{"codespace", "ssh"}, Options: options321, Ends: true, Special: "gh"},
+	{Name: "stop", Style: Exact, Path: names{"codespace", "stop"}, Options: options322, Special: "gh"},
 }
 
-var subs318 = []Program{
-	{Name: "forward", Style: Exact, Path: names{"codespace-ports", "forward"}, Options: options311, Special: "gh"},
-	{Name: "visibility", Style: Exact, Path: names{"codespace-ports", "visibility"}, Options: options311, Special: "gh"},
+var subs324 = []Program{
+	{Name: "forward", Style: Exact, Path: names{"codespace-ports", "forward"}, Options: options317, Special: "gh"},
+	{Name: "visibility", Style: Exact, Path: names{"codespace-ports", "visibility"}, Options: options317, Special: "gh"},
 }
 
-var options319 = []Option{
+var options325 = []Option{
 	{Names: names{"-s", "--shell"}, Value: Required},
 }
 
-var options320 = []Option{
+var options326 = []Option{
 	{Names: names{"-h", "--host"}, Value: Required},
 }
 
-var subs321 = []Program{
-	{Name: "get", Style: Exact, Path: names{"config", "get"}, Options: options320, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"config", "list"}, Options: options320, Special: "gh"},
-	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options320, Special: "gh"},
+var subs327 = []Program{
+	{Name: "get", Style: Exact, Path: names{"config", "get"}, Options: options326, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"config", "list"}, Options: options326, Special: "gh"},
+	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options326, Special: "gh"},
 }
 
-var options322 = []Option{
+var options328 = []Option{
 	{Names: names{"--debug"}},
 	{Names: names{"-s", "--single-column"}},
 }
 
-var options323 = []Option{
+var options329 = []Option{
 	{Names: names{"--precompiled"}, Value: Required},
 }
 
-var options324 = []Option{
+var options330 = []Option{
 	{Names: names{"--pin"}, Value: Required},
 }
 
-var options325 = []Option{
+var options331 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"--license"}, Value: Required},
@@ -12417,72 +13146,72 @@ var options325 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options326 = []Option{
+var options332 = []Option{
 	{Names: names{"--dry-run"}},
 	{Names: names{"--force"}},
 }
 
-var subs327 = []Program{
-	{Name: "browse", Style: Exact, Path: names{"extension", "browse"}, Options: options322, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"extension", "create"}, Options: options323, Special: "gh"},
+var subs333 = []Program{
+	{Name: "browse", Style: Exact, Path: names{"extension", "browse"}, Options: options328, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"extension", "create"}, Options: options329, Special: "gh"},
 	{Name: "exec", Style: Exact, Operands: Unread, Path: names{"extension", "exec"}, Ends: true, Special: "gh"},
-	{Name: "install", Style: Exact, Path: names{"extension", "install"}, Options: options324, Special: "gh"},
+	{Name: "install", Style: Exact, Path: names{"extension", "install"}, Options: options330, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"extension", "list"}, Special: "gh"},
 	{Name: "ls", Style: Exact, Path: names{"extension", "list"}, Special: "gh"},
 	{Name: "remove", Style: Exact, Path: names{"extension", "remove"}, Special: "gh"},
-	{Name: "search", Style: Exact, Path: names{"extension", "search"}, Options: options325, Special: "gh"},
-	{Name: "upgrade", Style: Exact, Path: names{"extension", "upgrade"}, Options: options326, Special: "gh"},
+	{Name: "search", Style: Exact, Path: names{"extension", "search"}, Options: options331, Special: "gh"},
+	{Name: "upgrade", Style: Exact, Path: names{"extension", "upgrade"}, Options: options332, Special: "gh"},
 }
 
-var options328 = []Option{
+var options334 = []Option{
 	{Names: names{"-d", "--desc"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required},
 	{Names: names{"-p", "--public"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var options329 = []Option{
+var options335 = []Option{
 	{Names: names{"-a", "--add"}, Value: Required},
 	{Names: names{"-d", "--desc"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required},
 }
 
-var options330 = []Option{
+var options336 = []Option{
 	{Names: names{"-L", "--limit"}, Value: Required},
 	{Names: names{"--public"}},
 	{Names: names{"--secret"}},
 }
 
-var options331 = []Option{
+var options337 = []Option{
 	{Names: names{"-f", "--filename"}, Value: Required},
 	{Names: names{"--files"}},
 	{Names: names{"-r", "--raw"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var subs332 = []Program{
+var subs338 = []Program{
 	{Name: "clone", Style: Exact, Path: names{"gist", "clone"}, Special: "gh"},
-	{Name: "create", Style: Exact, Operands: Reads, Path: names{"gist", "create"}, Options: options328, Special: "gh"},
+	{Name: "create", Style: Exact, Operands: Reads, Path: names{"gist", "create"}, Options: options334, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"gist", "delete"}, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"gist", "edit"}, Options: options329, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"gist", "list"}, Options: options330, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"gist", "list"}, Options: options330, Special: "gh"},
-	{Name: "new", Style: Exact, Operands: Reads, Path: names{"gist", "create"}, Options: options328, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"gist", "view"}, Options: options331, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"gist", "edit"}, Options: options335, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"gist", "list"}, Options: options336, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"gist", "list"}, Options: options336, Special: "gh"},
+	{Name: "new", Style: Exact, Operands: Reads, Path: names{"gist", "create"}, Options: options334, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"gist", "view"}, Options: options337, Special: "gh"},
 }
 
-var subs333 = []Program{
+var subs339 = []Program{
 	{Name: "add", Style: Exact, Path: names{"gpg-key", "add"}, Special: "gh"},
-	{Name: "delete", Style: Exact, Path: names{"gpg-key", "delete"}, Options: options241, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"gpg-key", "delete"}, Options: options246, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"gpg-key", "list"}, Special: "gh"},
 }
 
-var options334 = []Option{
+var options340 = []Option{
 	{Names: names{"-c", "--comment"}, Value: Required},
 	{Names: names{"-r", "--reason"}, Value: Required},
 }
 
-var options335 = []Option{
+var options341 = []Option{
 	{Names: names{"-b", "--body"}, Value: Required},
 	{Names: names{"-F", "--body-file"}, Value: Required, Effect: EffInput},
 	{Names: names{"--edit-last"}},
@@ -12490,7 +13219,7 @@ var options335 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options336 = []Option{
+var options342 = []Option{
 	{Names: names{"-a", "--assignee"}, Value: Required},
 	{Names: names{"-b", "--body"}, Value: Required},
 	{Names: names{"-F", "--body-file"}, Value: Required, Effect: EffInput},
@@ -12502,7 +13231,7 @@ var options336 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options337 = []Option{
+var options343 = []Option{
 	{Names: names{"-b", "--base"}, Value: Required},
 	{Names: names{"-c", "--checkout"}},
 	{Names: names{"-i", "--issue-repo"}, Value: Required},
@@ -12510,7 +13239,7 @@ var options337 = []Option{
 	{Names: names{"-n", "--name"}, Value: Required},
 }
 
-var options338 = []Option{
+var options344 = []Option{
 	{Names: names{"--add-assignee"}, Value: Required},
 	{Names: names{"--add-label"}, Value: Required},
 	{Names: names{"--add-project"}, Value: Required},
@@ -12523,7 +13252,7 @@ var options338 = []Option{
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var options339 = []Option{
+var options345 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"-a", "--assignee"}, Value: Required},
 	{Names: names{"-A", "--author"}, Value: Required},
@@ -12539,21 +13268,21 @@ var options339 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options340 = []Option{
+var options346 = []Option{
 	{Names: names{"-r", "--reason"}, Value: Required},
 }
 
-var options341 = []Option{
+var options347 = []Option{
 	{Names: names{"-c", "--comment"}, Value: Required},
 }
 
-var options342 = []Option{
+var options348 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var options343 = []Option{
+var options349 = []Option{
 	{Names: names{"-c", "--comments"}},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
@@ -12561,39 +13290,39 @@ var options343 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var subs344 = []Program{
-	{Name: "close", Style: Exact, Path: names{"issue", "close"}, Options: options334, Special: "gh"},
-	{Name: "comment", Style: Exact, Path: names{"issue", "comment"}, Options: options335, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"issue", "create"}, Options: options336, Special: "gh"},
+var subs350 = []Program{
+	{Name: "close", Style: Exact, Path: names{"issue", "close"}, Options: options340, Special: "gh"},
+	{Name: "comment", Style: Exact, Path: names{"issue", "comment"}, Options: options341, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"issue", "create"}, Options: options342, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"issue", "delete"}, Special: "gh"},
-	{Name: "develop", Style: Exact, Path: names{"issue", "develop"}, Options: options337, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"issue", "edit"}, Options: options338, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"issue", "list"}, Options: options339, Special: "gh"},
-	{Name: "lock", Style: Exact, Path: names{"issue", "lock"}, Options: options340, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"issue", "list"}, Options: options339, Special: "gh"},
-	{Name: "new", Style: Exact, Path: names{"issue", "create"}, Options: options336, Special: "gh"},
+	{Name: "develop", Style: Exact, Path: names{"issue", "develop"}, Options: options343, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"issue", "edit"}, Options: options344, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"issue", "list"}, Options: options345, Special: "gh"},
+	{Name: "lock", Style: Exact, Path: names{"issue", "lock"}, Options: options346, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"issue", "list"}, Options: options345, Special: "gh"},
+	{Name: "new", Style: Exact, Path: names{"issue", "create"}, Options: options342, Special: "gh"},
 	{Name: "pin", Style: Exact, Path: names{"issue", "pin"}, Special: "gh"},
-	{Name: "reopen", Style: Exact, Path: names{"issue", "reopen"}, Options: options341, Special: "gh"},
-	{Name: "status", Style: Exact, Path: names{"issue", "status"}, Options: options342, Special: "gh"},
+	{Name: "reopen", Style: Exact, Path: names{"issue", "reopen"}, Options: options347, Special: "gh"},
+	{Name: "status", Style: Exact, Path: names{"issue", "status"}, Options: options348, Special: "gh"},
 	{Name: "transfer", Style: Exact, Path: names{"issue", "transfer"}, Special: "gh"},
 	{Name: "unlock", Style: Exact, Path: names{"issue", "unlock"}, Special: "gh"},
 	{Name: "unpin", Style: Exact, Path: names{"issue", "unpin"}, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"issue", "view"}, Options: options343, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"issue", "view"}, Options: options349, Special: "gh"},
 }
 
-var options345 = []Option{
+var options351 = []Option{
 	{Names: names{"-c", "--color"}, Value: Required},
 	{Names: names{"-d", "--description"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 }
 
-var options346 = []Option{
+var options352 = []Option{
 	{Names: names{"-c", "--color"}, Value: Required},
 	{Names: names{"-d", "--description"}, Value: Required},
 	{Names: names{"-n", "--name"}, Value: Required},
 }
 
-var options347 = []Option{
+var options353 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-L", "--limit"}, Value: Required},
@@ -12604,35 +13333,35 @@ var options347 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var subs348 = []Program{
-	{Name: "clone", Style: Exact, Path: names{"label", "clone"}, Options: options183, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"label", "create"}, Options: options345, Special: "gh"},
+var subs354 = []Program{
+	{Name: "clone", Style: Exact, Path: names{"label", "clone"}, Options: options188, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"label", "create"}, Options: options351, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"label", "delete"}, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"label", "edit"}, Options: options346, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"label", "list"}, Options: options347, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"label", "list"}, Options: options347, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"label", "edit"}, Options: options352, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"label", "list"}, Options: options353, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"label", "list"}, Options: options353, Special: "gh"},
 }
 
-var options349 = []Option{
+var options355 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"--detach"}},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--recurse-submodules"}},
 }
 
-var options350 = []Option{
+var options356 = []Option{
 	{Names: names{"-i", "--interval"}, Value: Required},
 	{Names: names{"--required"}},
 	{Names: names{"--watch"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var options351 = []Option{
+var options357 = []Option{
 	{Names: names{"-c", "--comment"}, Value: Required},
 	{Names: names{"-d", "--delete-branch"}},
 }
 
-var options352 = []Option{
+var options358 = []Option{
 	{Names: names{"-a", "--assignee"}, Value: Required},
 	{Names: names{"-B", "--base"}, Value: Required},
 	{Names: names{"-b", "--body"}, Value: Required},
@@ -12650,14 +13379,14 @@ var options352 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options353 = []Option{
+var options359 = []Option{
 	{Names: names{"--color"}, Value: Required},
 	{Names: names{"--name-only"}},
 	{Names: names{"--patch"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var options354 = []Option{
+var options360 = []Option{
 	{Names: names{"--add-assignee"}, Value: Required},
 	{Names: names{"--add-label"}, Value: Required},
 	{Names: names{"--add-project"}, Value: Required},
@@ -12673,7 +13402,7 @@ var options354 = []Option{
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var options355 = []Option{
+var options361 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"-a", "--assignee"}, Value: Required},
 	{Names: names{"-A", "--author"}, Value: Required},
@@ -12690,7 +13419,7 @@ var options355 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options356 = []Option{
+var options362 = []Option{
 	{Names: names{"--admin"}},
 	{Names: names{"-A", "--author-email"}, Value: Required},
 	{Names: names{"-b", "--body"}, Value: Required},
@@ -12704,7 +13433,7 @@ var options356 = []Option{
 	{Names: names{"-t", "--subject"}, Value: Required},
 }
 
-var options357 = []Option{
+var options363 = []Option{
 	{Names: names{"-a", "--approve"}},
 	{Names: names{"-b", "--body"}, Value: Required},
 	{Names: names{"-F", "--body-file"}, Value: Required, Effect: EffInput},
@@ -12712,36 +13441,36 @@ var options357 = []Option{
 	{Names: names{"-r", "--request-changes"}},
 }
 
-var options358 = []Option{
+var options364 = []Option{
 	{Names: names{"-c", "--conflict-status"}},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var subs359 = []Program{
-	{Name: "checkout", Style: Exact, Path: names{"pr", "checkout"}, Options: options349, Special: "gh"},
-	{Name: "checks", Style: Exact, Path: names{"pr", "checks"}, Options: options350, Special: "gh"},
-	{Name: "close", Style: Exact, Path: names{"pr", "close"}, Options: options351, Special: "gh"},
-	{Name: "co", Style: Exact, Path: names{"pr", "checkout"}, Options: options349, Special: "gh"},
-	{Name: "comment", Style: Exact, Path: names{"pr", "comment"}, Options: options335, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"pr", "create"}, Options: options352, Special: "gh"},
-	{Name: "diff", Style: Exact, Path: names{"pr", "diff"}, Options: options353, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"pr", "edit"}, Options: options354, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"pr", "list"}, Options: options355, Special: "gh"},
-	{Name: "lock", Style: Exact, Path: names{"pr", "lock"}, Options: options340, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"pr", "list"}, Options: options355, Special: "gh"},
-	{Name: "merge", Style: Exact, Path: names{"pr", "merge"}, Options: options356, Special: "gh"},
-	{Name: "new", Style: Exact, Path: names{"pr", "create"}, Options: options352, Special: "gh"},
+var subs365 = []Program{
+	{Name: "checkout", Style: Exact, Path: names{"pr", "checkout"}, Options: options355, Special: "gh"},
+	{Name: "checks", Style: Exact, Path: names{"pr", "checks"}, Options: options356, Special: "gh"},
+	{Name: "close", Style: Exact, Path: names{"pr", "close"}, Options: options357, Special: "gh"},
+	{Name: "co", Style: Exact, Path: names{"pr", "checkout"}, Options: options355, Special: "gh"},
+	{Name: "comment", Style: Exact, Path: names{"pr", "comment"}, Options: options341, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"pr", "create"}, Options: options358, Special: "gh"},
+	{Name: "diff", Style: Exact, Path: names{"pr", "diff"}, Options: options359, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"pr", "edit"}, Options: options360, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"pr", "list"}, Options: options361, Special: "gh"},
+	{Name: "lock", Style: Exact, Path: names{"pr", "lock"}, Options: options346, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"pr", "list"}, Options: options361, Special: "gh"},
+	{Name: "merge", Style: Exact, Path: names{"pr", "merge"}, Options: options362, Special: "gh"},
+	{Name: "new", Style: Exact, Path: names{"pr", "create"}, Options: options358, Special: "gh"},
 	{Name: "ready", Style: Exact, Path: names{"pr", "ready"}, Special: "gh"},
-	{Name: "reopen", Style: Exact, Path: names{"pr", "reopen"}, Options: options341, Special: "gh"},
-	{Name: "review", Style: Exact, Path: names{"pr", "review"}, Options: options357, Special: "gh"},
-	{Name: "status", Style: Exact, Path: names{"pr", "status"}, Options: options358, Special: "gh"},
+	{Name: "reopen", Style: Exact, Path: names{"pr", "reopen"}, Options: options347, Special: "gh"},
+	{Name: "review", Style: Exact, Path: names{"pr", "review"}, Options: options363, Special: "gh"},
+	{Name: "status", Style: Exact, Path: names{"pr", "status"}, Options: options364, Special: "gh"},
 	{Name: "unlock", Style: Exact, Path: names{"pr", "unlock"}, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"pr", "view"}, Options: options343, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"pr", "view"}, Options: options349, Special: "gh"},
 }
 
-var options360 = []Option{
+var options366 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
@@ -12773,29 +13502,29 @@ var options360 = []Option{
 	{Names: names{"--target-owner"}, Value: Required},
 }
 
-var subs361 = []Program{
-	{Name: "close", Style: Exact, Path: names{"project", "close"}, Options: options360, Special: "gh"},
-	{Name: "copy", Style: Exact, Path: names{"project", "copy"}, Options: options360, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"project", "create"}, Options: options360, Special: "gh"},
-	{Name: "delete", Style: Exact, Path: names{"project", "delete"}, Options: options360, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"project", "edit"}, Options: options360, Special: "gh"},
-	{Name: "field-create", Style: Exact, Path: names{"project", "field-create"}, Options: options360, Special: "gh"},
-	{Name: "field-delete", Style: Exact, Path: names{"project", "field-delete"}, Options: options360, Special: "gh"},
-	{Name: "field-list", Style: Exact, Path: names{"project", "field-list"}, Options: options360, Special: "gh"},
-	{Name: "item-add", Style: Exact, Path: names{"project", "item-add"}, Options: options360, Special: "gh"},
-	{Name: "item-archive", Style: Exact, Path: names{"project", "item-archive"}, Options: options360, Special: "gh"},
-	{Name: "item-create", Style: Exact, Path: names{"project", "item-create"}, Options: options360, Special: "gh"},
-	{Name: "item-delete", Style: Exact, Path: names{"project", "item-delete"}, Options: options360, Special: "gh"},
-	{Name: "item-edit", Style: Exact, Path: names{"project", "item-edit"}, Options: options360, Special: "gh"},
-	{Name: "item-list", Style: Exact, Path: names{"project", "item-list"}, Options: options360, Special: "gh"},
-	{Name: "link", Style: Exact, Path: names{"project", "link"}, Options: options360, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"project", "list"}, Options: options360, Special: "gh"},
-	{Name: "mark-template", Style: Exact, Path: names{"project", "mark-template"}, Options: options360, Special: "gh"},
-	{Name: "unlink", Style: Exact, Path: names{"project", "unlink"}, Options: options360, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"project", "view"}, Options: options360, Special: "gh"},
+var subs367 = []Program{
+	{Name: "close", Style: Exact, Path: names{"project", "close"}, Options: options366, Special: "gh"},
+	{Name: "copy", Style: Exact, Path: names{"project", "copy"}, Options: options366, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"project", "create"}, Options: options366, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"project", "delete"}, Options: options366, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"project", "edit"}, Options: options366, Special: "gh"},
+	{Name: "field-create", Style: Exact, Path: names{"project", "field-create"}, Options: options366, Special: "gh"},
+	{Name: "field-delete", Style: Exact, Path: names{"project", "field-delete"}, Options: options366, Special: "gh"},
+	{Name: "field-list", Style: Exact, Path: names{"project", "field-list"}, Options: options366, Special: "gh"},
+	{Name: "item-add", Style: Exact, Path: names{"project", "item-add"}, Options: options366, Special: "gh"},
+	{Name: "item-archive", Style: Exact, Path: names{"project", "item-archive"}, Options: options366, Special: "gh"},
+	{Name: "item-create", Style: Exact, Path: names{"project", "item-create"}, Options: options366, Special: "gh"},
+	{Name: "item-delete", Style: Exact, Path: names{"project", "item-delete"}, Options: options366, Special: "gh"},
+	{Name: "item-edit", Style: Exact, Path: names{"project", "item-edit"}, Options: options366, Special: "gh"},
+	{Name: "item-list", Style: Exact, Path: names{"project", "item-list"}, Options: options366, Special: "gh"},
+	{Name: "link", Style: Exact, Path: names{"project", "link"}, Options: options366, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"project", "list"}, Options: options366, Special: "gh"},
+	{Name: "mark-template", Style: Exact, Path: names{"project", "mark-template"}, Options: options366, Special: "gh"},
+	{Name: "unlink", Style: Exact, Path: names{"project", "unlink"}, Options: options366, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"project", "view"}, Options: options366, Special: "gh"},
 }
 
-var options362 = []Option{
+var options368 = []Option{
 	{Names: names{"--discussion-category"}, Value: Required},
 	{Names: names{"-d", "--draft"}},
 	{Names: names{"--generate-notes"}},
@@ -12809,12 +13538,12 @@ var options362 = []Option{
 	{Names: names{"--verify-tag"}},
 }
 
-var options363 = []Option{
+var options369 = []Option{
 	{Names: names{"--cleanup-tag"}},
 	{Names: names{"-y", "--yes"}},
 }
 
-var options364 = []Option{
+var options370 = []Option{
 	{Names: names{"-A", "--archive"}, Value: Required},
 	{Names: names{"--clobber"}},
 	{Names: names{"-p", "--pattern"}, Value: Required},
@@ -12823,7 +13552,7 @@ var options364 = []Option{
 	{Names: names{"-O", "--output"}, Value: Required, Effect: EffOutput},
 }
 
-var options365 = []Option{
+var options371 = []Option{
 	{Names: names{"--discussion-category"}, Value: Required},
 	{Names: names{"--draft"}},
 	{Names: names{"--latest"}},
@@ -12835,44 +13564,44 @@ var options365 = []Option{
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var options366 = []Option{
+var options372 = []Option{
 	{Names: names{"--exclude-drafts"}},
 	{Names: names{"--exclude-pre-releases"}},
 	{Names: names{"-L", "--limit"}, Value: Required},
 }
 
-var options367 = []Option{
+var options373 = []Option{
 	{Names: names{"--clobber"}},
 }
 
-var options368 = []Option{
+var options374 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
 	{Names: names{"-w", "--web"}},
 }
 
-var subs369 = []Program{
-	{Name: "create", Style: Exact, Path: names{"release", "create"}, Options: options362, Special: "gh"},
-	{Name: "delete", Style: Exact, Path: names{"release", "delete"}, Options: options363, Special: "gh"},
-	{Name: "download", Style: Exact, Path: names{"release", "download"}, Options: options364, Here: true, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"release", "edit"}, Options: options365, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"release", "list"}, Options: options366, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"release", "list"}, Options: options366, Special: "gh"},
-	{Name: "new", Style: Exact, Path: names{"release", "create"}, Options: options362, Special: "gh"},
-	{Name: "upload", Style: Exact, Path: names{"release", "upload"}, Options: options367, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"release", "view"}, Options: options368, Special: "gh"},
+var subs375 = []Program{
+	{Name: "create", Style: Exact, Path: names{"release", "create"}, Options: options368, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"release", "delete"}, Options: options369, Special: "gh"},
+	{Name: "download", Style: Exact, Path: names{"release", "download"}, Options: options370, Here: true, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"release", "edit"}, Options: options371, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"release", "list"}, Options: options372, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"release", "list"}, Options: options372, Special: "gh"},
+	{Name: "new", Style: Exact, Path: names{"release", "create"}, Options: options368, Special: "gh"},
+	{Name: "upload", Style: Exact, Path: names{"release", "upload"}, Options: options373, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"release", "view"}, Options: options374, Special: "gh"},
 }
 
-var subs370 = []Program{
-	{Name: "asset", Style: Exact, Path: names{"release-delete", "asset"}, Options: options241, Special: "gh"},
+var subs376 = []Program{
+	{Name: "asset", Style: Exact, Path: names{"release-delete", "asset"}, Options: options246, Special: "gh"},
 }
 
-var options371 = []Option{
+var options377 = []Option{
 	{Names: names{"-u", "--upstream-remote-name"}, Value: Required},
 }
 
-var options372 = []Option{
+var options378 = []Option{
 	{Names: names{"--add-readme"}},
 	{Names: names{"-c", "--clone"}},
 	{Names: names{"-d", "--description"}, Value: Required},
@@ -12891,7 +13620,7 @@ var options372 = []Option{
 	{Names: names{"-p", "--template"}, Value: Required},
 }
 
-var options373 = []Option{
+var options379 = []Option{
 	{Names: names{"--add-topic"}, Value: Required},
 	{Names: names{"--allow-forking"}},
 	{Names: names{"--allow-update-branch"}},
@@ -12912,7 +13641,7 @@ var options373 = []Option{
 	{Names: names{"--visibility"}, Value: Required},
 }
 
-var options374 = []Option{
+var options380 = []Option{
 	{Names: names{"--clone"}},
 	{Names: names{"--default-branch-only"}},
 	{Names: names{"--fork-name"}, Value: Required},
@@ -12921,7 +13650,7 @@ var options374 = []Option{
 	{Names: names{"--remote-name"}, Value: Required},
 }
 
-var options375 = []Option{
+var options381 = []Option{
 	{Names: names{"--archived"}},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
@@ -12934,18 +13663,18 @@ var options375 = []Option{
 	{Names: names{"--visibility"}, Value: Required},
 }
 
-var options376 = []Option{
+var options382 = []Option{
 	{Names: names{"-u", "--unset"}},
 	{Names: names{"-v", "--view"}},
 }
 
-var options377 = []Option{
+var options383 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"--force"}},
 	{Names: names{"-s", "--source"}, Value: Required},
 }
 
-var options378 = []Option{
+var options384 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
@@ -12953,35 +13682,35 @@ var options378 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var subs379 = []Program{
-	{Name: "archive", Style: Exact, Path: names{"repo", "archive"}, Options: options241, Special: "gh"},
-	{Name: "clone", Style: Exact, Path: names{"repo", "clone"}, Options: options371, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"repo", "create"}, Options: options372, Special: "gh"},
+var subs385 = []Program{
+	{Name: "archive", Style: Exact, Path: names{"repo", "archive"}, Options: options246, Special: "gh"},
+	{Name: "clone", Style: Exact, Path: names{"repo", "clone"}, Options: options377, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"repo", "create"}, Options: options378, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"repo", "delete"}, Special: "gh"},
 	{Name: "deploy-key", Style: Exact, Path: names{"repo", "deploy-key"}, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"repo", "edit"}, Options: options373, Special: "gh"},
-	{Name: "fork", Style: Exact, Path: names{"repo", "fork"}, Options: options374, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"repo", "list"}, Options: options375, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"repo", "list"}, Options: options375, Special: "gh"},
-	{Name: "new", Style: Exact, Path: names{"repo", "create"}, Options: options372, Special: "gh"},
-	{Name: "rename", Style: Exact, Path: names{"repo", "rename"}, Options: options241, Special: "gh"},
-	{Name: "set-default", Style: Exact, Path: names{"repo", "set-default"}, Options: options376, Special: "gh"},
-	{Name: "sync", Style: Exact, Path: names{"repo", "sync"}, Options: options377, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"repo", "view"}, Options: options378, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"repo", "edit"}, Options: options379, Special: "gh"},
+	{Name: "fork", Style: Exact, Path: names{"repo", "fork"}, Options: options380, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"repo", "list"}, Options: options381, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"repo", "list"}, Options: options381, Special: "gh"},
+	{Name: "new", Style: Exact, Path: names{"repo", "create"}, Options: options378, Special: "gh"},
+	{Name: "rename", Style: Exact, Path: names{"repo", "rename"}, Options: options246, Special: "gh"},
+	{Name: "set-default", Style: Exact, Path: names{"repo", "set-default"}, Options: options382, Special: "gh"},
+	{Name: "sync", Style: Exact, Path: names{"repo", "sync"}, Options: options383, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"repo", "view"}, Options: options384, Special: "gh"},
 }
 
-var options380 = []Option{
+var options386 = []Option{
 	{Names: names{"-w", "--allow-write"}},
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var subs381 = []Program{
-	{Name: "add", Style: Exact, Path: names{"repo-deploy-key", "add"}, Options: options380, Special: "gh"},
+var subs387 = []Program{
+	{Name: "add", Style: Exact, Path: names{"repo-deploy-key", "add"}, Options: options386, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"repo-deploy-key", "delete"}, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"repo-deploy-key", "list"}, Special: "gh"},
 }
 
-var options382 = []Option{
+var options388 = []Option{
 	{Names: names{"-o", "--org"}, Value: Required},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-w", "--web"}},
@@ -12989,13 +13718,13 @@ var options382 = []Option{
 	{Names: names{"--default"}},
 }
 
-var options383 = []Option{
+var options389 = []Option{
 	{Names: names{"-n", "--name"}, Value: Required},
 	{Names: names{"-p", "--pattern"}, Value: Required},
 	{Names: names{"-D", "--dir"}, Value: Required, Effect: EffOutput},
 }
 
-var options384 = []Option{
+var options390 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
@@ -13005,13 +13734,13 @@ var options384 = []Option{
 	{Names: names{"-w", "--workflow"}, Value: Required},
 }
 
-var options385 = []Option{
+var options391 = []Option{
 	{Names: names{"-d", "--debug"}},
 	{Names: names{"--failed"}},
 	{Names: names{"-j", "--job"}, Value: Required},
 }
 
-var options386 = []Option{
+var options392 = []Option{
 	{Names: names{"--exit-status"}},
 	{Names: names{"-j", "--job"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
@@ -13022,22 +13751,22 @@ var options386 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options387 = []Option{
+var options393 = []Option{
 	{Names: names{"--exit-status"}},
 	{Names: names{"-i", "--interval"}, Value: Required},
 }
 
-var subs388 = []Program{
+var subs394 = []Program{
 	{Name: "cancel", Style: Exact, Path: names{"run", "cancel"}, Special: "gh"},
-	{Name: "download", Style: Exact, Path: names{"run", "download"}, Options: options383, Here: true, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"run", "list"}, Options: options384, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"run", "list"}, Options: options384, Special: "gh"},
-	{Name: "rerun", Style: Exact, Path: names{"run", "rerun"}, Options: options385, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"run", "view"}, Options: options386, Special: "gh"},
-	{Name: "watch", Style: Exact, Path: names{"run", "watch"}, Options: options387, Special: "gh"},
+	{Name: "download", Style: Exact, Path: names{"run", "download"}, Options: options389, Here: true, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"run", "list"}, Options: options390, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"run", "list"}, Options: options390, Special: "gh"},
+	{Name: "rerun", Style: Exact, Path: names{"run", "rerun"}, Options: options391, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"run", "view"}, Options: options392, Special: "gh"},
+	{Name: "watch", Style: Exact, Path: names{"run", "watch"}, Options: options393, Special: "gh"},
 }
 
-var options389 = []Option{
+var options395 = []Option{
 	{Names: names{"--author"}, Value: Required},
 	{Names: names{"--author-date"}, Value: Required},
 	{Names: names{"--author-email"}, Value: Required},
@@ -13061,7 +13790,7 @@ var options389 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options390 = []Option{
+var options396 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"--archived"}},
 	{Names: names{"--assignee"}, Value: Required},
@@ -13099,7 +13828,7 @@ var options390 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options391 = []Option{
+var options397 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"--archived"}},
 	{Names: names{"--assignee"}, Value: Required},
@@ -13145,7 +13874,7 @@ var options391 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options392 = []Option{
+var options398 = []Option{
 	{Names: names{"--archived"}},
 	{Names: names{"--created"}, Value: Required},
 	{Names: names{"--followers"}, Value: Required},
@@ -13172,21 +13901,21 @@ var options392 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var subs393 = []Program{
-	{Name: "commits", Style: Exact, Path: names{"search", "commits"}, Options: options389, Special: "gh"},
-	{Name: "issues", Style: Exact, Path: names{"search", "issues"}, Options: options390, Special: "gh"},
-	{Name: "prs", Style: Exact, Path: names{"search", "prs"}, Options: options391, Special: "gh"},
-	{Name: "repos", Style: Exact, Path: names{"search", "repos"}, Options: options392, Special: "gh"},
+var subs399 = []Program{
+	{Name: "commits", Style: Exact, Path: names{"search", "commits"}, Options: options395, Special: "gh"},
+	{Name: "issues", Style: Exact, Path: names{"search", "issues"}, Options: options396, Special: "gh"},
+	{Name: "prs", Style: Exact, Path: names{"search", "prs"}, Options: options397, Special: "gh"},
+	{Name: "repos", Style: Exact, Path: names{"search", "repos"}, Options: options398, Special: "gh"},
 }
 
-var options394 = []Option{
+var options400 = []Option{
 	{Names: names{"-a", "--app"}, Value: Required},
 	{Names: names{"-e", "--env"}, Value: Required},
 	{Names: names{"-o", "--org"}, Value: Required},
 	{Names: names{"-u", "--user"}},
 }
 
-var options395 = []Option{
+var options401 = []Option{
 	{Names: names{"-a", "--app"}, Value: Required},
 	{Names: names{"-b", "--body"}, Value: Required},
 	{Names: names{"-e", "--env"}, Value: Required},
@@ -13198,94 +13927,94 @@ var options395 = []Option{
 	{Names: names{"-v", "--visibility"}, Value: Required},
 }
 
-var subs396 = []Program{
-	{Name: "delete", Style: Exact, Path: names{"secret", "delete"}, Options: options394, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"secret", "list"}, Options: options394, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"secret", "list"}, Options: options394, Special: "gh"},
-	{Name: "remove", Style: Exact, Path: names{"secret", "delete"}, Options: options394, Special: "gh"},
-	{Name: "set", Style: Exact, Path: names{"secret", "set"}, Options: options395, Special: "gh"},
+var subs402 = []Program{
+	{Name: "delete", Style: Exact, Path: names{"secret", "delete"}, Options: options400, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"secret", "list"}, Options: options400, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"secret", "list"}, Options: options400, Special: "gh"},
+	{Name: "remove", Style: Exact, Path: names{"secret", "delete"}, Options: options400, Special: "gh"},
+	{Name: "set", Style: Exact, Path: names{"secret", "set"}, Options: options401, Special: "gh"},
 }
 
-var options397 = []Option{
+var options403 = []Option{
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var subs398 = []Program{
-	{Name: "add", Style: Exact, Path: names{"ssh-key", "add"}, Options: options397, Special: "gh"},
-	{Name: "delete", Style: Exact, Path: names{"ssh-key", "delete"}, Options: options241, Special: "gh"},
+var subs404 = []Program{
+	{Name: "add", Style: Exact, Path: names{"ssh-key", "add"}, Options: options403, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"ssh-key", "delete"}, Options: options246, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"ssh-key", "list"}, Special: "gh"},
 }
 
-var options399 = []Option{
+var options405 = []Option{
 	{Names: names{"-e", "--exclude"}, Value: Required},
 	{Names: names{"-o", "--org"}, Value: Required},
 }
 
-var options400 = []Option{
+var options406 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-L", "--limit"}, Value: Required},
 }
 
-var options401 = []Option{
+var options407 = []Option{
 	{Names: names{"-F", "--field"}, Value: Required},
 	{Names: names{"-f", "--raw-field"}, Value: Required},
 	{Names: names{"-r", "--ref"}, Value: Required},
 }
 
-var options402 = []Option{
+var options408 = []Option{
 	{Names: names{"-r", "--ref"}, Value: Required},
 	{Names: names{"-w", "--web"}},
 	{Names: names{"-y", "--yaml"}},
 }
 
-var subs403 = []Program{
+var subs409 = []Program{
 	{Name: "disable", Style: Exact, Path: names{"workflow", "disable"}, Special: "gh"},
 	{Name: "enable", Style: Exact, Path: names{"workflow", "enable"}, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"workflow", "list"}, Options: options400, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"workflow", "list"}, Options: options400, Special: "gh"},
-	{Name: "run", Style: Exact, Path: names{"workflow", "run"}, Options: options401, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"workflow", "view"}, Options: options402, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"workflow", "list"}, Options: options406, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"workflow", "list"}, Options: options406, Special: "gh"},
+	{Name: "run", Style: Exact, Path: names{"workflow", "run"}, Options: options407, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"workflow", "view"}, Options: options408, Special: "gh"},
 }
 
-var subs404 = []Program{
-	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"alias"}, Subs: subs295, Special: "gh"},
-	{Name: "api", Style: Exact, Path: names{"api"}, Options: options296, Special: "gh"},
+var subs410 = []Program{
+	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"alias"}, Subs: subs301, Special: "gh"},
+	{Name: "api", Style: Exact, Path: names{"api"}, Options: options302, Special: "gh"},
 	{Name: "at", Style: Exact, Operands: Unread, Path: names{"attestation"}, Special: "gh"},
 	{Name: "attestation", Style: Exact, Operands: Unread, Path: names{"attestation"}, Special: "gh"},
-	{Name: "auth", Style: Exact, Operands: Unread, Path: names{"auth"}, Subs: subs301, Special: "gh"},
-	{Name: "browse", Style: Exact, Path: names{"browse"}, Options: options302, Special: "gh"},
-	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Subs: subs305, Special: "gh"},
-	{Name: "codespace", Style: Exact, Operands: Unread, Path: names{"codespace"}, Subs: subs317, Special: "gh"},
-	{Name: "codespace-ports", Style: Exact, Operands: Unread, Path: names{"codespace-ports"}, Subs: subs318, Special: "gh"},
-	{Name: "completion", Style: Exact, Path: names{"completion"}, Options: options319, Special: "gh"},
-	{Name: "config", Style: Exact, Operands: Unread, Path: names{"config"}, Subs: subs321, Special: "gh"},
+	{Name: "auth", Style: Exact, Operands: Unread, Path: names{"auth"}, Subs: subs307, Special: "gh"},
+	{Name: "browse", Style: Exact, Path: names{"browse"}, Options: options308, Special: "gh"},
+	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Subs: subs311, Special: "gh"},
+	{Name: "codespace", Style: Exact, Operands: Unread, Path: names{"codespace"}, Subs: subs323, Special: "gh"},
+	{Name: "codespace-ports", Style: Exact, Operands: Unread, Path: names{"codespace-ports"}, Subs: subs324, Special: "gh"},
+	{Name: "completion", Style: Exact, Path: names{"completion"}, Options: options325, Special: "gh"},
+	{Name: "config", Style: Exact, Operands: Unread, Path: names{"config"}, Subs: subs327, Special: "gh"},
 	{Name: "copilot", Style: Exact, Operands: Unread, Path: names{"copilot"}, Special: "gh"},
-	{Name: "cs", Style: Exact, Operands: Unread, Path: names{"codespace"}, Subs: subs317, Special: "gh"},
-	{Name: "ext", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs327, Special: "gh"},
-	{Name: "extension", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs327, Special: "gh"},
-	{Name: "extensions", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs327, Special: "gh"},
-	{Name: "gist", Style: Exact, Operands: Unread, Path: names{"gist"}, Subs: subs332, Special: "gh"},
-	{Name: "gpg-key", Style: Exact, Operands: Unread, Path: names{"gpg-key"}, Subs: subs333, Special: "gh"},
-	{Name: "issue", Style: Exact, Operands: Unread, Path: names{"issue"}, Subs: subs344, Special: "gh"},
-	{Name: "label", Style: Exact, Operands: Unread, Path: names{"label"}, Subs: subs348, Special: "gh"},
+	{Name: "cs", Style: Exact, Operands: Unread, Path: names{"codespace"}, Subs: subs323, Special: "gh"},
+	{Name: "ext", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs333, Special: "gh"},
+	{Name: "extension", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs333, Special: "gh"},
+	{Name: "extensions", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs333, Special: "gh"},
+	{Name: "gist", Style: Exact, Operands: Unread, Path: names{"gist"}, Subs: subs338, Special: "gh"},
+	{Name: "gpg-key", Style: Exact, Operands: Unread, Path: names{"gpg-key"}, Subs: subs339, Special: "gh"},
+	{Name: "issue", Style: Exact, Operands: Unread, Path: names{"issue"}, Subs: subs350, Special: "gh"},
+	{Name: "label", Style: Exact, Operands: Unread, Path: names{"label"}, Subs: subs354, Special: "gh"},
 	{Name: "org", Style: Exact, Operands: Unread, Path: names{"org"}, Special: "gh"},
-	{Name: "pr", Style: Exact, Operands: Unread, Path: names{"pr"}, Subs: subs359, Special: "gh"},
-	{Name: "project", Style: Exact, Operands: Unread, Path: names{"project"}, Subs: subs361, Special: "gh"},
-	{Name: "release", Style: Exact, Operands: Unread, Path: names{"release"}, Subs: subs369, Special: "gh"},
-	{Name: "release-delete", Style: Exact, Operands: Unread, Path: names{"release-delete"}, Subs: subs370, Special: "gh"},
-	{Name: "repo", Style: Exact, Operands: Unread, Path: names{"repo"}, Subs: subs379, Special: "gh"},
-	{Name: "repo-deploy-key", Style: Exact, Operands: Unread, Path: names{"repo-deploy-key"}, Subs: subs381, Special: "gh"},
-	{Name: "rs", Style: Exact, Path: names{"ruleset"}, Options: options382, Special: "gh"},
-	{Name: "ruleset", Style: Exact, Path: names{"ruleset"}, Options: options382, Special: "gh"},
-	{Name: "run", Style: Exact, Operands: Unread, Path: names{"run"}, Subs: subs388, Special: "gh"},
-	{Name: "search", Style: Exact, Operands: Unread, Path: names{"search"}, Subs: subs393, Special: "gh"},
-	{Name: "secret", Style: Exact, Operands: Unread, Path: names{"secret"}, Subs: subs396, Special: "gh"},
-	{Name: "ssh-key", Style: Exact, Operands: Unread, Path: names{"ssh-key"}, Subs: subs398, Special: "gh"},
-	{Name: "status", Style: Exact, Path: names{"status"}, Options: options399, Special: "gh"},
-	{Name: "workflow", Style: Exact, Operands: Unread, Path: names{"workflow"}, Subs: subs403, Special: "gh"},
+	{Name: "pr", Style: Exact, Operands: Unread, Path: names{"pr"}, Subs: subs365, Special: "gh"},
+	{Name: "project", Style: Exact, Operands: Unread, Path: names{"project"}, Subs: subs367, Special: "gh"},
+	{Name: "release", Style: Exact, Operands: Unread, Path: names{"release"}, Subs: subs375, Special: "gh"},
+	{Name: "release-delete", Style: Exact, Operands: Unread, Path: names{"release-delete"}, Subs: subs376, Special: "gh"},
+	{Name: "repo", Style: Exact, Operands: Unread, Path: names{"repo"}, Subs: subs385, Special: "gh"},
+	{Name: "repo-deploy-key", Style: Exact, Operands: Unread, Path: names{"repo-deploy-key"}, Subs: subs387, Special: "gh"},
+	{Name: "rs", Style: Exact, Path: names{"ruleset"}, Options: options388, Special: "gh"},
+	{Name: "ruleset", Style: Exact, Path: names{"ruleset"}, Options: options388, Special: "gh"},
+	{Name: "run", Style: Exact, Operands: Unread, Path: names{"run"}, Subs: subs394, Special: "gh"},
+	{Name: "search", Style: Exact, Operands: Unread, Path: names{"search"}, Subs: subs399, Special: "gh"},
+	{Name: "secret", Style: Exact, Operands: Unread, Path: names{"secret"}, Subs: subs402, Special: "gh"},
+	{Name: "ssh-key", Style: Exact, Operands: Unread, Path: names{"ssh-key"}, Subs: subs404, Special: "gh"},
+	{Name: "status", Style: Exact, Path: names{"status"}, Options: options405, Special: "gh"},
+	{Name: "workflow", Style: Exact, Operands: Unread, Path: names{"workflow"}, Subs: subs409, Special: "gh"},
 }
 
-var options405 = []Option{
+var options411 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--config-env"}, Value: Required, Effect: EffOpaque},
@@ -13314,7 +14043,7 @@ var options405 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options406 = []Option{
+var options412 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-f", "--force"}},
@@ -13336,7 +14065,7 @@ var options406 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options407 = []Option{
+var options413 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"-C"}, Value: Required},
 	{Names: names{"-p"}, Value: Required},
@@ -13377,7 +14106,7 @@ var options407 = []Option{
 	{Names: names{"--allow-empty"}},
 }
 
-var options408 = []Option{
+var options414 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"--root"}},
 	{Names: names{"--show-stats"}},
@@ -13404,7 +14133,7 @@ var options408 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options409 = []Option{
+var options415 = []Option{
 	{Names: names{"--stat"}},
 	{Names: names{"--numstat"}},
 	{Names: names{"--summary"}},
@@ -13436,7 +14165,7 @@ var options409 = []Option{
 	{Names: names{"--allow-empty"}},
 }
 
-var options410 = []Option{
+var options416 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-v", "--verbose"}},
@@ -13449,14 +14178,14 @@ var options410 = []Option{
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
 }
 
-var options411 = []Option{
+var options417 = []Option{
 	{Names: names{"--term-new", "--term-bad"}, Value: Required},
 	{Names: names{"--term-old", "--term-good"}, Value: Required},
 	{Names: names{"--no-checkout"}},
 	{Names: names{"--first-parent"}},
 }
 
-var subs412 = []Program{
+var subs418 = []Program{
 	{Name: "bad", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "good", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "help", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
@@ -13468,13 +14197,13 @@ var subs412 = []Program{
 	{Name: "reset", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "run", Style: POSIX, Operands: RunsArgs, Path: names{"bisect", "run"}, Ends: true, Workdir: true, Special: "git"},
 	{Name: "skip", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
-	{Name: "start", Path: names{"bisect", "start"}, Options: options411, Workdir: true, Special: "git"},
+	{Name: "start", Path: names{"bisect", "start"}, Options: options417, Workdir: true, Special: "git"},
 	{Name: "terms", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "view", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "visualize", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 }
 
-var options413 = []Option{
+var options419 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"--root"}},
 	{Names: names{"--show-stats"}},
@@ -13509,7 +14238,7 @@ var options413 = []Option{
 	{Names: names{"--abbrev"}, Value: Required},
 }
 
-var options414 = []Option{
+var options420 = []Option{
 	{Names: names{"-v", "-vv", "--verbose"}},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--sort"}, Value: Required},
@@ -13547,13 +14276,13 @@ var options414 = []Option{
 	{Names: names{"--edit-description"}},
 }
 
-var options415 = []Option{
+var options421 = []Option{
 	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-s", "--suffix"}, Value: Required},
 	{Names: names{"--no-diagnose", "--diagnose"}, Value: Optional},
 }
 
-var options416 = []Option{
+var options422 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--progress"}},
 	{Names: names{"--version"}, Value: Required},
@@ -13561,19 +14290,19 @@ var options416 = []Option{
 	{Names: names{"--all"}},
 }
 
-var options417 = []Option{
+var options423 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--progress"}},
 }
 
-var subs418 = []Program{
-	{Name: "create", Operands: Outputs, Path: names{"bundle", "create"}, Options: options416, Workdir: true, Special: "git"},
-	{Name: "list-heads", Operands: Reads, Path: names{"bundle", "verify"}, Options: options417, Workdir: true, Special: "git"},
-	{Name: "unbundle", Operands: Reads, Path: names{"bundle", "verify"}, Options: options417, Workdir: true, Special: "git"},
-	{Name: "verify", Operands: Reads, Path: names{"bundle", "verify"}, Options: options417, Workdir: true, Special: "git"},
+var subs424 = []Program{
+	{Name: "create", Operands: Outputs, Path: names{"bundle", "create"}, Options: options422, Workdir: true, Special: "git"},
+	{Name: "list-heads", Operands: Reads, Path: names{"bundle", "verify"}, Options: options423, Workdir: true, Special: "git"},
+	{Name: "unbundle", Operands: Reads, Path: names{"bundle", "verify"}, Options: options423, Workdir: true, Special: "git"},
+	{Name: "verify", Operands: Reads, Path: names{"bundle", "verify"}, Options: options423, Workdir: true, Special: "git"},
 }
 
-var options419 = []Option{
+var options425 = []Option{
 	{Names: names{"--textconv"}, Effect: EffOpaque},
 	{Names: names{"-t"}},
 	{Names: names{"-s"}},
@@ -13594,14 +14323,14 @@ var options419 = []Option{
 	{Names: names{"-z"}},
 }
 
-var options420 = []Option{
+var options426 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--cached"}},
 	{Names: names{"--stdin"}},
 	{Names: names{"-z"}},
 }
 
-var options421 = []Option{
+var options427 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--stdin"}},
@@ -13610,7 +14339,7 @@ var options421 = []Option{
 	{Names: names{"--no-index"}},
 }
 
-var options422 = []Option{
+var options428 = []Option{
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-B"}, Value: Required},
 	{Names: names{"--orphan"}, Value: Required},
@@ -13635,7 +14364,7 @@ var options422 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options423 = []Option{
+var options429 = []Option{
 	{Names: names{"-u", "--index"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-f", "--force"}},
@@ -13649,11 +14378,11 @@ var options423 = []Option{
 	{Names: names{"-z"}},
 }
 
-var options424 = []Option{
+var options430 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options425 = []Option{
+var options431 = []Option{
 	{Names: names{"-e", "--edit"}},
 	{Names: names{"--cleanup"}, Value: Required},
 	{Names: names{"-x"}},
@@ -13675,7 +14404,7 @@ var options425 = []Option{
 	{Names: names{"--abort"}},
 }
 
-var options426 = []Option{
+var options432 = []Option{
 	{Names: names{"-e", "--exclude"}, Value: Required},
 	{Names: names{"-d"}},
 	{Names: names{"-f", "--force"}},
@@ -13686,7 +14415,7 @@ var options426 = []Option{
 	{Names: names{"-X"}},
 }
 
-var options427 = []Option{
+var options433 = []Option{
 	{Names: names{"-u", "--upload-pack"}, Value: Required, Effect: EffRun},
 	{Names: names{"-o", "--origin"}, Value: Required},
 	{Names: names{"-b", "--branch"}, Value: Required},
@@ -13731,7 +14460,7 @@ var options427 = []Option{
 	{Names: names{"--no-remote-submodules"}},
 }
 
-var options428 = []Option{
+var options434 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"--no-gpg-sign"}},
 	{Names: names{"-t", "--template"}, Value: Required, Effect: EffInput},
@@ -13774,7 +14503,7 @@ var options428 = []Option{
 	{Names: names{"--no-status"}},
 }
 
-var options429 = []Option{
+var options435 = []Option{
 	{Names: names{"--object-dir"}, Value: Required},
 	{Names: names{"--shallow"}},
 	{Names: names{"--progress"}},
@@ -13791,7 +14520,7 @@ var options429 = []Option{
 	{Names: names{"--expire-time"}, Value: Required},
 }
 
-var options430 = []Option{
+var options436 = []Option{
 	{Names: names{"-S"}, Value: Optional},
 	{Names: names{"-F"}, Value: Required, Effect: EffInput},
 	{Names: names{"-m"}, Value: Required},
@@ -13799,7 +14528,7 @@ var options430 = []Option{
 	{Names: names{"--gpg-sign", "--no-gpg-sign"}, Value: Optional},
 }
 
-var options431 = []Option{
+var options437 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--blob"}, Value: Required},
 	{Names: names{"-z", "--null"}},
@@ -13838,7 +14567,7 @@ var options431 = []Option{
 	{Names: names{"--ignore-submodules"}, Value: Required},
 }
 
-var options432 = []Option{
+var options438 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -13846,7 +14575,7 @@ var options432 = []Option{
 	{Names: names{"--worktree"}},
 }
 
-var options433 = []Option{
+var options439 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -13861,7 +14590,7 @@ var options433 = []Option{
 	{Names: names{"--no-includes"}},
 }
 
-var options434 = []Option{
+var options440 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -13875,24 +14604,24 @@ var options434 = []Option{
 	{Names: names{"--append"}},
 }
 
-var subs435 = []Program{
-	{Name: "edit", Path: names{"config", "edit"}, Options: options432, Workdir: true, Special: "git"},
-	{Name: "get", Path: names{"config", "list"}, Options: options433, Workdir: true, Special: "git"},
-	{Name: "get-color", Path: names{"config", "list"}, Options: options433, Workdir: true, Special: "git"},
-	{Name: "get-colorbool", Path: names{"config", "list"}, Options: options433, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"config", "list"}, Options: options433, Workdir: true, Special: "git"},
-	{Name: "remove-section", Path: names{"config", "set"}, Options: options434, Workdir: true, Special: "git"},
-	{Name: "rename-section", Path: names{"config", "set"}, Options: options434, Workdir: true, Special: "git"},
-	{Name: "set", Path: names{"config", "set"}, Options: options434, Workdir: true, Special: "git"},
-	{Name: "unset", Path: names{"config", "set"}, Options: options434, Workdir: true, Special: "git"},
+var subs441 = []Program{
+	{Name: "edit", Path: names{"config", "edit"}, Options: options438, Workdir: true, Special: "git"},
+	{Name: "get", Path: names{"config", "list"}, Options: options439, Workdir: true, Special: "git"},
+	{Name: "get-color", Path: names{"config", "list"}, Options: options439, Workdir: true, Special: "git"},
+	{Name: "get-colorbool", Path: names{"config", "list"}, Options: options439, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"config", "list"}, Options: options439, Workdir: true, Special: "git"},
+	{Name: "remove-section", Path: names{"config", "set"}, Options: options440, Workdir: true, Special: "git"},
+	{Name: "rename-section", Path: names{"config", "set"}, Options: options440, Workdir: true, Special: "git"},
+	{Name: "set", Path: names{"config", "set"}, Options: options440, Workdir: true, Special: "git"},
+	{Name: "unset", Path: names{"config", "set"}, Options: options440, Workdir: true, Special: "git"},
 }
 
-var options436 = []Option{
+var options442 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-H", "--human-readable"}},
 }
 
-var options437 = []Option{
+var options443 = []Option{
 	{Names: names{"--candidates"}, Value: Required},
 	{Names: names{"--abbrev"}, Value: Optional},
 	{Names: names{"--match"}, Value: Required},
@@ -13909,7 +14638,7 @@ var options437 = []Option{
 	{Names: names{"--first-parent"}},
 }
 
-var options438 = []Option{
+var options444 = []Option{
 	{Names: names{"--no-index"}, Effect: EffUnproven},
 	{Names: names{"--cached"}},
 	{Names: names{"--staged"}},
@@ -13920,7 +14649,7 @@ var options438 = []Option{
 	{Names: names{"-0"}},
 }
 
-var options439 = []Option{
+var options445 = []Option{
 	{Names: names{"-U", "--unified"}, Value: Required},
 	{Names: names{"-s", "--no-patch"}},
 	{Names: names{"-X", "--dirstat"}, Value: Optional},
@@ -14021,7 +14750,7 @@ var options439 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options440 = []Option{
+var options446 = []Option{
 	{Names: names{"--no-index"}, Effect: EffUnproven},
 	{Names: names{"-q"}},
 	{Names: names{"--cached"}},
@@ -14044,7 +14773,7 @@ var options440 = []Option{
 	{Names: names{"--stdin"}},
 }
 
-var options441 = []Option{
+var options447 = []Option{
 	{Names: names{"-x", "--extcmd"}, Value: Required, Effect: EffRun},
 	{Names: names{"-t", "--tool"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-d", "--dir-diff"}},
@@ -14061,7 +14790,7 @@ var options441 = []Option{
 	{Names: names{"--cached"}},
 }
 
-var options442 = []Option{
+var options448 = []Option{
 	{Names: names{"--progress"}, Value: Required},
 	{Names: names{"--signed-tags"}, Value: Required},
 	{Names: names{"--tag-of-filtered-object"}, Value: Required},
@@ -14081,7 +14810,7 @@ var options442 = []Option{
 	{Names: names{"--refspec"}},
 }
 
-var options443 = []Option{
+var options449 = []Option{
 	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRun},
 	{Names: names{"-u", "--update-head-ok"}},
 	{Names: names{"-o", "--server-option"}, Value: Required},
@@ -14129,7 +14858,7 @@ var options443 = []Option{
 	{Names: names{"--stdin"}},
 }
 
-var options444 = []Option{
+var options450 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--stdin"}},
 	{Names: names{"-q", "--quiet"}},
@@ -14148,7 +14877,7 @@ var options444 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options445 = []Option{
+var options451 = []Option{
 	{Names: names{"--setup"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--subdirectory-filter"}, Value: Required},
 	{Names: names{"--env-filter"}, Value: Required, Effect: EffOpaque},
@@ -14165,7 +14894,7 @@ var options445 = []Option{
 	{Names: names{"--state-branch"}, Value: Required},
 }
 
-var options446 = []Option{
+var options452 = []Option{
 	{Names: names{"--path"}, Value: Required},
 	{Names: names{"--path-glob"}, Value: Required},
 	{Names: names{"--path-regex"}, Value: Required},
@@ -14202,7 +14931,7 @@ var options446 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options447 = []Option{
+var options453 = []Option{
 	{Names: names{"--log"}, Value: Optional},
 	{Names: names{"--no-log"}},
 	{Names: names{"--summary"}},
@@ -14212,7 +14941,7 @@ var options447 = []Option{
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
 }
 
-var options448 = []Option{
+var options454 = []Option{
 	{Names: names{"--perl"}},
 	{Names: names{"--python"}},
 	{Names: names{"--shell"}},
@@ -14231,12 +14960,12 @@ var options448 = []Option{
 	{Names: names{"--ignore-case"}},
 }
 
-var options449 = []Option{
+var options455 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--keep-going"}},
 }
 
-var options450 = []Option{
+var options456 = []Option{
 	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffOutput},
 	{Names: names{"--stdout"}, Effect: EffReadOnly},
 	{Names: names{"-n", "--numbered"}},
@@ -14281,7 +15010,7 @@ var options450 = []Option{
 	{Names: names{"--always"}},
 }
 
-var options451 = []Option{
+var options457 = []Option{
 	{Names: names{"-n", "--max-count"}, Value: Required},
 	{Names: names{"-#"}},
 	{Names: names{"--since", "--after"}, Value: Required},
@@ -14401,7 +15130,7 @@ var options451 = []Option{
 	{Names: names{"--count"}},
 }
 
-var options452 = []Option{
+var options458 = []Option{
 	{Names: names{"--unreachable"}},
 	{Names: names{"--dangling"}},
 	{Names: names{"--no-dangling"}},
@@ -14419,7 +15148,7 @@ var options452 = []Option{
 	{Names: names{"--no-progress"}},
 }
 
-var options453 = []Option{
+var options459 = []Option{
 	{Names: names{"--aggressive"}},
 	{Names: names{"--auto"}},
 	{Names: names{"--cruft"}},
@@ -14430,7 +15159,7 @@ var options453 = []Option{
 	{Names: names{"--keep-largest-pack"}},
 }
 
-var options454 = []Option{
+var options460 = []Option{
 	{Names: names{"-O", "--open-files-in-pager"}, Value: Optional, Effect: EffRun},
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
@@ -14480,7 +15209,7 @@ var options454 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options455 = []Option{
+var options461 = []Option{
 	{Names: names{"-w"}},
 	{Names: names{"-t"}, Value: Required},
 	{Names: names{"--stdin"}},
@@ -14490,7 +15219,7 @@ var options455 = []Option{
 	{Names: names{"--literally"}},
 }
 
-var options456 = []Option{
+var options462 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-c", "--config"}},
 	{Names: names{"-g", "--guides"}},
@@ -14504,7 +15233,7 @@ var options456 = []Option{
 	{Names: names{"--developer-interfaces"}},
 }
 
-var options457 = []Option{
+var options463 = []Option{
 	{Names: names{"-v"}},
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--rev-index"}},
@@ -14523,7 +15252,7 @@ var options457 = []Option{
 	{Names: names{"--promisor"}, Value: Optional},
 }
 
-var options458 = []Option{
+var options464 = []Option{
 	{Names: names{"-b", "--initial-branch"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--bare"}},
@@ -14534,7 +15263,7 @@ var options458 = []Option{
 	{Names: names{"--shared"}, Value: Optional},
 }
 
-var options459 = []Option{
+var options465 = []Option{
 	{Names: names{"--in-place"}, Effect: EffInPlace},
 	{Names: names{"--trim-empty"}},
 	{Names: names{"--trailer"}, Value: Required},
@@ -14548,14 +15277,14 @@ var options459 = []Option{
 	{Names: names{"--no-divider"}},
 }
 
-var options460 = []Option{
+var options466 = []Option{
 	{Names: names{"-p", "-u", "--patch"}},
 	{Names: names{"--date"}, Value: Required},
 	{Names: names{"--grep"}, Value: Required},
 	{Names: names{"--source"}},
 }
 
-var options461 = []Option{
+var options467 = []Option{
 	{Names: names{"-c", "--cached"}},
 	{Names: names{"-d", "--deleted"}},
 	{Names: names{"-m", "--modified"}},
@@ -14586,7 +15315,7 @@ var options461 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options462 = []Option{
+var options468 = []Option{
 	{Names: names{"-o", "--server-option"}, Value: Required},
 	{Names: names{"--sort"}, Value: Required},
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
@@ -14599,7 +15328,7 @@ var options462 = []Option{
 	{Names: names{"--symref"}},
 }
 
-var options463 = []Option{
+var options469 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-r"}},
 	{Names: names{"-t"}},
@@ -14613,7 +15342,7 @@ var options463 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options464 = []Option{
+var options470 = []Option{
 	{Names: names{"--auto"}},
 	{Names: names{"--schedule"}, Value: Optional},
 	{Names: names{"--quiet"}},
@@ -14621,7 +15350,7 @@ var options464 = []Option{
 	{Names: names{"--scheduler"}, Value: Required},
 }
 
-var options465 = []Option{
+var options471 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"-s", "--strategy"}, Value: Required},
 	{Names: names{"-X", "--strategy-option"}, Value: Required},
@@ -14654,7 +15383,7 @@ var options465 = []Option{
 	{Names: names{"--continue"}},
 }
 
-var options466 = []Option{
+var options472 = []Option{
 	{Names: names{"--octopus"}},
 	{Names: names{"--independent"}},
 	{Names: names{"--is-ancestor"}},
@@ -14662,7 +15391,7 @@ var options466 = []Option{
 	{Names: names{"-a", "--all"}},
 }
 
-var options467 = []Option{
+var options473 = []Option{
 	{Names: names{"-z"}},
 	{Names: names{"--name-only"}},
 	{Names: names{"--messages"}},
@@ -14670,7 +15399,7 @@ var options467 = []Option{
 	{Names: names{"--allow-unrelated-histories"}},
 }
 
-var options468 = []Option{
+var options474 = []Option{
 	{Names: names{"-t", "--tool"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--tool-help"}},
 	{Names: names{"-y", "--no-prompt"}},
@@ -14680,14 +15409,14 @@ var options468 = []Option{
 	{Names: names{"-O"}, Value: Required, Effect: EffInput},
 }
 
-var options469 = []Option{
+var options475 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-k"}},
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options470 = []Option{
+var options476 = []Option{
 	{Names: names{"--tags"}},
 	{Names: names{"--refs"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -14699,7 +15428,7 @@ var options470 = []Option{
 	{Names: names{"--always"}},
 }
 
-var options471 = []Option{
+var options477 = []Option{
 	{Names: names{"--ref"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
@@ -14723,7 +15452,7 @@ var options471 = []Option{
 	{Names: names{"-e"}},
 }
 
-var options472 = []Option{
+var options478 = []Option{
 	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRun},
 	{Names: names{"-r", "--rebase"}, Value: Optional},
 	{Names: names{"--no-rebase"}},
@@ -14779,7 +15508,7 @@ var options472 = []Option{
 	{Names: names{"-6", "--ipv6"}},
 }
 
-var options473 = []Option{
+var options479 = []Option{
 	{Names: names{"--receive-pack", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"-o", "--push-option"}, Value: Required},
 	{Names: names{"--force-with-lease"}, Value: Optional},
@@ -14813,7 +15542,7 @@ var options473 = []Option{
 	{Names: names{"-6", "--ipv6"}},
 }
 
-var options474 = []Option{
+var options480 = []Option{
 	{Names: names{"--no-dual-color"}},
 	{Names: names{"--creation-factor"}, Value: Required},
 	{Names: names{"--left-only"}},
@@ -14822,7 +15551,7 @@ var options474 = []Option{
 	{Names: names{"--no-notes"}},
 }
 
-var options475 = []Option{
+var options481 = []Option{
 	{Names: names{"--index-output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-m"}},
 	{Names: names{"--reset"}},
@@ -14840,7 +15569,7 @@ var options475 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options476 = []Option{
+var options482 = []Option{
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"-s", "--strategy"}, Value: Required},
 	{Names: names{"-X", "--strategy-option"}, Value: Required},
@@ -14887,7 +15616,7 @@ var options476 = []Option{
 	{Names: names{"--update-refs", "--no-update-refs"}},
 }
 
-var options477 = []Option{
+var options483 = []Option{
 	{Names: names{"--expire"}, Value: Required},
 	{Names: names{"--expire-unreachable"}, Value: Required},
 	{Names: names{"--updateref"}},
@@ -14899,19 +15628,19 @@ var options477 = []Option{
 	{Names: names{"--single-worktree"}},
 }
 
-var subs478 = []Program{
-	{Name: "delete", Path: names{"reflog", "expire"}, Options: options477, Workdir: true, Special: "git"},
-	{Name: "exists", Path: names{"reflog", "show"}, Shared: [][]Option{options451, options439}, Workdir: true, Special: "git"},
-	{Name: "expire", Path: names{"reflog", "expire"}, Options: options477, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"reflog", "show"}, Shared: [][]Option{options451, options439}, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"reflog", "show"}, Shared: [][]Option{options451, options439}, Workdir: true, Special: "git"},
+var subs484 = []Program{
+	{Name: "delete", Path: names{"reflog", "expire"}, Options: options483, Workdir: true, Special: "git"},
+	{Name: "exists", Path: names{"reflog", "show"}, Shared: [][]Option{options457, options445}, Workdir: true, Special: "git"},
+	{Name: "expire", Path: names{"reflog", "expire"}, Options: options483, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"reflog", "show"}, Shared: [][]Option{options457, options445}, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"reflog", "show"}, Shared: [][]Option{options457, options445}, Workdir: true, Special: "git"},
 }
 
-var options479 = []Option{
+var options485 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options480 = []Option{
+var options486 = []Option{
 	{Names: names{"-t"}, Value: Required},
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"-f"}},
@@ -14920,7 +15649,7 @@ var options480 = []Option{
 	{Names: names{"--mirror"}, Value: Optional},
 }
 
-var options481 = []Option{
+var options487 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"--push"}},
 	{Names: names{"--all"}},
@@ -14933,21 +15662,21 @@ var options481 = []Option{
 	{Names: names{"--no-progress"}},
 }
 
-var subs482 = []Program{
-	{Name: "add", Path: names{"remote", "add"}, Options: options480, Workdir: true, Special: "git"},
-	{Name: "get-url", Path: names{"remote", "show"}, Options: options481, Workdir: true, Special: "git"},
-	{Name: "prune", Path: names{"remote", "show"}, Options: options481, Workdir: true, Special: "git"},
-	{Name: "remove", Path: names{"remote", "show"}, Options: options481, Workdir: true, Special: "git"},
-	{Name: "rename", Path: names{"remote", "show"}, Options: options481, Workdir: true, Special: "git"},
-	{Name: "rm", Path: names{"remote", "show"}, Options: options481, Workdir: true, Special: "git"},
-	{Name: "set-branches", Path: names{"remote", "show"}, Options: options481, Workdir: true, Special: "git"},
-	{Name: "set-head", Path: names{"remote", "show"}, Options: options481, Workdir: true, Special: "git"},
-	{Name: "set-url", Path: names{"remote", "show"}, Options: options481, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"remote", "show"}, Options: options481, Workdir: true, Special: "git"},
-	{Name: "update", Path: names{"remote", "show"}, Options: options481, Workdir: true, Special: "git"},
+var subs488 = []Program{
+	{Name: "add", Path: names{"remote", "add"}, Options: options486, Workdir: true, Special: "git"},
+	{Name: "get-url", Path: names{"remote", "show"}, Options: options487, Workdir: true, Special: "git"},
+	{Name: "prune", Path: names{"remote", "show"}, Options: options487, Workdir: true, Special: "git"},
+	{Name: "remove", Path: names{"remote", "show"}, Options: options487, Workdir: true, Special: "git"},
+	{Name: "rename", Path: names{"remote", "show"}, Options: options487, Workdir: true, Special: "git"},
+	{Name: "rm", Path: names{"remote", "show"}, Options: options487, Workdir: true, Special: "git"},
+	{Name: "set-branches", Path: names{"remote", "show"}, Options: options487, Workdir: true, Special: "git"},
+	{Name: "set-head", Path: names{"remote", "show"}, Options: options487, Workdir: true, Special: "git"},
+	{Name: "set-url", Path: names{"remote", "show"}, Options: options487, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"remote", "show"}, Options: options487, Workdir: true, Special: "git"},
+	{Name: "update", Path: names{"remote", "show"}, Options: options487, Workdir: true, Special: "git"},
 }
 
-var options483 = []Option{
+var options489 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-e", "--edit"}},
@@ -14958,7 +15687,7 @@ var options483 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options484 = []Option{
+var options490 = []Option{
 	{Names: names{"--soft"}},
 	{Names: names{"--mixed"}},
 	{Names: names{"--hard"}},
@@ -14972,7 +15701,7 @@ var options484 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options485 = []Option{
+var options491 = []Option{
 	{Names: names{"-s", "--source"}, Value: Required},
 	{Names: names{"--conflict"}, Value: Required},
 	{Names: names{"-p", "--patch"}},
@@ -14989,7 +15718,7 @@ var options485 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options486 = []Option{
+var options492 = []Option{
 	{Names: names{"--count"}},
 	{Names: names{"--objects"}},
 	{Names: names{"--use-bitmap-index"}},
@@ -15009,7 +15738,7 @@ var options486 = []Option{
 	{Names: names{"--indexed-objects"}},
 }
 
-var options487 = []Option{
+var options493 = []Option{
 	{Names: names{"--short"}, Value: Optional},
 	{Names: names{"--abbrev-ref"}, Value: Optional},
 	{Names: names{"--default"}, Value: Required},
@@ -15064,7 +15793,7 @@ var options487 = []Option{
 	{Names: names{"-C"}, Value: Optional},
 }
 
-var options488 = []Option{
+var options494 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-r"}},
@@ -15076,7 +15805,7 @@ var options488 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options489 = []Option{
+var options495 = []Option{
 	{Names: names{"--smtp-server"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--sendmail-cmd"}, Value: Required, Effect: EffRun},
 	{Names: names{"--to-cmd"}, Value: Required, Effect: EffRun},
@@ -15101,7 +15830,7 @@ var options489 = []Option{
 	{Names: names{"--identity"}, Value: Required},
 }
 
-var options490 = []Option{
+var options496 = []Option{
 	{Names: names{"--receive-pack", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"--all"}},
 	{Names: names{"--stdin"}},
@@ -15115,7 +15844,7 @@ var options490 = []Option{
 	{Names: names{"--push-option"}, Value: Required},
 }
 
-var options491 = []Option{
+var options497 = []Option{
 	{Names: names{"-n", "--numbered"}},
 	{Names: names{"-s", "--summary"}},
 	{Names: names{"-e", "--email"}},
@@ -15126,11 +15855,11 @@ var options491 = []Option{
 	{Names: names{"-w"}, Value: Optional},
 }
 
-var options492 = []Option{
+var options498 = []Option{
 	{Names: names{"-p", "-u", "--patch"}},
 }
 
-var options493 = []Option{
+var options499 = []Option{
 	{Names: names{"-r", "--remotes"}},
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--current"}},
@@ -15149,7 +15878,7 @@ var options493 = []Option{
 	{Names: names{"--no-color"}},
 }
 
-var options494 = []Option{
+var options500 = []Option{
 	{Names: names{"--head"}},
 	{Names: names{"--heads", "--tags"}},
 	{Names: names{"-d", "--dereference"}},
@@ -15160,7 +15889,7 @@ var options494 = []Option{
 	{Names: names{"--exclude-existing"}, Value: Optional},
 }
 
-var options495 = []Option{
+var options501 = []Option{
 	{Names: names{"--cone"}},
 	{Names: names{"--no-cone"}},
 	{Names: names{"--sparse-index"}},
@@ -15172,7 +15901,7 @@ var options495 = []Option{
 	{Names: names{"--rules-file"}, Value: Required, Effect: EffInput},
 }
 
-var options496 = []Option{
+var options502 = []Option{
 	{Names: names{"-p", "--patch"}},
 	{Names: names{"-S", "--staged"}},
 	{Names: names{"-k", "--keep-index"}},
@@ -15185,33 +15914,33 @@ var options496 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options497 = []Option{
+var options503 = []Option{
 	{Names: names{"-u", "--include-untracked"}},
 	{Names: names{"--only-untracked"}},
 }
 
-var options498 = []Option{
+var options504 = []Option{
 	{Names: names{"--index"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var subs499 = []Program{
-	{Name: "apply", Path: names{"stash", "pop"}, Options: options498, Workdir: true, Special: "git"},
-	{Name: "branch", Path: names{"stash", "pop"}, Options: options498, Workdir: true, Special: "git"},
-	{Name: "clear", Path: names{"stash", "pop"}, Options: options498, Workdir: true, Special: "git"},
-	{Name: "create", Path: names{"stash", "push"}, Options: options496, Workdir: true, Special: "git"},
-	{Name: "drop", Path: names{"stash", "pop"}, Options: options498, Workdir: true, Special: "git"},
-	{Name: "export", Path: names{"stash", "pop"}, Options: options498, Workdir: true, Special: "git"},
-	{Name: "import", Path: names{"stash", "pop"}, Options: options498, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"stash", "list"}, Options: options497, Shared: [][]Option{options451, options439}, Workdir: true, Special: "git"},
-	{Name: "pop", Path: names{"stash", "pop"}, Options: options498, Workdir: true, Special: "git"},
-	{Name: "push", Path: names{"stash", "push"}, Options: options496, Workdir: true, Special: "git"},
-	{Name: "save", Path: names{"stash", "push"}, Options: options496, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"stash", "list"}, Options: options497, Shared: [][]Option{options451, options439}, Workdir: true, Special: "git"},
-	{Name: "store", Path: names{"stash", "push"}, Options: options496, Workdir: true, Special: "git"},
+var subs505 = []Program{
+	{Name: "apply", Path: names{"stash", "pop"}, Options: options504, Workdir: true, Special: "git"},
+	{Name: "branch", Path: names{"stash", "pop"}, Options: options504, Workdir: true, Special: "git"},
+	{Name: "clear", Path: names{"stash", "pop"}, Options: options504, Workdir: true, Special: "git"},
+	{Name: "create", Path: names{"stash", "push"}, Options: options502, Workdir: true, Special: "git"},
+	{Name: "drop", Path: names{"stash", "pop"}, Options: options504, Workdir: true, Special: "git"},
+	{Name: "export", Path: names{"stash", "pop"}, Options: options504, Workdir: true, Special: "git"},
+	{Name: "import", Path: names{"stash", "pop"}, Options: options504, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"stash", "list"}, Options: options503, Shared: [][]Option{options457, options445}, Workdir: true, Special: "git"},
+	{Name: "pop", Path: names{"stash", "pop"}, Options: options504, Workdir: true, Special: "git"},
+	{Name: "push", Path: names{"stash", "push"}, Options: options502, Workdir: true, Special: "git"},
+	{Name: "save", Path: names{"stash", "push"}, Options: options502, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"stash", "list"}, Options: options503, Shared: [][]Option{options457, options445}, Workdir: true, Special: "git"},
+	{Name: "store", Path: names{"stash", "push"}, Options: options502, Workdir: true, Special: "git"},
 }
 
-var options500 = []Option{
+var options506 = []Option{
 	{Names: names{"-u", "--untracked-files"}, Value: Optional},
 	{Names: names{"--porcelain"}, Value: Optional},
 	{Names: names{"--column"}, Value: Optional},
@@ -15231,12 +15960,12 @@ var options500 = []Option{
 	{Names: names{"--renames"}},
 }
 
-var options501 = []Option{
+var options507 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--cached"}},
 }
 
-var options502 = []Option{
+var options508 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--name"}, Value: Required},
@@ -15247,12 +15976,12 @@ var options502 = []Option{
 	{Names: names{"--progress"}},
 }
 
-var options503 = []Option{
+var options509 = []Option{
 	{Names: names{"--recursive"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options504 = []Option{
+var options510 = []Option{
 	{Names: names{"--init"}},
 	{Names: names{"--remote"}},
 	{Names: names{"-N", "--no-fetch"}},
@@ -15280,21 +16009,21 @@ var options504 = []Option{
 	{Names: names{"--progress"}},
 }
 
-var subs505 = []Program{
-	{Name: "absorbgitdirs", Path: names{"submodule", "update"}, Options: options504, Workdir: true, Special: "git"},
-	{Name: "add", Path: names{"submodule", "add"}, Options: options502, Workdir: true, Special: "git"},
-	{Name: "deinit", Path: names{"submodule", "update"}, Options: options504, Workdir: true, Special: "git"},
-	{Name: "foreach", Style: POSIX, Operands: RunsText, Path: names{"submodule", "foreach"}, Options: options503, Ends: true, Workdir: true, Special: "git"},
-	{Name: "init", Path: names{"submodule", "update"}, Options: options504, Workdir: true, Special: "git"},
-	{Name: "set-branch", Path: names{"submodule", "update"}, Options: options504, Workdir: true, Special: "git"},
-	{Name: "set-url", Path: names{"submodule", "update"}, Options: options504, Workdir: true, Special: "git"},
-	{Name: "status", Path: names{"submodule", "update"}, Options: options504, Workdir: true, Special: "git"},
-	{Name: "summary", Path: names{"submodule", "update"}, Options: options504, Workdir: true, Special: "git"},
-	{Name: "sync", Path: names{"submodule", "update"}, Options: options504, Workdir: true, Special: "git"},
-	{Name: "update", Path: names{"submodule", "update"}, Options: options504, Workdir: true, Special: "git"},
+var subs511 = []Program{
+	{Name: "absorbgitdirs", Path: names{"submodule", "update"}, Options: options510, Workdir: true, Special: "git"},
+	{Name: "add", Path: names{"submodule", "add"}, Options: options508, Workdir: true, Special: "git"},
+	{Name: "deinit", Path: names{"submodule", "update"}, Options: options510, Workdir: true, Special: "git"},
+	{Name: "foreach", Style: POSIX, Operands: RunsText, Path: names{"submodule", "foreach"}, Options: options509, Ends: true, Workdir: true, Special: "git"},
+	{Name: "init", Path: names{"submodule", "update"}, Options: options510, Workdir: true, Special: "git"},
+	{Name: "set-branch", Path: names{"submodule", "update"}, Options: options510, Workdir: true, Special: "git"},
+	{Name: "set-url", Path: names{"submodule", "update"}, Options: options510, Workdir: true, Special: "git"},
+	{Name: "status", Path: names{"submodule", "update"}, Options: options510, Workdir: true, Special: "git"},
+	{Name: "summary", Path: names{"submodule", "update"}, Options: options510, Workdir: true, Special: "git"},
+	{Name: "sync", Path: names{"submodule", "update"}, Options: options510, Workdir: true, Special: "git"},
+	{Name: "update", Path: names{"submodule", "update"}, Options: options510, Workdir: true, Special: "git"},
 }
 
-var options506 = []Option{
+var options512 = []Option{
 	{Names: names{"-c", "--create"}, Value: Required},
 	{Names: names{"-C", "--force-create"}, Value: Required},
 	{Names: names{"--orphan"}, Value: Required},
@@ -15311,7 +16040,7 @@ var options506 = []Option{
 	{Names: names{"--recurse-submodules", "--no-recurse-submodules"}},
 }
 
-var options507 = []Option{
+var options513 = []Option{
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-q", "--quiet"}},
@@ -15319,7 +16048,7 @@ var options507 = []Option{
 	{Names: names{"--recurse", "--no-recurse"}},
 }
 
-var options508 = []Option{
+var options514 = []Option{
 	{Names: names{"-n"}, Value: Optional},
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
@@ -15348,7 +16077,7 @@ var options508 = []Option{
 	{Names: names{"--create-reflog"}},
 }
 
-var options509 = []Option{
+var options515 = []Option{
 	{Names: names{"--cacheinfo"}, Value: Required},
 	{Names: names{"--chmod"}, Value: Required},
 	{Names: names{"--add"}},
@@ -15384,24 +16113,24 @@ var options509 = []Option{
 	{Names: names{"--fsmonitor", "--no-fsmonitor"}},
 }
 
-var options510 = []Option{
+var options516 = []Option{
 	{Names: names{"-m"}, Value: Required},
 }
 
-var options511 = []Option{
+var options517 = []Option{
 	{Names: names{"-l"}},
 }
 
-var options512 = []Option{
+var options518 = []Option{
 	{Names: names{"--raw"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options513 = []Option{
+var options519 = []Option{
 	{Names: names{"--build-options"}},
 }
 
-var options514 = []Option{
+var options520 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-B"}, Value: Required},
@@ -15420,72 +16149,72 @@ var options514 = []Option{
 	{Names: names{"--no-relative-paths"}},
 }
 
-var options515 = []Option{
+var options521 = []Option{
 	{Names: names{"--porcelain"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-z"}},
 	{Names: names{"--expire"}, Value: Required},
 }
 
-var options516 = []Option{
+var options522 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--expire"}, Value: Required},
 	{Names: names{"--reason"}, Value: Required},
 }
 
-var subs517 = []Program{
-	{Name: "add", Operands: Places, Path: names{"worktree", "add"}, Options: options514, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"worktree", "list"}, Options: options515, Safe: true, Workdir: true, Special: "git"},
-	{Name: "lock", Path: names{"worktree", "prune"}, Options: options516, Workdir: true, Special: "git"},
-	{Name: "move", Operands: Places, Path: names{"worktree", "remove"}, Options: options183, Workdir: true, Special: "git"},
-	{Name: "prune", Path: names{"worktree", "prune"}, Options: options516, Workdir: true, Special: "git"},
-	{Name: "remove", Operands: Places, Path: names{"worktree", "remove"}, Options: options183, Workdir: true, Special: "git"},
-	{Name: "repair", Path: names{"worktree", "prune"}, Options: options516, Workdir: true, Special: "git"},
-	{Name: "unlock", Path: names{"worktree", "prune"}, Options: options516, Workdir: true, Special: "git"},
+var subs523 = []Program{
+	{Name: "add", Operands: Places, Path: names{"worktree", "add"}, Options: options520, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"worktree", "list"}, Options: options521, Safe: true, Workdir: true, Special: "git"},
+	{Name: "lock", Path: names{"worktree", "prune"}, Options: options522, Workdir: true, Special: "git"},
+	{Name: "move", Operands: Places, Path: names{"worktree", "remove"}, Options: options188, Workdir: true, Special: "git"},
+	{Name: "prune", Path: names{"worktree", "prune"}, Options: options522, Workdir: true, Special: "git"},
+	{Name: "remove", Operands: Places, Path: names{"worktree", "remove"}, Options: options188, Workdir: true, Special: "git"},
+	{Name: "repair", Path: names{"worktree", "prune"}, Options: options522, Workdir: true, Special: "git"},
+	{Name: "unlock", Path: names{"worktree", "prune"}, Options: options522, Workdir: true, Special: "git"},
 }
 
-var options518 = []Option{
+var options524 = []Option{
 	{Names: names{"--missing-ok"}},
 	{Names: names{"--prefix"}, Value: Required},
 }
 
-var subs519 = []Program{
+var subs525 = []Program{
 	{Name: "absorb", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "add", Path: names{"add"}, Options: options406, Safe: true, Workdir: true, Special: "git"},
-	{Name: "am", Path: names{"am"}, Options: options407, Workdir: true, Special: "git"},
+	{Name: "add", Path: names{"add"}, Options: options412, Safe: true, Workdir: true, Special: "git"},
+	{Name: "am", Path: names{"am"}, Options: options413, Workdir: true, Special: "git"},
 	{Name: "annex", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "annotate", Path: names{"annotate"}, Options: options408, Workdir: true, Special: "git"},
-	{Name: "apply", Path: names{"apply"}, Options: options409, Workdir: true, Special: "git"},
+	{Name: "annotate", Path: names{"annotate"}, Options: options414, Workdir: true, Special: "git"},
+	{Name: "apply", Path: names{"apply"}, Options: options415, Workdir: true, Special: "git"},
 	{Name: "archimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "archive", Path: names{"archive"}, Options: options410, Workdir: true, Special: "git"},
+	{Name: "archive", Path: names{"archive"}, Options: options416, Workdir: true, Special: "git"},
 	{Name: "backfill", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "bisect", Operands: Unread, Path: names{"bisect"}, Subs: subs412, Workdir: true, Special: "git"},
+	{Name: "bisect", Operands: Unread, Path: names{"bisect"}, Subs: subs418, Workdir: true, Special: "git"},
 	{Name: "bisect--helper", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "blame", Path: names{"blame"}, Options: options413, Workdir: true, Special: "git"},
-	{Name: "branch", Path: names{"branch"}, Options: options414, Safe: true, Workdir: true, Special: "git"},
-	{Name: "bugreport", Path: names{"bugreport"}, Options: options415, Workdir: true, Here: true, Special: "git"},
-	{Name: "bundle", Operands: Unread, Path: names{"bundle"}, Subs: subs418, Workdir: true, Special: "git"},
-	{Name: "cat-file", Path: names{"cat-file"}, Options: options419, Workdir: true, Special: "git"},
-	{Name: "check-attr", Path: names{"check-attr"}, Options: options420, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-ignore", Path: names{"check-ignore"}, Options: options421, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-mailmap", Path: names{"check-attr"}, Options: options420, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-ref-format", Path: names{"check-attr"}, Options: options420, Safe: true, Workdir: true, Special: "git"},
-	{Name: "checkout", Path: names{"checkout"}, Options: options422, Safe: true, Workdir: true, Special: "git"},
-	{Name: "checkout-index", Path: names{"checkout-index"}, Options: options423, Workdir: true, Special: "git"},
-	{Name: "cherry", Path: names{"cherry"}, Options: options424, Safe: true, Workdir: true, Special: "git"},
-	{Name: "cherry-pick", Path: names{"cherry-pick"}, Options: options425, Workdir: true, Special: "git"},
+	{Name: "blame", Path: names{"blame"}, Options: options419, Workdir: true, Special: "git"},
+	{Name: "branch", Path: names{"branch"}, Options: options420, Safe: true, Workdir: true, Special: "git"},
+	{Name: "bugreport", Path: names{"bugreport"}, Options: options421, Workdir: true, Here: true, Special: "git"},
+	{Name: "bundle", Operands: Unread, Path: names{"bundle"}, Subs: subs424, Workdir: true, Special: "git"},
+	{Name: "cat-file", Path: names{"cat-file"}, Options: options425, Workdir: true, Special: "git"},
+	{Name: "check-attr", Path: names{"check-attr"}, Options: options426, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-ignore", Path: names{"check-ignore"}, Options: options427, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-mailmap", Path: names{"check-attr"}, Options: options426, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-ref-format", Path: names{"check-attr"}, Options: options426, Safe: true, Workdir: true, Special: "git"},
+	{Name: "checkout", Path: names{"checkout"}, Options: options428, Safe: true, Workdir: true, Special: "git"},
+	{Name: "checkout-index", Path: names{"checkout-index"}, Options: options429, Workdir: true, Special: "git"},
+	{Name: "cherry", Path: names{"cherry"}, Options: options430, Safe: true, Workdir: true, Special: "git"},
+	{Name: "cherry-pick", Path: names{"cherry-pick"}, Options: options431, Workdir: true, Special: "git"},
 	{Name: "citool", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "clean", Path: names{"clean"}, Options: options426, Workdir: true, Special: "git"},
+	{Name: "clean", Path: names{"clean"}, Options: options432, Workdir: true, Special: "git"},
 	{Name: "cliff", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "clone", Operands: Places, Skip: 1, Path: names{"clone"}, Options: options427, Workdir: true, Special: "git"},
-	{Name: "clone-pack", Path: names{"fetch-pack"}, Options: options444, Workdir: true, Special: "git"},
-	{Name: "column", Path: names{"check-attr"}, Options: options420, Safe: true, Workdir: true, Special: "git"},
-	{Name: "commit", Path: names{"commit"}, Options: options428, Workdir: true, Special: "git"},
-	{Name: "commit-graph", Path: names{"commit-graph"}, Options: options429, Workdir: true, Special: "git"},
-	{Name: "commit-tree", Path: names{"commit-tree"}, Options: options430, Workdir: true, Special: "git"},
-	{Name: "config", Path: names{"config"}, Options: options431, Subs: subs435, Workdir: true, Special: "git"},
-	{Name: "count-objects", Path: names{"count-objects"}, Options: options436, Safe: true, Workdir: true, Special: "git"},
+	{Name: "clone", Operands: Places, Skip: 1, Path: names{"clone"}, Options: options433, Workdir: true, Special: "git"},
+	{Name: "clone-pack", Path: names{"fetch-pack"}, Options: options450, Workdir: true, Special: "git"},
+	{Name: "column", Path: names{"check-attr"}, Options: options426, Safe: true, Workdir: true, Special: "git"},
+	{Name: "commit", Path: names{"commit"}, Options: options434, Workdir: true, Special: "git"},
+	{Name: "commit-graph", Path: names{"commit-graph"}, Options: options435, Workdir: true, Special: "git"},
+	{Name: "commit-tree", Path: names{"commit-tree"}, Options: options436, Workdir: true, Special: "git"},
+	{Name: "config", Path: names{"config"}, Options: options437, Subs: subs441, Workdir: true, Special: "git"},
+	{Name: "count-objects", Path: names{"count-objects"}, Options: options442, Safe: true, Workdir: true, Special: "git"},
 	{Name: "credential", Operands: Unread, Path: names{"credential"}, Workdir: true, Special: "git"},
 	{Name: "credential-cache", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "credential-manager", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
@@ -15495,66 +16224,66 @@ var subs519 = []Program{
 	{Name: "cvsimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "cvsserver", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "daemon", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "describe", Path: names{"describe"}, Options: options437, Safe: true, Workdir: true, Special: "git"},
+	{Name: "describe", Path: names{"describe"}, Options: options443, Safe: true, Workdir: true, Special: "git"},
 	{Name: "diagnose", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "diff", Path: names{"diff"}, Options: options438, Shared: [][]Option{options439}, Workdir: true, Special: "git"},
-	{Name: "diff-files", Path: names{"diff-files"}, Options: options440, Shared: [][]Option{options439}, Workdir: true, Special: "git"},
-	{Name: "diff-index", Path: names{"diff-files"}, Options: options440, Shared: [][]Option{options439}, Workdir: true, Special: "git"},
-	{Name: "diff-tree", Path: names{"diff-files"}, Options: options440, Shared: [][]Option{options439}, Workdir: true, Special: "git"},
-	{Name: "difftool", Path: names{"difftool"}, Options: options441, Shared: [][]Option{options439}, Workdir: true, Special: "git"},
+	{Name: "diff", Path: names{"diff"}, Options: options444, Shared: [][]Option{options445}, Workdir: true, Special: "git"},
+	{Name: "diff-files", Path: names{"diff-files"}, Options: options446, Shared: [][]Option{options445}, Workdir: true, Special: "git"},
+	{Name: "diff-index", Path: names{"diff-files"}, Options: options446, Shared: [][]Option{options445}, Workdir: true, Special: "git"},
+	{Name: "diff-tree", Path: names{"diff-files"}, Options: options446, Shared: [][]Option{options445}, Workdir: true, Special: "git"},
+	{Name: "difftool", Path: names{"difftool"}, Options: options447, Shared: [][]Option{options445}, Workdir: true, Special: "git"},
 	{Name: "extras", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "fast-export", Path: names{"fast-export"}, Options: options442, Workdir: true, Special: "git"},
+	{Name: "fast-export", Path: names{"fast-export"}, Options: options448, Workdir: true, Special: "git"},
 	{Name: "fast-import", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "fetch", Path: names{"fetch"}, Options: options443, Workdir: true, Special: "git"},
-	{Name: "fetch-pack", Path: names{"fetch-pack"}, Options: options444, Workdir: true, Special: "git"},
-	{Name: "filter-branch", Path: names{"filter-branch"}, Options: options445, Workdir: true, Special: "git"},
-	{Name: "filter-repo", Path: names{"filter-repo"}, Options: options446, Workdir: true, Special: "git"},
+	{Name: "fetch", Path: names{"fetch"}, Options: options449, Workdir: true, Special: "git"},
+	{Name: "fetch-pack", Path: names{"fetch-pack"}, Options: options450, Workdir: true, Special: "git"},
+	{Name: "filter-branch", Path: names{"filter-branch"}, Options: options451, Workdir: true, Special: "git"},
+	{Name: "filter-repo", Path: names{"filter-repo"}, Options: options452, Workdir: true, Special: "git"},
 	{Name: "flow", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "fmt-merge-msg", Path: names{"fmt-merge-msg"}, Options: options447, Workdir: true, Special: "git"},
-	{Name: "for-each-ref", Path: names{"for-each-ref"}, Options: options448, Safe: true, Workdir: true, Special: "git"},
-	{Name: "for-each-repo", Operands: Unread, Path: names{"for-each-repo"}, Options: options449, Workdir: true, Special: "git"},
-	{Name: "format-patch", Path: names{"format-patch"}, Options: options450, Shared: [][]Option{options451, options439}, Workdir: true, Here: true, Special: "git"},
-	{Name: "fsck", Path: names{"fsck"}, Options: options452, Workdir: true, Special: "git"},
+	{Name: "fmt-merge-msg", Path: names{"fmt-merge-msg"}, Options: options453, Workdir: true, Special: "git"},
+	{Name: "for-each-ref", Path: names{"for-each-ref"}, Options: options454, Safe: true, Workdir: true, Special: "git"},
+	{Name: "for-each-repo", Operands: Unread, Path: names{"for-each-repo"}, Options: options455, Workdir: true, Special: "git"},
+	{Name: "format-patch", Path: names{"format-patch"}, Options: options456, Shared: [][]Option{options457, options445}, Workdir: true, Here: true, Special: "git"},
+	{Name: "fsck", Path: names{"fsck"}, Options: options458, Workdir: true, Special: "git"},
 	{Name: "fsmonitor--daemon", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "gc", Path: names{"gc"}, Options: options453, Workdir: true, Special: "git"},
-	{Name: "get-tar-commit-id", Path: names{"check-attr"}, Options: options420, Safe: true, Workdir: true, Special: "git"},
+	{Name: "gc", Path: names{"gc"}, Options: options459, Workdir: true, Special: "git"},
+	{Name: "get-tar-commit-id", Path: names{"check-attr"}, Options: options426, Safe: true, Workdir: true, Special: "git"},
 	{Name: "gitk", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "grep", Path: names{"grep"}, Options: options454, Workdir: true, Special: "git"},
+	{Name: "grep", Path: names{"grep"}, Options: options460, Workdir: true, Special: "git"},
 	{Name: "gui", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "hash-object", Operands: Reads, Path: names{"hash-object"}, Options: options455, Workdir: true, Special: "git"},
-	{Name: "help", Path: names{"help"}, Options: options456, Workdir: true, Special: "git"},
+	{Name: "hash-object", Operands: Reads, Path: names{"hash-object"}, Options: options461, Workdir: true, Special: "git"},
+	{Name: "help", Path: names{"help"}, Options: options462, Workdir: true, Special: "git"},
 	{Name: "hook", Operands: Unread, Path: names{"hook"}, Workdir: true, Special: "git"},
 	{Name: "http-backend", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "http-fetch", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "http-push", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "imap-send", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "index-pack", Path: names{"index-pack"}, Options: options457, Workdir: true, Special: "git"},
-	{Name: "init", Operands: Places, Path: names{"init"}, Options: options458, Workdir: true, Special: "git"},
-	{Name: "init-db", Operands: Places, Path: names{"init"}, Options: options458, Workdir: true, Special: "git"},
+	{Name: "index-pack", Path: names{"index-pack"}, Options: options463, Workdir: true, Special: "git"},
+	{Name: "init", Operands: Places, Path: names{"init"}, Options: options464, Workdir: true, Special: "git"},
+	{Name: "init-db", Operands: Places, Path: names{"init"}, Options: options464, Workdir: true, Special: "git"},
 	{Name: "instaweb", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "interpret-trailers", Operands: Reads, Path: names{"interpret-trailers"}, Options: options459, Workdir: true, Special: "git"},
+	{Name: "interpret-trailers", Operands: Reads, Path: names{"interpret-trailers"}, Options: options465, Workdir: true, Special: "git"},
 	{Name: "last-modified", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "lfs", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "log", Path: names{"log"}, Options: options460, Shared: [][]Option{options451, options439}, Workdir: true, Special: "git"},
-	{Name: "ls-files", Path: names{"ls-files"}, Options: options461, Safe: true, Workdir: true, Special: "git"},
-	{Name: "ls-remote", Path: names{"ls-remote"}, Options: options462, Workdir: true, Special: "git"},
-	{Name: "ls-tree", Path: names{"ls-tree"}, Options: options463, Safe: true, Workdir: true, Special: "git"},
+	{Name: "log", Path: names{"log"}, Options: options466, Shared: [][]Option{options457, options445}, Workdir: true, Special: "git"},
+	{Name: "ls-files", Path: names{"ls-files"}, Options: options467, Safe: true, Workdir: true, Special: "git"},
+	{Name: "ls-remote", Path: names{"ls-remote"}, Options: options468, Workdir: true, Special: "git"},
+	{Name: "ls-tree", Path: names{"ls-tree"}, Options: options469, Safe: true, Workdir: true, Special: "git"},
 	{Name: "mailinfo", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "mailsplit", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "maintenance", Path: names{"maintenance"}, Options: options464, Workdir: true, Special: "git"},
-	{Name: "merge", Path: names{"merge"}, Options: options465, Workdir: true, Special: "git"},
-	{Name: "merge-base", Path: names{"merge-base"}, Options: options466, Safe: true, Workdir: true, Special: "git"},
+	{Name: "maintenance", Path: names{"maintenance"}, Options: options470, Workdir: true, Special: "git"},
+	{Name: "merge", Path: names{"merge"}, Options: options471, Workdir: true, Special: "git"},
+	{Name: "merge-base", Path: names{"merge-base"}, Options: options472, Safe: true, Workdir: true, Special: "git"},
 	{Name: "merge-file", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "merge-index", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "merge-one-file", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "merge-tree", Path: names{"merge-tree"}, Options: options467, Safe: true, Workdir: true, Special: "git"},
-	{Name: "mergetool", Path: names{"mergetool"}, Options: options468, Workdir: true, Special: "git"},
+	{Name: "merge-tree", Path: names{"merge-tree"}, Options: options473, Safe: true, Workdir: true, Special: "git"},
+	{Name: "mergetool", Path: names{"mergetool"}, Options: options474, Workdir: true, Special: "git"},
 	{Name: "mktag", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "mktree", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "multi-pack-index", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "mv", Path: names{"mv"}, Options: options469, Safe: true, Workdir: true, Special: "git"},
-	{Name: "name-rev", Path: names{"name-rev"}, Options: options470, Safe: true, Workdir: true, Special: "git"},
-	{Name: "notes", Path: names{"notes"}, Options: options471, Workdir: true, Special: "git"},
+	{Name: "mv", Path: names{"mv"}, Options: options475, Safe: true, Workdir: true, Special: "git"},
+	{Name: "name-rev", Path: names{"name-rev"}, Options: options476, Safe: true, Workdir: true, Special: "git"},
+	{Name: "notes", Path: names{"notes"}, Options: options477, Workdir: true, Special: "git"},
 	{Name: "open", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "p4", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "pack-objects", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
@@ -15563,82 +16292,82 @@ var subs519 = []Program{
 	{Name: "patch-id", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "prune", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "prune-packed", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "pull", Path: names{"pull"}, Options: options472, Workdir: true, Special: "git"},
-	{Name: "push", Path: names{"push"}, Options: options473, Workdir: true, Special: "git"},
+	{Name: "pull", Path: names{"pull"}, Options: options478, Workdir: true, Special: "git"},
+	{Name: "push", Path: names{"push"}, Options: options479, Workdir: true, Special: "git"},
 	{Name: "quiltimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "range-diff", Path: names{"range-diff"}, Options: options474, Shared: [][]Option{options439}, Workdir: true, Special: "git"},
-	{Name: "read-tree", Path: names{"read-tree"}, Options: options475, Workdir: true, Special: "git"},
-	{Name: "rebase", Path: names{"rebase"}, Options: options476, Workdir: true, Special: "git"},
-	{Name: "reflog", Path: names{"reflog"}, Shared: [][]Option{options451, options439}, Subs: subs478, Workdir: true, Special: "git"},
+	{Name: "range-diff", Path: names{"range-diff"}, Options: options480, Shared: [][]Option{options445}, Workdir: true, Special: "git"},
+	{Name: "read-tree", Path: names{"read-tree"}, Options: options481, Workdir: true, Special: "git"},
+	{Name: "rebase", Path: names{"rebase"}, Options: options482, Workdir: true, Special: "git"},
+	{Name: "reflog", Path: names{"reflog"}, Shared: [][]Option{options457, options445}, Subs: subs484, Workdir: true, Special: "git"},
 	{Name: "refs", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "remote", Path: names{"remote"}, Options: options479, Subs: subs482, Workdir: true, Special: "git"},
+	{Name: "remote", Path: names{"remote"}, Options: options485, Subs: subs488, Workdir: true, Special: "git"},
 	{Name: "remote-ext", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "remote-fd", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "remote-helpers", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "repack", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "replace", Path: names{"replace"}, Options: options483, Workdir: true, Special: "git"},
+	{Name: "replace", Path: names{"replace"}, Options: options489, Workdir: true, Special: "git"},
 	{Name: "replay", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "repo", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "request-pull", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "rerere", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "reset", Path: names{"reset"}, Options: options484, Safe: true, Workdir: true, Special: "git"},
-	{Name: "restore", Path: names{"restore"}, Options: options485, Safe: true, Workdir: true, Special: "git"},
-	{Name: "rev-list", Path: names{"rev-list"}, Options: options486, Shared: [][]Option{options451, options439}, Workdir: true, Special: "git"},
-	{Name: "rev-parse", Path: names{"rev-parse"}, Options: options487, Safe: true, Workdir: true, Special: "git"},
-	{Name: "revert", Path: names{"cherry-pick"}, Options: options425, Workdir: true, Special: "git"},
-	{Name: "rm", Path: names{"rm"}, Options: options488, Safe: true, Workdir: true, Special: "git"},
+	{Name: "reset", Path: names{"reset"}, Options: options490, Safe: true, Workdir: true, Special: "git"},
+	{Name: "restore", Path: names{"restore"}, Options: options491, Safe: true, Workdir: true, Special: "git"},
+	{Name: "rev-list", Path: names{"rev-list"}, Options: options492, Shared: [][]Option{options457, options445}, Workdir: true, Special: "git"},
+	{Name: "rev-parse", Path: names{"rev-parse"}, Options: options493, Safe: true, Workdir: true, Special: "git"},
+	{Name: "revert", Path: names{"cherry-pick"}, Options: options431, Workdir: true, Special: "git"},
+	{Name: "rm", Path: names{"rm"}, Options: options494, Safe: true, Workdir: true, Special: "git"},
 	{Name: "secret", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "send-email", Operands: Unread, Path: names{"send-email"}, Options: options489, Workdir: true, Special: "git"},
-	{Name: "send-pack", Path: names{"send-pack"}, Options: options490, Workdir: true, Special: "git"},
+	{Name: "send-email", Operands: Unread, Path: names{"send-email"}, Options: options495, Workdir: true, Special: "git"},
+	{Name: "send-pack", Path: names{"send-pack"}, Options: options496, Workdir: true, Special: "git"},
 	{Name: "sh-setup", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "shell", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "shortlog", Path: names{"shortlog"}, Options: options491, Shared: [][]Option{options451, options439}, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"show"}, Options: options492, Shared: [][]Option{options451, options439}, Workdir: true, Special: "git"},
-	{Name: "show-branch", Path: names{"show-branch"}, Options: options493, Safe: true, Workdir: true, Special: "git"},
+	{Name: "shortlog", Path: names{"shortlog"}, Options: options497, Shared: [][]Option{options457, options445}, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"show"}, Options: options498, Shared: [][]Option{options457, options445}, Workdir: true, Special: "git"},
+	{Name: "show-branch", Path: names{"show-branch"}, Options: options499, Safe: true, Workdir: true, Special: "git"},
 	{Name: "show-index", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "show-ref", Path: names{"show-ref"}, Options: options494, Safe: true, Workdir: true, Special: "git"},
-	{Name: "sparse-checkout", Path: names{"sparse-checkout"}, Options: options495, Workdir: true, Special: "git"},
-	{Name: "stage", Path: names{"add"}, Options: options406, Safe: true, Workdir: true, Special: "git"},
+	{Name: "show-ref", Path: names{"show-ref"}, Options: options500, Safe: true, Workdir: true, Special: "git"},
+	{Name: "sparse-checkout", Path: names{"sparse-checkout"}, Options: options501, Workdir: true, Special: "git"},
+	{Name: "stage", Path: names{"add"}, Options: options412, Safe: true, Workdir: true, Special: "git"},
 	{Name: "standup", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "stash", Path: names{"stash"}, Options: options496, Subs: subs499, Workdir: true, Special: "git"},
-	{Name: "status", Path: names{"status"}, Options: options500, Safe: true, Workdir: true, Special: "git"},
-	{Name: "stripspace", Path: names{"check-attr"}, Options: options420, Safe: true, Workdir: true, Special: "git"},
-	{Name: "submodule", Path: names{"submodule"}, Options: options501, Subs: subs505, Workdir: true, Special: "git"},
+	{Name: "stash", Path: names{"stash"}, Options: options502, Subs: subs505, Workdir: true, Special: "git"},
+	{Name: "status", Path: names{"status"}, Options: options506, Safe: true, Workdir: true, Special: "git"},
+	{Name: "stripspace", Path: names{"check-attr"}, Options: options426, Safe: true, Workdir: true, Special: "git"},
+	{Name: "submodule", Path: names{"submodule"}, Options: options507, Subs: subs511, Workdir: true, Special: "git"},
 	{Name: "subtree", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "survey", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "svn", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "switch", Path: names{"switch"}, Options: options506, Safe: true, Workdir: true, Special: "git"},
-	{Name: "symbolic-ref", Path: names{"symbolic-ref"}, Options: options507, Safe: true, Workdir: true, Special: "git"},
-	{Name: "tag", Path: names{"tag"}, Options: options508, Workdir: true, Special: "git"},
+	{Name: "switch", Path: names{"switch"}, Options: options512, Safe: true, Workdir: true, Special: "git"},
+	{Name: "symbolic-ref", Path: names{"symbolic-ref"}, Options: options513, Safe: true, Workdir: true, Special: "git"},
+	{Name: "tag", Path: names{"tag"}, Options: options514, Workdir: true, Special: "git"},
 	{Name: "town", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "unpack-file", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "unpack-objects", Path: names{"index-pack"}, Options: options457, Workdir: true, Special: "git"},
-	{Name: "update-index", Path: names{"update-index"}, Options: options509, Workdir: true, Special: "git"},
-	{Name: "update-ref", Path: names{"update-ref"}, Options: options510, Workdir: true, Special: "git"},
+	{Name: "unpack-objects", Path: names{"index-pack"}, Options: options463, Workdir: true, Special: "git"},
+	{Name: "update-index", Path: names{"update-index"}, Options: options515, Workdir: true, Special: "git"},
+	{Name: "update-ref", Path: names{"update-ref"}, Options: options516, Workdir: true, Special: "git"},
 	{Name: "update-server-info", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "upload-archive", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "var", Path: names{"var"}, Options: options511, Workdir: true, Special: "git"},
-	{Name: "verify-commit", Path: names{"verify-commit"}, Options: options512, Safe: true, Workdir: true, Special: "git"},
+	{Name: "var", Path: names{"var"}, Options: options517, Workdir: true, Special: "git"},
+	{Name: "verify-commit", Path: names{"verify-commit"}, Options: options518, Safe: true, Workdir: true, Special: "git"},
 	{Name: "verify-pack", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "verify-tag", Path: names{"verify-commit"}, Options: options512, Safe: true, Workdir: true, Special: "git"},
-	{Name: "version", Path: names{"version"}, Options: options513, Safe: true, Workdir: true, Special: "git"},
+	{Name: "verify-tag", Path: names{"verify-commit"}, Options: options518, Safe: true, Workdir: true, Special: "git"},
+	{Name: "version", Path: names{"version"}, Options: options519, Safe: true, Workdir: true, Special: "git"},
 	{Name: "web--browse", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "whatchanged", Path: names{"log"}, Options: options460, Shared: [][]Option{options451, options439}, Workdir: true, Special: "git"},
-	{Name: "worktree", Path: names{"worktree"}, Subs: subs517, Workdir: true, Special: "git"},
-	{Name: "write-tree", Path: names{"write-tree"}, Options: options518, Workdir: true, Special: "git"},
+	{Name: "whatchanged", Path: names{"log"}, Options: options466, Shared: [][]Option{options457, options445}, Workdir: true, Special: "git"},
+	{Name: "worktree", Path: names{"worktree"}, Subs: subs523, Workdir: true, Special: "git"},
+	{Name: "write-tree", Path: names{"write-tree"}, Options: options524, Workdir: true, Special: "git"},
 }
 
-var options520 = []Option{
+var options526 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-h", "-help"}},
 	{Names: names{"-version"}},
 }
 
-var options521 = []Option{
+var options527 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var options522 = []Option{
+var options528 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-a"}},
 	{Names: names{"-n"}},
@@ -15673,7 +16402,7 @@ var options522 = []Option{
 	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
 }
 
-var options523 = []Option{
+var options529 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-r"}},
 	{Names: names{"-cache"}},
@@ -15682,7 +16411,7 @@ var options523 = []Option{
 	{Names: names{"-fuzzcache"}},
 }
 
-var options524 = []Option{
+var options530 = []Option{
 	{Names: names{"-all"}},
 	{Names: names{"-c"}},
 	{Names: names{"-cmd"}},
@@ -15692,37 +16421,37 @@ var options524 = []Option{
 	{Names: names{"-http"}, Effect: EffUnproven},
 }
 
-var options525 = []Option{
+var options531 = []Option{
 	{Names: names{"-json"}},
 	{Names: names{"-changed"}},
 	{Names: names{"-u"}, Value: Required, Effect: EffSystem},
 	{Names: names{"-w"}, Effect: EffSystem},
 }
 
-var options526 = []Option{
+var options532 = []Option{
 	{Names: names{"-fixtool"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-diff"}},
 }
 
-var options527 = []Option{
+var options533 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-x"}},
 	{Names: names{"-mod"}, Value: Required},
 }
 
-var options528 = []Option{
+var options534 = []Option{
 	{Names: names{"-run"}, Value: Required},
 	{Names: names{"-skip"}, Value: Required},
 }
 
-var options529 = []Option{
+var options535 = []Option{
 	{Names: names{"-u"}, Value: Optional},
 	{Names: names{"-t"}},
 	{Names: names{"-d"}},
 	{Names: names{"-tool"}},
 }
 
-var options530 = []Option{
+var options536 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-m"}},
 	{Names: names{"-e"}},
@@ -15738,7 +16467,7 @@ var options530 = []Option{
 	{Names: names{"-compiled"}},
 }
 
-var options531 = []Option{
+var options537 = []Option{
 	{Names: names{"-fmt"}},
 	{Names: names{"-module"}, Value: Required},
 	{Names: names{"-go"}, Value: Required},
@@ -15761,7 +16490,7 @@ var options531 = []Option{
 	{Names: names{"-json"}},
 }
 
-var options532 = []Option{
+var options538 = []Option{
 	{Names: names{"-v"}},
 	{Names: names{"-x"}},
 	{Names: names{"-e"}},
@@ -15777,29 +16506,29 @@ var options532 = []Option{
 	{Names: names{"-modcacherw"}},
 }
 
-var subs533 = []Program{
-	{Name: "download", Style: Dash, Path: names{"mod", "tidy"}, Options: options532, Workdir: true, Special: "go"},
-	{Name: "edit", Style: Dash, Path: names{"mod", "edit"}, Options: options531, Workdir: true, Special: "go"},
-	{Name: "graph", Style: Dash, Path: names{"mod", "tidy"}, Options: options532, Workdir: true, Special: "go"},
-	{Name: "init", Style: Dash, Path: names{"mod", "tidy"}, Options: options532, Workdir: true, Special: "go"},
-	{Name: "tidy", Style: Dash, Path: names{"mod", "tidy"}, Options: options532, Workdir: true, Special: "go"},
-	{Name: "vendor", Style: Dash, Path: names{"mod", "tidy"}, Options: options532, Workdir: true, Special: "go"},
-	{Name: "verify", Style: Dash, Path: names{"mod", "tidy"}, Options: options532, Workdir: true, Special: "go"},
-	{Name: "why", Style: Dash, Path: names{"mod", "tidy"}, Options: options532, Workdir: true, Special: "go"},
+var subs539 = []Program{
+	{Name: "download", Style: Dash, Path: names{"mod", "tidy"}, Options: options538, Workdir: true, Special: "go"},
+	{Name: "edit", Style: Dash, Path: names{"mod", "edit"}, Options: options537, Workdir: true, Special: "go"},
+	{Name: "graph", Style: Dash, Path: names{"mod", "tidy"}, Options: options538, Workdir: true, Special: "go"},
+	{Name: "init", Style: Dash, Path: names{"mod", "tidy"}, Options: options538, Workdir: true, Special: "go"},
+	{Name: "tidy", Style: Dash, Path: names{"mod", "tidy"}, Options: options538, Workdir: true, Special: "go"},
+	{Name: "vendor", Style: Dash, Path: names{"mod", "tidy"}, Options: options538, Workdir: true, Special: "go"},
+	{Name: "verify", Style: Dash, Path: names{"mod", "tidy"}, Options: options538, Workdir: true, Special: "go"},
+	{Name: "why", Style: Dash, Path: names{"mod", "tidy"}, Options: options538, Workdir: true, Special: "go"},
 }
 
-var options534 = []Option{
+var options540 = []Option{
 	{Names: names{"-exec"}, Value: Required, Effect: EffRun},
 }
 
-var options535 = []Option{
+var options541 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"-i"}},
 }
 
-var options536 = []Option{
+var options542 = []Option{
 	{Names: names{"-args"}, Ends: true},
 	{Names: names{"-artifacts"}},
 	{Names: names{"-bench"}, Value: Required},
@@ -15849,13 +16578,13 @@ var options536 = []Option{
 	{Names: names{"-attr"}},
 }
 
-var options537 = []Option{
+var options543 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-modfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-overlay"}, Value: Required, Effect: EffProgram},
 }
 
-var options538 = []Option{
+var options544 = []Option{
 	{Names: names{"-func"}, Value: Required, Effect: EffInput},
 	{Names: names{"-html"}, Value: Required, Effect: EffInput},
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
@@ -15865,7 +16594,7 @@ var options538 = []Option{
 	{Names: names{"-outfilelist"}, Value: Required, Effect: EffInput},
 }
 
-var options539 = []Option{
+var options545 = []Option{
 	{Names: names{"-http"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-top"}},
@@ -15908,7 +16637,7 @@ var options539 = []Option{
 	{Names: names{"-tags"}},
 }
 
-var subs540 = []Program{
+var subs546 = []Program{
 	{Name: "addr2line", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "api", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "asm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
@@ -15916,7 +16645,7 @@ var subs540 = []Program{
 	{Name: "cgo", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "compile", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "covdata", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
-	{Name: "cover", Style: Dash, Path: names{"tool", "cover"}, Options: options538, Workdir: true, Special: "go"},
+	{Name: "cover", Style: Dash, Path: names{"tool", "cover"}, Options: options544, Workdir: true, Special: "go"},
 	{Name: "dist", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "doc", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "fix", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
@@ -15924,20 +16653,20 @@ var subs540 = []Program{
 	{Name: "nm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "objdump", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "pack", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
-	{Name: "pprof", Style: Dash, Operands: Unread, Path: names{"tool", "pprof"}, Options: options539, Workdir: true, Special: "go"},
+	{Name: "pprof", Style: Dash, Operands: Unread, Path: names{"tool", "pprof"}, Options: options545, Workdir: true, Special: "go"},
 	{Name: "preprofile", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "test2json", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "trace", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "vet", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 }
 
-var options541 = []Option{
+var options547 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-v"}},
 	{Names: names{"-json"}},
 }
 
-var options542 = []Option{
+var options548 = []Option{
 	{Names: names{"-vettool"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-flags"}},
@@ -15946,7 +16675,7 @@ var options542 = []Option{
 	{Names: names{"-diff"}},
 }
 
-var options543 = []Option{
+var options549 = []Option{
 	{Names: names{"-fmt"}},
 	{Names: names{"-go"}, Value: Required},
 	{Names: names{"-toolchain"}, Value: Required},
@@ -15964,39 +16693,39 @@ var options543 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var subs544 = []Program{
-	{Name: "edit", Style: Dash, Path: names{"work", "edit"}, Options: options543, Workdir: true, Special: "go"},
-	{Name: "init", Style: Dash, Path: names{"work", "edit"}, Options: options543, Workdir: true, Special: "go"},
-	{Name: "sync", Style: Dash, Path: names{"work", "edit"}, Options: options543, Workdir: true, Special: "go"},
-	{Name: "use", Style: Dash, Path: names{"work", "edit"}, Options: options543, Workdir: true, Special: "go"},
-	{Name: "vendor", Style: Dash, Path: names{"work", "edit"}, Options: options543, Workdir: true, Special: "go"},
+var subs550 = []Program{
+	{Name: "edit", Style: Dash, Path: names{"work", "edit"}, Options: options549, Workdir: true, Special: "go"},
+	{Name: "init", Style: Dash, Path: names{"work", "edit"}, Options: options549, Workdir: true, Special: "go"},
+	{Name: "sync", Style: Dash, Path: names{"work", "edit"}, Options: options549, Workdir: true, Special: "go"},
+	{Name: "use", Style: Dash, Path: names{"work", "edit"}, Options: options549, Workdir: true, Special: "go"},
+	{Name: "vendor", Style: Dash, Path: names{"work", "edit"}, Options: options549, Workdir: true, Special: "go"},
 }
 
-var subs545 = []Program{
-	{Name: "bug", Style: Dash, Path: names{"version"}, Options: options541, Safe: true, Workdir: true, Special: "go"},
-	{Name: "build", Style: Dash, Path: names{"build"}, Options: options521, Shared: [][]Option{options522}, Workdir: true, Special: "go"},
-	{Name: "clean", Style: Dash, Path: names{"clean"}, Options: options523, Shared: [][]Option{options522}, Workdir: true, Special: "go"},
-	{Name: "doc", Style: Dash, Path: names{"doc"}, Options: options524, Safe: true, Workdir: true, Special: "go"},
-	{Name: "env", Style: Dash, Path: names{"env"}, Options: options525, Workdir: true, Special: "go"},
-	{Name: "fix", Style: Dash, Path: names{"fix"}, Options: options526, Shared: [][]Option{options522}, Workdir: true, Special: "go"},
-	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options527, Workdir: true, Special: "go"},
+var subs551 = []Program{
+	{Name: "bug", Style: Dash, Path: names{"version"}, Options: options547, Safe: true, Workdir: true, Special: "go"},
+	{Name: "build", Style: Dash, Path: names{"build"}, Options: options527, Shared: [][]Option{options528}, Workdir: true, Special: "go"},
+	{Name: "clean", Style: Dash, Path: names{"clean"}, Options: options529, Shared: [][]Option{options528}, Workdir: true, Special: "go"},
+	{Name: "doc", Style: Dash, Path: names{"doc"}, Options: options530, Safe: true, Workdir: true, Special: "go"},
+	{Name: "env", Style: Dash, Path: names{"env"}, Options: options531, Workdir: true, Special: "go"},
+	{Name: "fix", Style: Dash, Path: names{"fix"}, Options: options532, Shared: [][]Option{options528}, Workdir: true, Special: "go"},
+	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options533, Workdir: true, Special: "go"},
 	{Name: "fuzz", Style: Dash, Path: names{"fuzz"}, Workdir: true, Special: "go"},
-	{Name: "generate", Style: Dash, Path: names{"generate"}, Options: options528, Shared: [][]Option{options522}, Workdir: true, Special: "go"},
-	{Name: "get", Style: Dash, Path: names{"install"}, Options: options529, Shared: [][]Option{options522}, Workdir: true, Special: "go"},
-	{Name: "help", Style: Dash, Path: names{"version"}, Options: options541, Safe: true, Workdir: true, Special: "go"},
-	{Name: "install", Style: Dash, Path: names{"install"}, Options: options529, Shared: [][]Option{options522}, Workdir: true, Special: "go"},
-	{Name: "list", Style: Dash, Path: names{"list"}, Options: options530, Shared: [][]Option{options522}, Workdir: true, Special: "go"},
-	{Name: "mod", Style: Dash, Operands: Unread, Path: names{"mod"}, Subs: subs533, Workdir: true, Special: "go"},
-	{Name: "run", Style: Dash, Operands: Script, Path: names{"run"}, Options: options534, Shared: [][]Option{options522}, Ends: true, Workdir: true, Special: "go"},
+	{Name: "generate", Style: Dash, Path: names{"generate"}, Options: options534, Shared: [][]Option{options528}, Workdir: true, Special: "go"},
+	{Name: "get", Style: Dash, Path: names{"install"}, Options: options535, Shared: [][]Option{options528}, Workdir: true, Special: "go"},
+	{Name: "help", Style: Dash, Path: names{"version"}, Options: options547, Safe: true, Workdir: true, Special: "go"},
+	{Name: "install", Style: Dash, Path: names{"install"}, Options: options535, Shared: [][]Option{options528}, Workdir: true, Special: "go"},
+	{Name: "list", Style: Dash, Path: names{"list"}, Options: options536, Shared: [][]Option{options528}, Workdir: true, Special: "go"},
+	{Name: "mod", Style: Dash, Operands: Unread, Path: names{"mod"}, Subs: subs539, Workdir: true, Special: "go"},
+	{Name: "run", Style: Dash, Operands: Script, Path: names{"run"}, Options: options540, Shared: [][]Option{options528}, Ends: true, Workdir: true, Special: "go"},
 	{Name: "telemetry", Style: Dash, Path: names{"telemetry"}, Workdir: true, Special: "go"},
-	{Name: "test", Style: Dash, Path: names{"test"}, Options: options535, Shared: [][]Option{options522, options536}, Workdir: true, Special: "go"},
-	{Name: "tool", Style: Dash, Operands: Unread, Path: names{"tool"}, Options: options537, Subs: subs540, Ends: true, Workdir: true, Special: "go"},
-	{Name: "version", Style: Dash, Path: names{"version"}, Options: options541, Safe: true, Workdir: true, Special: "go"},
-	{Name: "vet", Style: Dash, Path: names{"vet"}, Options: options542, Shared: [][]Option{options522}, Workdir: true, Special: "go"},
-	{Name: "work", Style: Dash, Operands: Unread, Path: names{"work"}, Subs: subs544, Workdir: true, Special: "go"},
+	{Name: "test", Style: Dash, Path: names{"test"}, Options: options541, Shared: [][]Option{options528, options542}, Workdir: true, Special: "go"},
+	{Name: "tool", Style: Dash, Operands: Unread, Path: names{"tool"}, Options: options543, Subs: subs546, Ends: true, Workdir: true, Special: "go"},
+	{Name: "version", Style: Dash, Path: names{"version"}, Options: options547, Safe: true, Workdir: true, Special: "go"},
+	{Name: "vet", Style: Dash, Path: names{"vet"}, Options: options548, Shared: [][]Option{options528}, Workdir: true, Special: "go"},
+	{Name: "work", Style: Dash, Operands: Unread, Path: names{"work"}, Subs: subs550, Workdir: true, Special: "go"},
 }
 
-var options546 = []Option{
+var options552 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-e"}},
 	{Names: names{"-l"}},
@@ -16018,7 +16747,7 @@ var options546 = []Option{
 	{Names: names{"-version"}},
 }
 
-var options547 = []Option{
+var options553 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config"}},
 	{Names: names{"-v", "--verbose"}},
@@ -16031,14 +16760,14 @@ var options547 = []Option{
 	{Names: names{"-j", "--concurrency"}, Value: Required},
 }
 
-var options548 = []Option{
+var options554 = []Option{
 	{Names: names{"-d", "--diff"}},
 	{Names: names{"--diff-colored"}},
 	{Names: names{"-E", "--enable"}, Value: Required},
 	{Names: names{"--stdin"}},
 }
 
-var options549 = []Option{
+var options555 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"--debug"}},
 	{Names: names{"--short"}},
@@ -16046,7 +16775,7 @@ var options549 = []Option{
 	{Names: names{"-D", "--disable"}, Value: Required},
 }
 
-var options550 = []Option{
+var options556 = []Option{
 	{Names: names{"--fix"}},
 	{Names: names{"--timeout"}, Value: Required},
 	{Names: names{"--new"}, Value: Optional},
@@ -16104,21 +16833,21 @@ var options550 = []Option{
 	{Names: names{"--print-resources-usage"}},
 }
 
-var subs551 = []Program{
-	{Name: "cache", Style: Exact, Path: names{"linters"}, Options: options549, Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"linters"}, Options: options549, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"linters"}, Options: options549, Workdir: true},
-	{Name: "custom", Style: Exact, Path: names{"linters"}, Options: options549, Workdir: true},
-	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options548, Workdir: true},
-	{Name: "formatters", Style: Exact, Path: names{"linters"}, Options: options549, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"linters"}, Options: options549, Workdir: true},
-	{Name: "linters", Style: Exact, Path: names{"linters"}, Options: options549, Workdir: true},
-	{Name: "migrate", Style: Exact, Path: names{"linters"}, Options: options549, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options550, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"linters"}, Options: options549, Workdir: true},
+var subs557 = []Program{
+	{Name: "cache", Style: Exact, Path: names{"linters"}, Options: options555, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"linters"}, Options: options555, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"linters"}, Options: options555, Workdir: true},
+	{Name: "custom", Style: Exact, Path: names{"linters"}, Options: options555, Workdir: true},
+	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options554, Workdir: true},
+	{Name: "formatters", Style: Exact, Path: names{"linters"}, Options: options555, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"linters"}, Options: options555, Workdir: true},
+	{Name: "linters", Style: Exact, Path: names{"linters"}, Options: options555, Workdir: true},
+	{Name: "migrate", Style: Exact, Path: names{"linters"}, Options: options555, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options556, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"linters"}, Options: options555, Workdir: true},
 }
 
-var options552 = []Option{
+var options558 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-d", "--decrypt"}},
 	{Names: names{"-e", "--encrypt"}},
@@ -16169,7 +16898,7 @@ var options552 = []Option{
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
 }
 
-var options553 = []Option{
+var options559 = []Option{
 	{Names: names{"-?", "-h", "--help"}},
 	{Names: names{"-a", "--no-rebuild"}},
 	{Names: names{"-b", "--build-file"}, Value: Required, Effect: EffProgram},
@@ -16228,7 +16957,7 @@ var options553 = []Option{
 	{Names: names{"--dependency-verification"}, Value: Required},
 }
 
-var options554 = []Option{
+var options560 = []Option{
 	{Names: names{"-e", "--regexp"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput, Pattern: true},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -16283,7 +17012,7 @@ var options554 = []Option{
 	{Names: names{"-z", "--null-data"}},
 }
 
-var options555 = []Option{
+var options561 = []Option{
 	{Names: names{"-e", "--eval", "--execute"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-c"}, Value: Required, Effect: EffCode, Pattern: true},
@@ -16309,7 +17038,7 @@ var options555 = []Option{
 	{Names: names{"--loader"}, Value: Required, Effect: EffProgram},
 }
 
-var options556 = []Option{
+var options562 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-h", "--help"}},
@@ -16321,7 +17050,7 @@ var options556 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options557 = []Option{
+var options563 = []Option{
 	{Names: names{"-c", "--config", "--configuration"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--reload"}},
 	{Names: names{"--host"}, Value: Required},
@@ -16368,7 +17097,7 @@ var options557 = []Option{
 	{Names: names{"-f", "--forks"}, Value: Required},
 }
 
-var options558 = []Option{
+var options564 = []Option{
 	{Names: names{"-a", "--ascii"}},
 	{Names: names{"-c", "--stdout", "--to-stdout"}, Effect: EffReadOnly},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
@@ -16404,7 +17133,7 @@ var options558 = []Option{
 	{Names: names{"-Z"}},
 }
 
-var options559 = []Option{
+var options565 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-r"}},
 	{Names: names{"-p"}, Value: Required, Effect: EffProgram},
@@ -16412,7 +17141,7 @@ var options559 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options560 = []Option{
+var options566 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-n", "--lines"}, Value: Required},
 	{Names: names{"-c", "--bytes"}, Value: Required},
@@ -16421,7 +17150,7 @@ var options560 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options561 = []Option{
+var options567 = []Option{
 	{Names: names{"--burst-limit"}, Value: Required},
 	{Names: names{"--debug"}},
 	{Names: names{"-h", "--help"}},
@@ -16442,7 +17171,7 @@ var options561 = []Option{
 	{Names: names{"--content-cache"}, Value: Required, Effect: EffWrite},
 }
 
-var options562 = []Option{
+var options568 = []Option{
 	{Names: names{"-p", "--starter"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--destination"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-u", "--dependency-update"}},
@@ -16458,7 +17187,7 @@ var options562 = []Option{
 	{Names: names{"--skip-refresh"}},
 }
 
-var options563 = []Option{
+var options569 = []Option{
 	{Names: names{"--keep-history"}},
 	{Names: names{"--strict"}},
 	{Names: names{"--quiet"}},
@@ -16471,7 +17200,7 @@ var options563 = []Option{
 	{Names: names{"--kube-version"}, Value: Required},
 }
 
-var options564 = []Option{
+var options570 = []Option{
 	{Names: names{"-f", "--values"}, Value: Required, Effect: EffInput},
 	{Names: names{"--set"}, Value: Required},
 	{Names: names{"--set-string"}, Value: Required},
@@ -16527,7 +17256,7 @@ var options564 = []Option{
 	{Names: names{"--server-side"}},
 }
 
-var options565 = []Option{
+var options571 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-d", "--date"}},
@@ -16563,14 +17292,14 @@ var options565 = []Option{
 	{Names: names{"-c"}},
 }
 
-var options566 = []Option{
+var options572 = []Option{
 	{Names: names{"-d", "--destination"}, Value: Required, Effect: EffOutput},
 	{Names: names{"--untar"}},
 	{Names: names{"--untardir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--prov"}},
 }
 
-var options567 = []Option{
+var options573 = []Option{
 	{Names: names{"--output-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-s", "--show-only"}, Value: Required},
 	{Names: names{"--validate"}},
@@ -16582,51 +17311,51 @@ var options567 = []Option{
 	{Names: names{"--skip-tests"}},
 }
 
-var subs568 = []Program{
-	{Name: "completion", Style: Exact, Path: names{"list"}, Options: options565},
-	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options562},
-	{Name: "del", Style: Exact, Path: names{"install"}, Options: options563, Shared: [][]Option{options564}},
-	{Name: "delete", Style: Exact, Path: names{"install"}, Options: options563, Shared: [][]Option{options564}},
-	{Name: "dep", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options562},
-	{Name: "dependencies", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options562},
-	{Name: "dependency", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options562},
-	{Name: "env", Style: Exact, Path: names{"list"}, Options: options565},
-	{Name: "fetch", Style: Exact, Path: names{"pull"}, Options: options566, Shared: [][]Option{options564}, Here: true},
-	{Name: "get", Style: Exact, Path: names{"list"}, Options: options565},
-	{Name: "help", Style: Exact, Path: names{"list"}, Options: options565},
-	{Name: "hist", Style: Exact, Path: names{"list"}, Options: options565},
-	{Name: "history", Style: Exact, Path: names{"list"}, Options: options565},
-	{Name: "inspect", Style: Exact, Path: names{"list"}, Options: options565},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options563, Shared: [][]Option{options564}},
-	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options563, Shared: [][]Option{options564}},
-	{Name: "list", Style: Exact, Path: names{"list"}, Options: options565},
-	{Name: "ls", Style: Exact, Path: names{"list"}, Options: options565},
-	{Name: "package", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options562},
-	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options562},
-	{Name: "pull", Style: Exact, Path: names{"pull"}, Options: options566, Shared: [][]Option{options564}, Here: true},
-	{Name: "push", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options562},
-	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options562},
-	{Name: "repo", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options562},
-	{Name: "rollback", Style: Exact, Path: names{"install"}, Options: options563, Shared: [][]Option{options564}},
-	{Name: "search", Style: Exact, Path: names{"list"}, Options: options565},
-	{Name: "show", Style: Exact, Path: names{"list"}, Options: options565},
-	{Name: "status", Style: Exact, Path: names{"list"}, Options: options565},
-	{Name: "template", Style: Exact, Path: names{"template"}, Options: options567, Shared: [][]Option{options564}},
-	{Name: "test", Style: Exact, Path: names{"install"}, Options: options563, Shared: [][]Option{options564}},
-	{Name: "un", Style: Exact, Path: names{"install"}, Options: options563, Shared: [][]Option{options564}},
-	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options563, Shared: [][]Option{options564}},
-	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options563, Shared: [][]Option{options564}},
-	{Name: "verify", Style: Exact, Path: names{"list"}, Options: options565},
-	{Name: "version", Style: Exact, Path: names{"list"}, Options: options565},
+var subs574 = []Program{
+	{Name: "completion", Style: Exact, Path: names{"list"}, Options: options571},
+	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options568},
+	{Name: "del", Style: Exact, Path: names{"install"}, Options: options569, Shared: [][]Option{options570}},
+	{Name: "delete", Style: Exact, Path: names{"install"}, Options: options569, Shared: [][]Option{options570}},
+	{Name: "dep", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options568},
+	{Name: "dependencies", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options568},
+	{Name: "dependency", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options568},
+	{Name: "env", Style: Exact, Path: names{"list"}, Options: options571},
+	{Name: "fetch", Style: Exact, Path: names{"pull"}, Options: options572, Shared: [][]Option{options570}, Here: true},
+	{Name: "get", Style: Exact, Path: names{"list"}, Options: options571},
+	{Name: "help", Style: Exact, Path: names{"list"}, Options: options571},
+	{Name: "hist", Style: Exact, Path: names{"list"}, Options: options571},
+	{Name: "history", Style: Exact, Path: names{"list"}, Options: options571},
+	{Name: "inspect", Style: Exact, Path: names{"list"}, Options: options571},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options569, Shared: [][]Option{options570}},
+	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options569, Shared: [][]Option{options570}},
+	{Name: "list", Style: Exact, Path: names{"list"}, Options: options571},
+	{Name: "ls", Style: Exact, Path: names{"list"}, Options: options571},
+	{Name: "package", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options568},
+	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options568},
+	{Name: "pull", Style: Exact, Path: names{"pull"}, Options: options572, Shared: [][]Option{options570}, Here: true},
+	{Name: "push", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options568},
+	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options568},
+	{Name: "repo", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options568},
+	{Name: "rollback", Style: Exact, Path: names{"install"}, Options: options569, Shared: [][]Option{options570}},
+	{Name: "search", Style: Exact, Path: names{"list"}, Options: options571},
+	{Name: "show", Style: Exact, Path: names{"list"}, Options: options571},
+	{Name: "status", Style: Exact, Path: names{"list"}, Options: options571},
+	{Name: "template", Style: Exact, Path: names{"template"}, Options: options573, Shared: [][]Option{options570}},
+	{Name: "test", Style: Exact, Path: names{"install"}, Options: options569, Shared: [][]Option{options570}},
+	{Name: "un", Style: Exact, Path: names{"install"}, Options: options569, Shared: [][]Option{options570}},
+	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options569, Shared: [][]Option{options570}},
+	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options569, Shared: [][]Option{options570}},
+	{Name: "verify", Style: Exact, Path: names{"list"}, Options: options571},
+	{Name: "version", Style: Exact, Path: names{"list"}, Options: options571},
 }
 
-var options569 = []Option{
+var options575 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-m"}},
 	{Names: names{"-s"}},
 }
 
-var options570 = []Option{
+var options576 = []Option{
 	{Names: names{"-b", "--one-byte-octal"}},
 	{Names: names{"-c", "--one-byte-char"}},
 	{Names: names{"-C", "--canonical"}},
@@ -16643,7 +17372,7 @@ var options570 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options571 = []Option{
+var options577 = []Option{
 	{Names: names{"-c"}, Effect: EffUnproven},
 	{Names: names{"-d"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-a"}, Effect: EffUnproven},
@@ -16654,7 +17383,7 @@ var options571 = []Option{
 	{Names: names{"-s"}},
 }
 
-var options572 = []Option{
+var options578 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-c"}, Value: Required},
@@ -16679,7 +17408,7 @@ var options572 = []Option{
 	{Names: names{"-6"}},
 }
 
-var options573 = []Option{
+var options579 = []Option{
 	{Names: names{"-a", "--alias"}},
 	{Names: names{"-A", "--all-fqdns"}},
 	{Names: names{"-b", "--boot"}, Effect: EffSystem},
@@ -16694,7 +17423,7 @@ var options573 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options574 = []Option{
+var options580 = []Option{
 	{Names: names{"-j", "--json"}},
 	{Names: names{"-f", "--form"}},
 	{Names: names{"--multipart"}},
@@ -16749,7 +17478,7 @@ var options574 = []Option{
 	{Names: names{"--debug"}},
 }
 
-var options575 = []Option{
+var options581 = []Option{
 	{Names: names{"-b", "--bind"}, Value: Required},
 	{Names: names{"-d", "--directory"}, Value: Required},
 	{Names: names{"-p", "--protocol"}, Value: Required},
@@ -16760,7 +17489,7 @@ var options575 = []Option{
 	{Names: names{"--tls-password-file"}, Value: Required, Effect: EffInput},
 }
 
-var options576 = []Option{
+var options582 = []Option{
 	{Names: names{"-w", "--warmup"}, Value: Required},
 	{Names: names{"-m", "--min-runs"}, Value: Required},
 	{Names: names{"-M", "--max-runs"}, Value: Required},
@@ -16792,7 +17521,7 @@ var options576 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options577 = []Option{
+var options583 = []Option{
 	{Names: names{"-f", "--from-code"}, Value: Required},
 	{Names: names{"-t", "--to-code"}, Value: Required},
 	{Names: names{"-l", "--list"}},
@@ -16804,7 +17533,7 @@ var options577 = []Option{
 	{Names: names{"-?"}},
 }
 
-var options578 = []Option{
+var options584 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-Z", "--context"}},
 	{Names: names{"-g", "--group"}},
@@ -16815,7 +17544,7 @@ var options578 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options579 = []Option{
+var options585 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-@"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -16845,7 +17574,7 @@ var options579 = []Option{
 	{Names: names{"-E", "--extended"}},
 }
 
-var options580 = []Option{
+var options586 = []Option{
 	{Names: names{"--backup"}, Value: Optional},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -16867,7 +17596,7 @@ var options580 = []Option{
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options581 = []Option{
+var options587 = []Option{
 	{Names: names{"-c", "--class"}, Value: Required},
 	{Names: names{"-n", "--classdata"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -16878,7 +17607,7 @@ var options581 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options582 = []Option{
+var options588 = []Option{
 	{Names: names{"-V", "-Version"}},
 	{Names: names{"-h", "-human", "-human-readable"}},
 	{Names: names{"-b", "-batch"}, Value: Required, Effect: EffProgram},
@@ -16908,18 +17637,18 @@ var options582 = []Option{
 	{Names: names{"-echo"}},
 }
 
-var options583 = []Option{
+var options589 = []Option{
 	{Names: names{"-a", "-all"}},
 }
 
-var subs584 = []Program{
+var subs590 = []Program{
 	{Name: "add", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "del", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "delete", Style: NoOpts, Path: names{"netns", "list"}},
-	{Name: "e", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options583, Ends: true},
-	{Name: "ex", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options583, Ends: true},
-	{Name: "exe", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options583, Ends: true},
-	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options583, Ends: true},
+	{Name: "e", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options589, Ends: true},
+	{Name: "ex", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options589, Ends: true},
+	{Name: "exe", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options589, Ends: true},
+	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options589, Ends: true},
 	{Name: "identify", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "list", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "list-id", Style: NoOpts, Path: names{"netns", "list"}},
@@ -16930,11 +17659,11 @@ var subs584 = []Program{
 	{Name: "show", Style: NoOpts, Path: names{"netns", "list"}},
 }
 
-var subs585 = []Program{
+var subs591 = []Program{
 	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"vrf", "exec"}, Ends: true},
 }
 
-var subs586 = []Program{
+var subs592 = []Program{
 	{Name: "a", Style: NoOpts, Path: names{"address"}},
 	{Name: "addr", Style: NoOpts, Path: names{"address"}},
 	{Name: "address", Style: NoOpts, Path: names{"address"}},
@@ -16949,7 +17678,7 @@ var subs586 = []Program{
 	{Name: "neighbor", Style: NoOpts, Path: names{"neighbour"}},
 	{Name: "neighbour", Style: NoOpts, Path: names{"neighbour"}},
 	{Name: "neighbours", Style: NoOpts, Path: names{"neighbour"}},
-	{Name: "netns", Style: POSIX, Operands: Unread, Path: names{"netns"}, Subs: subs584},
+	{Name: "netns", Style: POSIX, Operands: Unread, Path: names{"netns"}, Subs: subs590},
 	{Name: "nexthop", Style: NoOpts, Path: names{"nexthop"}},
 	{Name: "r", Style: NoOpts, Path: names{"route"}},
 	{Name: "ro", Style: NoOpts, Path: names{"route"}},
@@ -16958,11 +17687,11 @@ var subs586 = []Program{
 	{Name: "rule", Style: NoOpts, Path: names{"rule"}},
 	{Name: "tunnel", Style: NoOpts, Path: names{"tunnel"}},
 	{Name: "tuntap", Style: NoOpts, Path: names{"tuntap"}},
-	{Name: "vrf", Style: POSIX, Operands: Unread, Path: names{"vrf"}, Subs: subs585},
+	{Name: "vrf", Style: POSIX, Operands: Unread, Path: names{"vrf"}, Subs: subs591},
 	{Name: "xfrm", Style: NoOpts, Path: names{"xfrm"}},
 }
 
-var options587 = []Option{
+var options593 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffCode},
 	{Names: names{"-i"}, Effect: EffOpaque},
 	{Names: names{"-m"}, Value: Required, Effect: EffProgram},
@@ -16983,7 +17712,7 @@ var options587 = []Option{
 	{Names: names{"--exec_lines"}, Value: Required, Effect: EffCode},
 }
 
-var options588 = []Option{
+var options594 = []Option{
 	{Names: names{"-cp", "-classpath", "--class-path"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-p", "--module-path"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-m", "--module"}, Value: Required, Effect: EffPattern},
@@ -17024,7 +17753,7 @@ var options588 = []Option{
 	{Names: names{"-client"}},
 }
 
-var options589 = []Option{
+var options595 = []Option{
 	{Names: names{"-d"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-cp", "-classpath", "--class-path"}, Value: Required},
 	{Names: names{"-sourcepath", "--source-path"}, Value: Required},
@@ -17057,7 +17786,7 @@ var options589 = []Option{
 	{Names: names{"-profile"}, Value: Required},
 }
 
-var options590 = []Option{
+var options596 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-b", "--bail"}, Value: Optional},
 	{Names: names{"--cache"}},
@@ -17167,7 +17896,7 @@ var options590 = []Option{
 	{Names: names{"--workerIdleMemoryLimit"}, Value: Required},
 }
 
-var options591 = []Option{
+var options597 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}},
@@ -17176,7 +17905,7 @@ var options591 = []Option{
 	{Names: names{"-x"}, Effect: EffUnproven},
 }
 
-var options592 = []Option{
+var options598 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-i", "--ignore-case"}},
@@ -17192,7 +17921,7 @@ var options592 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options593 = []Option{
+var options599 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--boot"}, Value: Optional},
 	{Names: names{"-c", "--cursor"}, Value: Required},
@@ -17265,7 +17994,7 @@ var options593 = []Option{
 	{Names: names{"-I"}},
 }
 
-var options594 = []Option{
+var options600 = []Option{
 	{Names: names{"-s", "--slurp"}},
 	{Names: names{"-n", "--null-input"}},
 	{Names: names{"-R", "--raw-input"}},
@@ -17301,7 +18030,7 @@ var options594 = []Option{
 	{Names: names{"-b", "--binary"}},
 }
 
-var options595 = []Option{
+var options601 = []Option{
 	{Names: names{"--sort-keys"}},
 	{Names: names{"--no-ensure-ascii"}},
 	{Names: names{"--json-lines"}},
@@ -17312,7 +18041,7 @@ var options595 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options596 = []Option{
+var options602 = []Option{
 	{Names: names{"-f", "--justfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--working-directory"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--command"}, Effect: EffOpaque},
@@ -17365,7 +18094,7 @@ var options596 = []Option{
 	{Names: names{"--request"}, Value: Required},
 }
 
-var options597 = []Option{
+var options603 = []Option{
 	{Names: names{"--kubeconfig"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--config", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--output", "--output-file"}, Value: Required, Effect: EffWrite},
@@ -17382,7 +18111,7 @@ var options597 = []Option{
 	{Names: names{"--command"}, Value: Required, Effect: EffRun},
 }
 
-var options598 = []Option{
+var options604 = []Option{
 	{Names: names{"-s", "--signal"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-l", "--list"}, Value: Optional},
@@ -17395,7 +18124,7 @@ var options598 = []Option{
 	{Names: names{"--timeout"}, Value: Pair},
 }
 
-var options599 = []Option{
+var options605 = []Option{
 	{Names: names{"-HUP", "-SIGHUP"}},
 	{Names: names{"-INT", "-SIGINT"}},
 	{Names: names{"-QUIT", "-SIGQUIT"}},
@@ -17429,7 +18158,7 @@ var options599 = []Option{
 	{Names: names{"-#"}},
 }
 
-var options600 = []Option{
+var options606 = []Option{
 	{Names: names{"-e", "--exact"}},
 	{Names: names{"-I", "--ignore-case"}},
 	{Names: names{"-g", "--process-group"}},
@@ -17453,7 +18182,7 @@ var options600 = []Option{
 	{Names: names{"-z"}},
 }
 
-var options601 = []Option{
+var options607 = []Option{
 	{Names: names{"--as"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--as-group"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--as-uid"}, Value: Required, Effect: EffUnproven},
@@ -17484,7 +18213,7 @@ var options601 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options602 = []Option{
+var options608 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
@@ -17504,7 +18233,7 @@ var options602 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options603 = []Option{
+var options609 = []Option{
 	{Names: names{"--api-group"}, Value: Required},
 	{Names: names{"--cached"}},
 	{Names: names{"--categories"}, Value: Required},
@@ -17515,7 +18244,7 @@ var options603 = []Option{
 	{Names: names{"--verbs"}, Value: Required},
 }
 
-var options604 = []Option{
+var options610 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cascade"}, Value: Required},
@@ -17542,7 +18271,7 @@ var options604 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options605 = []Option{
+var options611 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
@@ -17550,7 +18279,7 @@ var options605 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options606 = []Option{
+var options612 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--list"}},
 	{Names: names{"--no-headers"}},
@@ -17558,7 +18287,7 @@ var options606 = []Option{
 	{Names: names{"--subresource"}, Value: Required},
 }
 
-var options607 = []Option{
+var options613 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -17571,20 +18300,20 @@ var options607 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options608 = []Option{
+var options614 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--show-managed-fields"}},
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs609 = []Program{
-	{Name: "can-i", Style: Exact, Path: names{"auth", "can-i"}, Options: options606},
-	{Name: "reconcile", Style: Exact, Path: names{"auth", "reconcile"}, Options: options607},
-	{Name: "whoami", Style: Exact, Path: names{"auth", "whoami"}, Options: options608},
+var subs615 = []Program{
+	{Name: "can-i", Style: Exact, Path: names{"auth", "can-i"}, Options: options612},
+	{Name: "reconcile", Style: Exact, Path: names{"auth", "reconcile"}, Options: options613},
+	{Name: "whoami", Style: Exact, Path: names{"auth", "whoami"}, Options: options614},
 }
 
-var options610 = []Option{
+var options616 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cpu-percent"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -17601,7 +18330,7 @@ var options610 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options611 = []Option{
+var options617 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
 	{Names: names{"--force"}},
@@ -17612,12 +18341,12 @@ var options611 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs612 = []Program{
-	{Name: "approve", Style: Exact, Path: names{"certificate", "approve"}, Options: options611},
-	{Name: "deny", Style: Exact, Path: names{"certificate", "deny"}, Options: options611},
+var subs618 = []Program{
+	{Name: "approve", Style: Exact, Path: names{"certificate", "approve"}, Options: options617},
+	{Name: "deny", Style: Exact, Path: names{"certificate", "deny"}, Options: options617},
 }
 
-var options613 = []Option{
+var options619 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--namespaces"}, Value: Required},
@@ -17628,31 +18357,31 @@ var options613 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs614 = []Program{
-	{Name: "dump", Style: Exact, Path: names{"cluster-info", "dump"}, Options: options613},
+var subs620 = []Program{
+	{Name: "dump", Style: Exact, Path: names{"cluster-info", "dump"}, Options: options619},
 }
 
-var options615 = []Option{
+var options621 = []Option{
 	{Names: names{"--no-headers"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options616 = []Option{
+var options622 = []Option{
 	{Names: names{"--set-raw-bytes"}},
 }
 
-var options617 = []Option{
+var options623 = []Option{
 	{Names: names{"--embed-certs"}},
 	{Names: names{"--proxy-url"}, Value: Required},
 	{Names: names{"--server"}, Value: Required},
 }
 
-var options618 = []Option{
+var options624 = []Option{
 	{Names: names{"--current"}},
 	{Names: names{"--namespace"}, Value: Required},
 }
 
-var options619 = []Option{
+var options625 = []Option{
 	{Names: names{"--auth-provider"}, Value: Required},
 	{Names: names{"--auth-provider-arg"}, Value: Required},
 	{Names: names{"--embed-certs"}},
@@ -17664,7 +18393,7 @@ var options619 = []Option{
 	{Names: names{"--exec-provide-cluster-info"}},
 }
 
-var options620 = []Option{
+var options626 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--flatten"}},
 	{Names: names{"--merge"}},
@@ -17675,36 +18404,36 @@ var options620 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs621 = []Program{
+var subs627 = []Program{
 	{Name: "current-context", Style: Exact, Path: names{"config", "current-context"}},
 	{Name: "delete-cluster", Style: Exact, Path: names{"config", "delete-cluster"}},
 	{Name: "delete-context", Style: Exact, Path: names{"config", "delete-context"}},
 	{Name: "delete-user", Style: Exact, Path: names{"config", "delete-user"}},
 	{Name: "get-clusters", Style: Exact, Path: names{"config", "get-clusters"}},
-	{Name: "get-contexts", Style: Exact, Path: names{"config", "get-contexts"}, Options: options615},
+	{Name: "get-contexts", Style: Exact, Path: names{"config", "get-contexts"}, Options: options621},
 	{Name: "get-users", Style: Exact, Path: names{"config", "get-users"}},
 	{Name: "rename-context", Style: Exact, Path: names{"config", "rename-context"}},
-	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options616},
-	{Name: "set-cluster", Style: Exact, Path: names{"config", "set-cluster"}, Options: options617},
-	{Name: "set-context", Style: Exact, Path: names{"config", "set-context"}, Options: options618},
-	{Name: "set-credentials", Style: Exact, Path: names{"config", "set-credentials"}, Options: options619},
+	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options622},
+	{Name: "set-cluster", Style: Exact, Path: names{"config", "set-cluster"}, Options: options623},
+	{Name: "set-context", Style: Exact, Path: names{"config", "set-context"}, Options: options624},
+	{Name: "set-credentials", Style: Exact, Path: names{"config", "set-credentials"}, Options: options625},
 	{Name: "unset", Style: Exact, Path: names{"config", "unset"}},
 	{Name: "use-context", Style: Exact, Path: names{"config", "use-context"}},
-	{Name: "view", Style: Exact, Path: names{"config", "view"}, Options: options620},
+	{Name: "view", Style: Exact, Path: names{"config", "view"}, Options: options626},
 }
 
-var options622 = []Option{
+var options628 = []Option{
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-l", "--selector"}, Value: Required},
 }
 
-var options623 = []Option{
+var options629 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"--no-preserve"}},
 	{Names: names{"--retries"}, Value: Required},
 }
 
-var options624 = []Option{
+var options630 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--edit"}},
@@ -17722,7 +18451,7 @@ var options624 = []Option{
 	{Names: names{"--windows-line-endings"}},
 }
 
-var options625 = []Option{
+var options631 = []Option{
 	{Names: names{"--aggregation-rule"}, Value: Required},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -17738,7 +18467,7 @@ var options625 = []Option{
 	{Names: names{"--verb"}, Value: Required},
 }
 
-var options626 = []Option{
+var options632 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--clusterrole"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -17752,7 +18481,7 @@ var options626 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options627 = []Option{
+var options633 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--append-hash"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -17767,7 +18496,7 @@ var options627 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options628 = []Option{
+var options634 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -17781,7 +18510,7 @@ var options628 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options629 = []Option{
+var options635 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -17795,7 +18524,7 @@ var options629 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options630 = []Option{
+var options636 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--annotation"}, Value: Required},
 	{Names: names{"--class"}, Value: Required},
@@ -17810,7 +18539,7 @@ var options630 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options631 = []Option{
+var options637 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -17823,7 +18552,7 @@ var options631 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options632 = []Option{
+var options638 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -17834,7 +18563,7 @@ var options632 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options633 = []Option{
+var options639 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -17848,7 +18577,7 @@ var options633 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options634 = []Option{
+var options640 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--description"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -17863,7 +18592,7 @@ var options634 = []Option{
 	{Names: names{"--value"}, Value: Required},
 }
 
-var options635 = []Option{
+var options641 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -17876,7 +18605,7 @@ var options635 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options636 = []Option{
+var options642 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -17890,7 +18619,7 @@ var options636 = []Option{
 	{Names: names{"--verb"}, Value: Required},
 }
 
-var options637 = []Option{
+var options643 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--clusterrole"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -17905,7 +18634,7 @@ var options637 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options638 = []Option{
+var options644 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--audience"}, Value: Required},
 	{Names: names{"--bound-object-kind"}, Value: Required},
@@ -17917,27 +18646,27 @@ var options638 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs639 = []Program{
-	{Name: "clusterrole", Style: Exact, Path: names{"create", "clusterrole"}, Options: options625},
-	{Name: "clusterrolebinding", Style: Exact, Path: names{"create", "clusterrolebinding"}, Options: options626},
-	{Name: "configmap", Style: Exact, Path: names{"create", "configmap"}, Options: options627},
-	{Name: "cronjob", Style: Exact, Path: names{"create", "cronjob"}, Options: options628},
-	{Name: "deployment", Style: Exact, Path: names{"create", "deployment"}, Options: options629},
-	{Name: "ingress", Style: Exact, Path: names{"create", "ingress"}, Options: options630},
-	{Name: "job", Style: Exact, Path: names{"create", "job"}, Options: options631},
-	{Name: "namespace", Style: Exact, Path: names{"create", "namespace"}, Options: options632},
-	{Name: "poddisruptionbudget", Style: Exact, Path: names{"create", "poddisruptionbudget"}, Options: options633},
-	{Name: "priorityclass", Style: Exact, Path: names{"create", "priorityclass"}, Options: options634},
-	{Name: "quota", Style: Exact, Path: names{"create", "quota"}, Options: options635},
-	{Name: "role", Style: Exact, Path: names{"create", "role"}, Options: options636},
-	{Name: "rolebinding", Style: Exact, Path: names{"create", "rolebinding"}, Options: options637},
+var subs645 = []Program{
+	{Name: "clusterrole", Style: Exact, Path: names{"create", "clusterrole"}, Options: options631},
+	{Name: "clusterrolebinding", Style: Exact, Path: names{"create", "clusterrolebinding"}, Options: options632},
+	{Name: "configmap", Style: Exact, Path: names{"create", "configmap"}, Options: options633},
+	{Name: "cronjob", Style: Exact, Path: names{"create", "cronjob"}, Options: options634},
+	{Name: "deployment", Style: Exact, Path: names{"create", "deployment"}, Options: options635},
+	{Name: "ingress", Style: Exact, Path: names{"create", "ingress"}, Options: options636},
+	{Name: "job", Style: Exact, Path: names{"create", "job"}, Options: options637},
+	{Name: "namespace", Style: Exact, Path: names{"create", "namespace"}, Options: options638},
+	{Name: "poddisruptionbudget", Style: Exact, Path: names{"create", "poddisruptionbudget"}, Options: options639},
+	{Name: "priorityclass", Style: Exact, Path: names{"create", "priorityclass"}, Options: options640},
+	{Name: "quota", Style: Exact, Path: names{"create", "quota"}, Options: options641},
+	{Name: "role", Style: Exact, Path: names{"create", "role"}, Options: options642},
+	{Name: "rolebinding", Style: Exact, Path: names{"create", "rolebinding"}, Options: options643},
 	{Name: "secret", Style: Exact, Path: names{"create", "secret"}},
 	{Name: "service", Style: Exact, Path: names{"create", "service"}},
-	{Name: "serviceaccount", Style: Exact, Path: names{"create", "serviceaccount"}, Options: options632},
-	{Name: "token", Style: Exact, Path: names{"create", "token"}, Options: options638},
+	{Name: "serviceaccount", Style: Exact, Path: names{"create", "serviceaccount"}, Options: options638},
+	{Name: "token", Style: Exact, Path: names{"create", "token"}, Options: options644},
 }
 
-var options640 = []Option{
+var options646 = []Option{
 	{Names: names{"--arguments-only"}},
 	{Names: names{"--attach"}},
 	{Names: names{"-c", "--container"}, Value: Required},
@@ -17963,7 +18692,7 @@ var options640 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options641 = []Option{
+var options647 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--cascade"}, Value: Required},
@@ -17984,7 +18713,7 @@ var options641 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options642 = []Option{
+var options648 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--chunk-size"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -17994,7 +18723,7 @@ var options642 = []Option{
 	{Names: names{"--show-events"}},
 }
 
-var options643 = []Option{
+var options649 = []Option{
 	{Names: names{"--concurrency"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -18008,7 +18737,7 @@ var options643 = []Option{
 	{Names: names{"--show-managed-fields"}},
 }
 
-var options644 = []Option{
+var options650 = []Option{
 	{Names: names{"--chunk-size"}, Value: Required},
 	{Names: names{"--delete-emptydir-data"}},
 	{Names: names{"--disable-eviction"}},
@@ -18022,7 +18751,7 @@ var options644 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options645 = []Option{
+var options651 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -18038,7 +18767,7 @@ var options645 = []Option{
 	{Names: names{"--windows-line-endings"}},
 }
 
-var options646 = []Option{
+var options652 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--chunk-size"}, Value: Required},
@@ -18051,7 +18780,7 @@ var options646 = []Option{
 	{Names: names{"-w", "--watch"}},
 }
 
-var options647 = []Option{
+var options653 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
@@ -18060,13 +18789,13 @@ var options647 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options648 = []Option{
+var options654 = []Option{
 	{Names: names{"--api-version"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--recursive"}},
 }
 
-var options649 = []Option{
+var options655 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cluster-ip"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -18092,7 +18821,7 @@ var options649 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options650 = []Option{
+var options656 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--chunk-size"}, Value: Required},
@@ -18118,7 +18847,7 @@ var options650 = []Option{
 	{Names: names{"--watch-only"}},
 }
 
-var options651 = []Option{
+var options657 = []Option{
 	{Names: names{"--as-current-user"}},
 	{Names: names{"--enable-alpha-plugins"}},
 	{Names: names{"--enable-helm"}, Effect: EffUnproven},
@@ -18134,7 +18863,7 @@ var options651 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options652 = []Option{
+var options658 = []Option{
 	{Names: names{"--all-containers"}},
 	{Names: names{"--all-pods"}},
 	{Names: names{"-c", "--container"}, Value: Required},
@@ -18153,7 +18882,7 @@ var options652 = []Option{
 	{Names: names{"--timestamps"}},
 }
 
-var options653 = []Option{
+var options659 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -18170,20 +18899,20 @@ var options653 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options654 = []Option{
+var options660 = []Option{
 	{Names: names{"--name-only"}},
 }
 
-var subs655 = []Program{
-	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options654},
+var subs661 = []Program{
+	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options660},
 }
 
-var options656 = []Option{
+var options662 = []Option{
 	{Names: names{"--address"}, Value: Required},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
 }
 
-var options657 = []Option{
+var options663 = []Option{
 	{Names: names{"--accept-hosts"}, Value: Required},
 	{Names: names{"--accept-paths"}, Value: Required},
 	{Names: names{"--address"}, Value: Required},
@@ -18199,7 +18928,7 @@ var options657 = []Option{
 	{Names: names{"-P", "--www-prefix"}, Value: Required},
 }
 
-var options658 = []Option{
+var options664 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cascade"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -18220,7 +18949,7 @@ var options658 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options659 = []Option{
+var options665 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
 	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
@@ -18232,7 +18961,7 @@ var options659 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options660 = []Option{
+var options666 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -18244,7 +18973,7 @@ var options660 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options661 = []Option{
+var options667 = []Option{
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
 	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
 	{Names: names{"-R", "--recursive"}},
@@ -18254,7 +18983,7 @@ var options661 = []Option{
 	{Names: names{"-w", "--watch"}},
 }
 
-var options662 = []Option{
+var options668 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -18267,16 +18996,16 @@ var options662 = []Option{
 	{Names: names{"--to-revision"}, Value: Required},
 }
 
-var subs663 = []Program{
-	{Name: "history", Style: Exact, Path: names{"rollout", "history"}, Options: options659},
-	{Name: "pause", Style: Exact, Path: names{"rollout", "pause"}, Options: options660},
-	{Name: "restart", Style: Exact, Path: names{"rollout", "restart"}, Options: options660},
-	{Name: "resume", Style: Exact, Path: names{"rollout", "resume"}, Options: options660},
-	{Name: "status", Style: Exact, Path: names{"rollout", "status"}, Options: options661},
-	{Name: "undo", Style: Exact, Path: names{"rollout", "undo"}, Options: options662},
+var subs669 = []Program{
+	{Name: "history", Style: Exact, Path: names{"rollout", "history"}, Options: options665},
+	{Name: "pause", Style: Exact, Path: names{"rollout", "pause"}, Options: options666},
+	{Name: "restart", Style: Exact, Path: names{"rollout", "restart"}, Options: options666},
+	{Name: "resume", Style: Exact, Path: names{"rollout", "resume"}, Options: options666},
+	{Name: "status", Style: Exact, Path: names{"rollout", "status"}, Options: options667},
+	{Name: "undo", Style: Exact, Path: names{"rollout", "undo"}, Options: options668},
 }
 
-var options664 = []Option{
+var options670 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--annotations"}, Value: Required},
 	{Names: names{"--attach"}},
@@ -18313,7 +19042,7 @@ var options664 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options665 = []Option{
+var options671 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--current-replicas"}, Value: Required},
@@ -18330,7 +19059,7 @@ var options665 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options666 = []Option{
+var options672 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-c", "--containers"}, Value: Required},
@@ -18353,7 +19082,7 @@ var options666 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options667 = []Option{
+var options673 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -18368,7 +19097,7 @@ var options667 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options668 = []Option{
+var options674 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-c", "--containers"}, Value: Required},
@@ -18386,7 +19115,7 @@ var options668 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options669 = []Option{
+var options675 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -18400,7 +19129,7 @@ var options669 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options670 = []Option{
+var options676 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -18414,7 +19143,7 @@ var options670 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options671 = []Option{
+var options677 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -18431,16 +19160,16 @@ var options671 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs672 = []Program{
-	{Name: "env", Style: Exact, Path: names{"set", "env"}, Options: options666},
-	{Name: "image", Style: Exact, Path: names{"set", "image"}, Options: options667},
-	{Name: "resources", Style: Exact, Path: names{"set", "resources"}, Options: options668},
-	{Name: "selector", Style: Exact, Path: names{"set", "selector"}, Options: options669},
-	{Name: "serviceaccount", Style: Exact, Path: names{"set", "serviceaccount"}, Options: options670},
-	{Name: "subject", Style: Exact, Path: names{"set", "subject"}, Options: options671},
+var subs678 = []Program{
+	{Name: "env", Style: Exact, Path: names{"set", "env"}, Options: options672},
+	{Name: "image", Style: Exact, Path: names{"set", "image"}, Options: options673},
+	{Name: "resources", Style: Exact, Path: names{"set", "resources"}, Options: options674},
+	{Name: "selector", Style: Exact, Path: names{"set", "selector"}, Options: options675},
+	{Name: "serviceaccount", Style: Exact, Path: names{"set", "serviceaccount"}, Options: options676},
+	{Name: "subject", Style: Exact, Path: names{"set", "subject"}, Options: options677},
 }
 
-var options673 = []Option{
+var options679 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -18453,7 +19182,7 @@ var options673 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options674 = []Option{
+var options680 = []Option{
 	{Names: names{"--no-headers"}},
 	{Names: names{"-l", "--selector"}, Value: Required},
 	{Names: names{"--show-capacity"}},
@@ -18461,7 +19190,7 @@ var options674 = []Option{
 	{Names: names{"--use-protocol-buffers"}},
 }
 
-var options675 = []Option{
+var options681 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--containers"}},
 	{Names: names{"--field-selector"}, Value: Required},
@@ -18472,17 +19201,17 @@ var options675 = []Option{
 	{Names: names{"--use-protocol-buffers"}},
 }
 
-var subs676 = []Program{
-	{Name: "node", Style: Exact, Path: names{"top", "node"}, Options: options674},
-	{Name: "pod", Style: Exact, Path: names{"top", "pod"}, Options: options675},
+var subs682 = []Program{
+	{Name: "node", Style: Exact, Path: names{"top", "node"}, Options: options680},
+	{Name: "pod", Style: Exact, Path: names{"top", "pod"}, Options: options681},
 }
 
-var options677 = []Option{
+var options683 = []Option{
 	{Names: names{"--client"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options678 = []Option{
+var options684 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
@@ -18498,58 +19227,58 @@ var options678 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var subs679 = []Program{
-	{Name: "annotate", Style: Exact, Path: names{"annotate"}, Options: options602},
-	{Name: "api-resources", Style: Exact, Path: names{"api-resources"}, Options: options603},
+var subs685 = []Program{
+	{Name: "annotate", Style: Exact, Path: names{"annotate"}, Options: options608},
+	{Name: "api-resources", Style: Exact, Path: names{"api-resources"}, Options: options609},
 	{Name: "api-versions", Style: Exact, Path: names{"api-versions"}},
-	{Name: "apply", Style: Exact, Path: names{"apply"}, Options: options604},
-	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options605},
-	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs609, Inherit: true},
-	{Name: "autoscale", Style: Exact, Path: names{"autoscale"}, Options: options610},
-	{Name: "certificate", Style: Exact, Path: names{"certificate"}, Subs: subs612, Inherit: true},
-	{Name: "cluster-info", Style: Exact, Path: names{"cluster-info"}, Subs: subs614, Inherit: true},
+	{Name: "apply", Style: Exact, Path: names{"apply"}, Options: options610},
+	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options611},
+	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs615, Inherit: true},
+	{Name: "autoscale", Style: Exact, Path: names{"autoscale"}, Options: options616},
+	{Name: "certificate", Style: Exact, Path: names{"certificate"}, Subs: subs618, Inherit: true},
+	{Name: "cluster-info", Style: Exact, Path: names{"cluster-info"}, Subs: subs620, Inherit: true},
 	{Name: "completion", Style: Exact, Path: names{"completion"}},
-	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs621, Inherit: true},
-	{Name: "cordon", Style: Exact, Path: names{"cordon"}, Options: options622},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options623},
-	{Name: "create", Style: Exact, Path: names{"create"}, Options: options624, Subs: subs639, Inherit: true},
-	{Name: "debug", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"debug"}, Options: options640},
-	{Name: "delete", Style: Exact, Path: names{"delete"}, Options: options641},
-	{Name: "describe", Style: Exact, Path: names{"describe"}, Options: options642},
-	{Name: "diff", Style: Exact, Path: names{"diff"}, Options: options643},
-	{Name: "drain", Style: Exact, Path: names{"drain"}, Options: options644},
-	{Name: "edit", Style: Exact, Path: names{"edit"}, Options: options645},
-	{Name: "events", Style: Exact, Path: names{"events"}, Options: options646},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options647},
-	{Name: "explain", Style: Exact, Path: names{"explain"}, Options: options648},
-	{Name: "expose", Style: Exact, Path: names{"expose"}, Options: options649},
-	{Name: "get", Style: Exact, Path: names{"get"}, Options: options650},
-	{Name: "kustomize", Style: Exact, Path: names{"kustomize"}, Options: options651},
-	{Name: "label", Style: Exact, Path: names{"label"}, Options: options602},
-	{Name: "log", Style: Exact, Path: names{"logs"}, Options: options652},
-	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options652},
-	{Name: "patch", Style: Exact, Path: names{"patch"}, Options: options653},
-	{Name: "plugin", Style: Exact, Path: names{"plugin"}, Subs: subs655, Inherit: true},
-	{Name: "port-forward", Style: Exact, Path: names{"port-forward"}, Options: options656},
-	{Name: "proxy", Style: Exact, Path: names{"proxy"}, Options: options657},
-	{Name: "replace", Style: Exact, Path: names{"replace"}, Options: options658},
-	{Name: "rollout", Style: Exact, Path: names{"rollout"}, Subs: subs663, Inherit: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options664},
-	{Name: "scale", Style: Exact, Path: names{"scale"}, Options: options665},
-	{Name: "set", Style: Exact, Path: names{"set"}, Subs: subs672, Inherit: true},
-	{Name: "taint", Style: Exact, Path: names{"taint"}, Options: options673},
-	{Name: "top", Style: Exact, Path: names{"top"}, Subs: subs676, Inherit: true},
-	{Name: "uncordon", Style: Exact, Path: names{"uncordon"}, Options: options622},
-	{Name: "version", Style: Exact, Path: names{"version"}, Options: options677},
-	{Name: "wait", Style: Exact, Path: names{"wait"}, Options: options678},
+	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs627, Inherit: true},
+	{Name: "cordon", Style: Exact, Path: names{"cordon"}, Options: options628},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options629},
+	{Name: "create", Style: Exact, Path: names{"create"}, Options: options630, Subs: subs645, Inherit: true},
+	{Name: "debug", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"debug"}, Options: options646},
+	{Name: "delete", Style: Exact, Path: names{"delete"}, Options: options647},
+	{Name: "describe", Style: Exact, Path: names{"describe"}, Options: options648},
+	{Name: "diff", Style: Exact, Path: names{"diff"}, Options: options649},
+	{Name: "drain", Style: Exact, Path: names{"drain"}, Options: options650},
+	{Name: "edit", Style: Exact, Path: names{"edit"}, Options: options651},
+	{Name: "events", Style: Exact, Path: names{"events"}, Options: options652},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options653},
+	{Name: "explain", Style: Exact, Path: names{"explain"}, Options: options654},
+	{Name: "expose", Style: Exact, Path: names{"expose"}, Options: options655},
+	{Name: "get", Style: Exact, Path: names{"get"}, Options: options656},
+	{Name: "kustomize", Style: Exact, Path: names{"kustomize"}, Options: options657},
+	{Name: "label", Style: Exact, Path: names{"label"}, Options: options608},
+	{Name: "log", Style: Exact, Path: names{"logs"}, Options: options658},
+	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options658},
+	{Name: "patch", Style: Exact, Path: names{"patch"}, Options: options659},
+	{Name: "plugin", Style: Exact, Path: names{"plugin"}, Subs: subs661, Inherit: true},
+	{Name: "port-forward", Style: Exact, Path: names{"port-forward"}, Options: options662},
+	{Name: "proxy", Style: Exact, Path: names{"proxy"}, Options: options663},
+	{Name: "replace", Style: Exact, Path: names{"replace"}, Options: options664},
+	{Name: "rollout", Style: Exact, Path: names{"rollout"}, Subs: subs669, Inherit: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options670},
+	{Name: "scale", Style: Exact, Path: names{"scale"}, Options: options671},
+	{Name: "set", Style: Exact, Path: names{"set"}, Subs: subs678, Inherit: true},
+	{Name: "taint", Style: Exact, Path: names{"taint"}, Options: options679},
+	{Name: "top", Style: Exact, Path: names{"top"}, Subs: subs682, Inherit: true},
+	{Name: "uncordon", Style: Exact, Path: names{"uncordon"}, Options: options628},
+	{Name: "version", Style: Exact, Path: names{"version"}, Options: options683},
+	{Name: "wait", Style: Exact, Path: names{"wait"}, Options: options684},
 }
 
-var options680 = []Option{
+var options686 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--stack-trace"}},
 }
 
-var options681 = []Option{
+var options687 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--enable-alpha-plugins"}, Effect: EffOpaque},
 	{Names: names{"--enable-exec"}, Effect: EffOpaque},
@@ -18566,8 +19295,8 @@ var options681 = []Option{
 	{Names: names{"-e"}, Value: Required},
 }
 
-var subs682 = []Program{
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options681},
+var subs688 = []Program{
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options687},
 	{Name: "cfg", Style: Exact, Operands: Unread, Path: names{"edit"}},
 	{Name: "completion", Style: Exact, Operands: Unread, Path: names{"edit"}},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"edit"}},
@@ -18578,7 +19307,7 @@ var subs682 = []Program{
 	{Name: "version", Style: Exact, Operands: Unread, Path: names{"edit"}},
 }
 
-var options683 = []Option{
+var options689 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-plugin", "--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-f"}, Value: Required},
@@ -18612,7 +19341,7 @@ var options683 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options684 = []Option{
+var options690 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--verify"}},
 	{Names: names{"--inhibit-cache"}},
@@ -18629,7 +19358,7 @@ var options684 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options685 = []Option{
+var options691 = []Option{
 	{Names: names{"-a", "--search-skip-screen"}},
 	{Names: names{"-A", "--SEARCH-SKIP-SCREEN"}},
 	{Names: names{"-b", "--buffers"}, Value: Required},
@@ -18714,7 +19443,7 @@ var options685 = []Option{
 	{Names: names{"+"}, Effect: EffUnproven},
 }
 
-var options686 = []Option{
+var options692 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--uname-2.6"}},
 	{Names: names{"-v", "--verbose"}},
@@ -18735,7 +19464,7 @@ var options686 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options687 = []Option{
+var options693 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"--backup"}, Value: Optional},
 	{Names: names{"-b"}},
@@ -18753,7 +19482,7 @@ var options687 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options688 = []Option{
+var options694 = []Option{
 	{Names: names{"-A", "--all"}},
 	{Names: names{"-b", "--basename"}},
 	{Names: names{"-c", "--count"}},
@@ -18779,7 +19508,7 @@ var options688 = []Option{
 	{Names: names{"-H"}},
 }
 
-var options689 = []Option{
+var options695 = []Option{
 	{Names: names{"-a", "--alternative"}},
 	{Names: names{"-d", "--alphanum"}},
 	{Names: names{"-f", "--ignore-case"}},
@@ -18788,7 +19517,7 @@ var options689 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options690 = []Option{
+var options696 = []Option{
 	{Names: names{"-G", "--no-group"}},
 	{Names: names{"--zero"}},
 	{Names: names{"-O"}},
@@ -18854,7 +19583,7 @@ var options690 = []Option{
 	{Names: names{"-1"}},
 }
 
-var options691 = []Option{
+var options697 = []Option{
 	{Names: names{"-?"}},
 	{Names: names{"-a"}},
 	{Names: names{"-A"}, Value: Required},
@@ -18911,7 +19640,7 @@ var options691 = []Option{
 	{Names: names{"+|"}, Value: Optional},
 }
 
-var options692 = []Option{
+var options698 = []Option{
 	{Names: names{"-a", "--align"}, Value: Required},
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-b", "--no-signals"}},
@@ -18941,7 +19670,7 @@ var options692 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options693 = []Option{
+var options699 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}},
 	{Names: names{"-l"}, Value: Required, Effect: EffProgram},
@@ -18953,7 +19682,7 @@ var options693 = []Option{
 	{Names: names{"-b"}, Effect: EffUnproven},
 }
 
-var options694 = []Option{
+var options700 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-m"}},
 	{Names: names{"-B", "--always-make"}},
@@ -18993,7 +19722,7 @@ var options694 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options695 = []Option{
+var options701 = []Option{
 	{Names: names{"-C", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--debug"}},
 	{Names: names{"-D", "--default"}},
@@ -19037,7 +19766,7 @@ var options695 = []Option{
 	{Names: names{"--usage"}},
 }
 
-var options696 = []Option{
+var options702 = []Option{
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-O"}, Value: Required},
@@ -19048,7 +19777,7 @@ var options696 = []Option{
 	{Names: names{"-c"}, Value: Required},
 }
 
-var options697 = []Option{
+var options703 = []Option{
 	{Names: names{"-0"}},
 	{Names: names{"-live"}},
 	{Names: names{"-count"}},
@@ -19060,7 +19789,7 @@ var options697 = []Option{
 	{Names: names{"-attr"}, Value: Required},
 }
 
-var options698 = []Option{
+var options704 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-j", "--jobs"}, Value: Required},
 	{Names: names{"-l", "--load-average"}, Value: Required},
@@ -19071,14 +19800,14 @@ var options698 = []Option{
 	{Names: names{"--xcode-args"}, Value: Required, Effect: EffUnproven},
 }
 
-var options699 = []Option{
+var options705 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"--dump"}, Value: Optional},
 	{Names: names{"--dump-format"}, Value: Required},
 	{Names: names{"-w", "--workdir"}, Value: Required, Effect: EffDir},
 }
 
-var options700 = []Option{
+var options706 = []Option{
 	{Names: names{"--native-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--cross-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--wipe"}},
@@ -19093,7 +19822,7 @@ var options700 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options701 = []Option{
+var options707 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"--repeat"}, Value: Required},
 	{Names: names{"--no-rebuild"}},
@@ -19115,10 +19844,10 @@ var options701 = []Option{
 	{Names: names{"--maxfail"}, Value: Required},
 }
 
-var subs702 = []Program{
-	{Name: "compile", Path: names{"compile"}, Options: options698, Workdir: true},
+var subs708 = []Program{
+	{Name: "compile", Path: names{"compile"}, Options: options704, Workdir: true},
 	{Name: "configure", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options699, Ends: true, Workdir: true},
+	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options705, Ends: true, Workdir: true},
 	{Name: "dist", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "env2mfile", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "fmt", Operands: Unread, Path: names{"configure"}, Workdir: true},
@@ -19128,13 +19857,13 @@ var subs702 = []Program{
 	{Name: "install", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "introspect", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "rewrite", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options700, Workdir: true},
+	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options706, Workdir: true},
 	{Name: "subprojects", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "test", Path: names{"test"}, Options: options701, Workdir: true},
+	{Name: "test", Path: names{"test"}, Options: options707, Workdir: true},
 	{Name: "wrap", Operands: Unread, Path: names{"configure"}, Workdir: true},
 }
 
-var options703 = []Option{
+var options709 = []Option{
 	{Names: names{"-p", "--profile"}, Value: Required},
 	{Names: names{"--alsologtostderr"}},
 	{Names: names{"-b", "--bootstrapper"}, Value: Required},
@@ -19149,12 +19878,12 @@ var options703 = []Option{
 	{Names: names{"--one_output"}},
 }
 
-var options704 = []Option{
+var options710 = []Option{
 	{Names: names{"-n", "--node"}, Value: Required},
 	{Names: names{"--native-ssh"}},
 }
 
-var options705 = []Option{
+var options711 = []Option{
 	{Names: names{"--driver"}, Value: Required},
 	{Names: names{"--cpus"}, Value: Required},
 	{Names: names{"--memory"}, Value: Required},
@@ -19172,48 +19901,48 @@ var options705 = []Option{
 	{Names: names{"--url"}},
 }
 
-var subs706 = []Program{
-	{Name: "addons", Style: Exact, Path: names{"start"}, Options: options705},
-	{Name: "build", Style: Exact, Path: names{"start"}, Options: options705},
-	{Name: "cache", Style: Exact, Path: names{"start"}, Options: options705},
-	{Name: "completion", Style: Exact, Path: names{"start"}, Options: options705},
-	{Name: "config", Style: Exact, Path: names{"start"}, Options: options705},
-	{Name: "cp", Style: Exact, Path: names{"start"}, Options: options705},
-	{Name: "create", Style: Exact, Path: names{"start"}, Options: options705},
-	{Name: "dashboard", Style: Exact, Path: names{"start"}, Options: options705},
-	{Name: "delete", Style: Exact, Path: names{"start"}, Options: options705},
-	{Name: "docker-env", Style: Exact, Path: names{"start"}, Options: options705},
-	{Name: "export", Style: Exact, Path: names{"start"}, Options: options705},
-	{Name: "get", Style: Exact, Path: names{"start"}, Options: options705},
-	{Name: "help", Style: Exact, Path: names{"start"}, Options: options705},
-	{Name: "image", Style: Exact, Path: names{"start"}, Options: options705},
-	{Name: "ip", Style: Exact, Path: names{"start"}, Options: options705},
-	{Name: "kubectl", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options704, Ends: true},
-	{Name: "license", Style: Exact, Path: names{"start"}, Options: options705},
-	{Name: "load", Style: Exact, Path: names{"start"}, Options: options705},
-	{Name: "logs", Style: Exact, Path: names{"start"}, Options: options705},
-	{Name: "mount", Style: Exact, Path: names{"start"}, Options: options705},
-	{Name: "node", Style: Exact, Path: names{"start"}, Options: options705},
-	{Name: "options", Style: Exact, Path: names{"start"}, Options: options705},
-	{Name: "pause", Style: Exact, Path: names{"start"}, Options: options705},
-	{Name: "podman-env", Style: Exact, Path: names{"start"}, Options: options705},
-	{Name: "profile", Style: Exact, Path: names{"start"}, Options: options705},
-	{Name: "service", Style: Exact, Path: names{"start"}, Options: options705},
-	{Name: "shell", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options704, Ends: true},
-	{Name: "ssh", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options704, Ends: true},
-	{Name: "ssh-host", Style: Exact, Path: names{"start"}, Options: options705},
-	{Name: "ssh-key", Style: Exact, Path: names{"start"}, Options: options705},
-	{Name: "start", Style: Exact, Path: names{"start"}, Options: options705},
-	{Name: "status", Style: Exact, Path: names{"start"}, Options: options705},
-	{Name: "stop", Style: Exact, Path: names{"start"}, Options: options705},
-	{Name: "tunnel", Style: Exact, Path: names{"start"}, Options: options705},
-	{Name: "unpause", Style: Exact, Path: names{"start"}, Options: options705},
-	{Name: "update-check", Style: Exact, Path: names{"start"}, Options: options705},
-	{Name: "update-context", Style: Exact, Path: names{"start"}, Options: options705},
-	{Name: "version", Style: Exact, Path: names{"start"}, Options: options705},
+var subs712 = []Program{
+	{Name: "addons", Style: Exact, Path: names{"start"}, Options: options711},
+	{Name: "build", Style: Exact, Path: names{"start"}, Options: options711},
+	{Name: "cache", Style: Exact, Path: names{"start"}, Options: options711},
+	{Name: "completion", Style: Exact, Path: names{"start"}, Options: options711},
+	{Name: "config", Style: Exact, Path: names{"start"}, Options: options711},
+	{Name: "cp", Style: Exact, Path: names{"start"}, Options: options711},
+	{Name: "create", Style: Exact, Path: names{"start"}, Options: options711},
+	{Name: "dashboard", Style: Exact, Path: names{"start"}, Options: options711},
+	{Name: "delete", Style: Exact, Path: names{"start"}, Options: options711},
+	{Name: "docker-env", Style: Exact, Path: names{"start"}, Options: options711},
+	{Name: "export", Style: Exact, Path: names{"start"}, Options: options711},
+	{Name: "get", Style: Exact, Path: names{"start"}, Options: options711},
+	{Name: "help", Style: Exact, Path: names{"start"}, Options: options711},
+	{Name: "image", Style: Exact, Path: names{"start"}, Options: options711},
+	{Name: "ip", Style: Exact, Path: names{"start"}, Options: options711},
+	{Name: "kubectl", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options710, Ends: true},
+	{Name: "license", Style: Exact, Path: names{"start"}, Options: options711},
+	{Name: "load", Style: Exact, Path: names{"start"}, Options: options711},
+	{Name: "logs", Style: Exact, Path: names{"start"}, Options: options711},
+	{Name: "mount", Style: Exact, Path: names{"start"}, Options: options711},
+	{Name: "node", Style: Exact, Path: names{"start"}, Options: options711},
+	{Name: "options", Style: Exact, Path: names{"start"}, Options: options711},
+	{Name: "pause", Style: Exact, Path: names{"start"}, Options: options711},
+	{Name: "podman-env", Style: Exact, Path: names{"start"}, Options: options711},
+	{Name: "profile", Style: Exact, Path: names{"start"}, Options: options711},
+	{Name: "service", Style: Exact, Path: names{"start"}, Options: options711},
+	{Name: "shell", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options710, Ends: true},
+	{Name: "ssh", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options710, Ends: true},
+	{Name: "ssh-host", Style: Exact, Path: names{"start"}, Options: options711},
+	{Name: "ssh-key", Style: Exact, Path: names{"start"}, Options: options711},
+	{Name: "start", Style: Exact, Path: names{"start"}, Options: options711},
+	{Name: "status", Style: Exact, Path: names{"start"}, Options: options711},
+	{Name: "stop", Style: Exact, Path: names{"start"}, Options: options711},
+	{Name: "tunnel", Style: Exact, Path: names{"start"}, Options: options711},
+	{Name: "unpause", Style: Exact, Path: names{"start"}, Options: options711},
+	{Name: "update-check", Style: Exact, Path: names{"start"}, Options: options711},
+	{Name: "update-context", Style: Exact, Path: names{"start"}, Options: options711},
+	{Name: "version", Style: Exact, Path: names{"start"}, Options: options711},
 }
 
-var options707 = []Option{
+var options713 = []Option{
 	{Names: names{"-C", "--cd"}, Value: Required, Effect: EffDir},
 	{Names: names{"-E", "--env"}, Value: Required},
 	{Names: names{"-j", "--jobs"}, Value: Required},
@@ -19232,11 +19961,11 @@ var options707 = []Option{
 	{Names: names{"-f", "--force"}},
 }
 
-var options708 = []Option{
+var options714 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 }
 
-var options709 = []Option{
+var options715 = []Option{
 	{Names: names{"-c", "--current"}},
 	{Names: names{"-g", "--global"}},
 	{Names: names{"-i", "--installed"}},
@@ -19253,7 +19982,7 @@ var options709 = []Option{
 	{Names: names{"-b", "--bump"}},
 }
 
-var options710 = []Option{
+var options716 = []Option{
 	{Names: names{"-S", "--silent"}},
 	{Names: names{"-c", "--continue-on-error"}},
 	{Names: names{"-s", "--shell"}, Value: Required, Effect: EffProgram},
@@ -19268,7 +19997,7 @@ var options710 = []Option{
 	{Names: names{"--fresh-env"}},
 }
 
-var options711 = []Option{
+var options717 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"--hidden"}},
@@ -19278,73 +20007,73 @@ var options711 = []Option{
 	{Names: names{"--no-header"}},
 }
 
-var subs712 = []Program{
-	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options711, Workdir: true},
-	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options711, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options711, Workdir: true},
+var subs718 = []Program{
+	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options717, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options717, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options717, Workdir: true},
 	{Name: "r", Style: Exact, Path: names{"tasks", "run"}, Ends: true, Workdir: true},
 	{Name: "run", Style: Exact, Path: names{"tasks", "run"}, Ends: true, Workdir: true},
-	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options711, Workdir: true},
+	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options717, Workdir: true},
 }
 
-var subs713 = []Program{
+var subs719 = []Program{
 	{Name: "a", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options709, Workdir: true},
+	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options715, Workdir: true},
 	{Name: "add", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "backends", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options709, Workdir: true},
+	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options715, Workdir: true},
 	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "cfg", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options709, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options715, Workdir: true},
 	{Name: "config", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options709, Workdir: true},
-	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options709, Workdir: true},
-	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options709, Workdir: true},
-	{Name: "dr", Style: Exact, Path: names{"ls"}, Options: options709, Workdir: true},
-	{Name: "e", Style: Exact, Path: names{"ls"}, Options: options709, Workdir: true},
+	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options715, Workdir: true},
+	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options715, Workdir: true},
+	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options715, Workdir: true},
+	{Name: "dr", Style: Exact, Path: names{"ls"}, Options: options715, Workdir: true},
+	{Name: "e", Style: Exact, Path: names{"ls"}, Options: options715, Workdir: true},
 	{Name: "edit", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "en", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options709, Workdir: true},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options708, Workdir: true},
+	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options715, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options714, Workdir: true},
 	{Name: "fmt", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "g", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "generate", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "global", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options709, Workdir: true},
+	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options715, Workdir: true},
 	{Name: "i", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "implode", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "install", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options709, Workdir: true},
+	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options715, Workdir: true},
 	{Name: "link", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"ls"}, Options: options709, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"ls"}, Options: options715, Workdir: true},
 	{Name: "local", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "lock", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options709, Workdir: true},
-	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options709, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options715, Workdir: true},
+	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options715, Workdir: true},
 	{Name: "mcp", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "oci", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options709, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options715, Workdir: true},
 	{Name: "p", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "plugins", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "prepare", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "prune", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "r", Style: Exact, Path: names{"run"}, Options: options710, Ends: true, Workdir: true},
+	{Name: "r", Style: Exact, Path: names{"run"}, Options: options716, Ends: true, Workdir: true},
 	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "reshim", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "rm", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options710, Ends: true, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options709, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options716, Ends: true, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options715, Workdir: true},
 	{Name: "self-update", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "set", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "settings", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "sh", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "shell", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "sync", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "t", Style: Exact, Path: names{"tasks"}, Subs: subs712, Workdir: true},
-	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs712, Workdir: true},
-	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options709, Workdir: true},
-	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options709, Workdir: true},
+	{Name: "t", Style: Exact, Path: names{"tasks"}, Subs: subs718, Workdir: true},
+	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs718, Workdir: true},
+	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options715, Workdir: true},
+	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options715, Workdir: true},
 	{Name: "tool-stub", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "trust", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "u", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
@@ -19355,16 +20084,16 @@ var subs713 = []Program{
 	{Name: "update", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "use", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "v", Style: Exact, Path: names{"ls"}, Options: options709, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options709, Workdir: true},
+	{Name: "v", Style: Exact, Path: names{"ls"}, Options: options715, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options715, Workdir: true},
 	{Name: "w", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "watch", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options709, Workdir: true},
-	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options709, Workdir: true},
-	{Name: "x", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options708, Workdir: true},
+	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options715, Workdir: true},
+	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options715, Workdir: true},
+	{Name: "x", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options714, Workdir: true},
 }
 
-var options714 = []Option{
+var options720 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
@@ -19372,13 +20101,13 @@ var options714 = []Option{
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options715 = []Option{
+var options721 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-Z"}},
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options716 = []Option{
+var options722 = []Option{
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"--tmpdir"}, Value: Optional},
 	{Names: names{"-V"}},
@@ -19389,7 +20118,7 @@ var options716 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options717 = []Option{
+var options723 = []Option{
 	{Names: names{"--allow-uncaught"}},
 	{Names: names{"-A", "--async-only"}},
 	{Names: names{"-b", "--bail"}},
@@ -19439,7 +20168,25 @@ var options717 = []Option{
 	{Names: names{"--pass-on-failing-test-suite"}},
 }
 
-var options718 = []Option{
+var options724 = []Option{
+	{Names: names{"--eval", "--execute", "-e"}, Value: Required, Effect: EffCode},
+	{Names: names{"--query", "-q"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--config", "--config-file", "-c"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--out", "--output", "-o"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--host", "-h"}, Value: Required},
+	{Names: names{"--port", "-p"}, Value: Required},
+	{Names: names{"--username", "-u"}, Value: Required},
+	{Names: names{"--password"}, Value: Required},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+	{Names: names{"--nodb"}},
+	{Names: names{"--quiet"}},
+	{Names: names{"--shell"}, Effect: EffOpaque},
+	{Names: names{"--format"}, Value: Required},
+}
+
+var options725 = []Option{
 	{Names: names{"-d", "--silent"}},
 	{Names: names{"-l", "--logical"}},
 	{Names: names{"-e", "--exit-on-eof"}},
@@ -19455,7 +20202,7 @@ var options718 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options719 = []Option{
+var options726 = []Option{
 	{Names: names{"--client"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--server"}, Value: Required, Effect: EffRun},
 	{Names: names{"--ssh"}, Value: Required, Effect: EffRun},
@@ -19477,7 +20224,7 @@ var options719 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options720 = []Option{
+var options727 = []Option{
 	{Names: names{"-u"}},
 	{Names: names{"--update"}, Value: Optional},
 	{Names: names{"--debug"}},
@@ -19496,7 +20243,7 @@ var options720 = []Option{
 	{Names: names{"-Z", "--context"}},
 }
 
-var options721 = []Option{
+var options728 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffDir},
 	{Names: names{"-s", "--settings"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-gs", "--global-settings"}, Value: Required, Effect: EffProgram},
@@ -19539,7 +20286,7 @@ var options721 = []Option{
 	{Names: names{"-sl"}},
 }
 
-var options722 = []Option{
+var options729 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-V", "--version"}},
@@ -19653,7 +20400,103 @@ var options722 = []Option{
 	{Names: names{"--check-hidden"}},
 }
 
-var options723 = []Option{
+var options730 = []Option{
+	{Names: names{"-e", "--execute"}, Value: Required, Effect: EffCode, Pattern: true},
+	{Names: names{"-D", "--database"}, Value: Required},
+	{Names: names{"-h", "--host"}, Value: Required},
+	{Names: names{"-P", "--port"}, Value: Required},
+	{Names: names{"-u", "--user"}, Value: Required},
+	{Names: names{"-p", "--password"}, Value: Optional},
+	{Names: names{"-S", "--socket"}, Value: Required},
+	{Names: names{"-B", "--batch"}},
+	{Names: names{"-s", "--silent"}},
+	{Names: names{"-N", "--skip-column-names"}},
+	{Names: names{"-t", "--table"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-V", "--version"}, Effect: EffPattern},
+	{Names: names{"-r", "--raw"}},
+	{Names: names{"-E", "--vertical"}},
+	{Names: names{"-X", "--xml"}},
+	{Names: names{"-H", "--html"}},
+	{Names: names{"-f", "--force"}},
+	{Names: names{"-q", "--quick"}},
+	{Names: names{"-A", "--no-auto-rehash"}},
+	{Names: names{"-C", "--compress"}},
+	{Names: names{"-i", "--ignore-spaces"}},
+	{Names: names{"-L", "--skip-line-numbers"}},
+	{Names: names{"-n", "--unbuffered"}},
+	{Names: names{"-w", "--wait"}},
+	{Names: names{"-U", "--safe-updates", "--i-am-a-dummy"}},
+	{Names: names{"-b", "--no-beep"}},
+	{Names: names{"-G", "--named-commands"}},
+	{Names: names{"-?", "-I", "--help"}, Effect: EffPattern},
+	{Names: names{"--defaults-file"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--defaults-extra-file"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--defaults-group-suffix"}, Value: Required},
+	{Names: names{"--no-defaults"}},
+	{Names: names{"--login-path"}, Value: Required},
+	{Names: names{"--init-command"}, Value: Required, Effect: EffCode},
+	{Names: names{"--tee"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--pager"}, Value: Optional, Effect: EffRun},
+	{Names: names{"--plugin-dir"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--default-auth"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"--local-infile"}, Value: Optional, Effect: EffUnproven},
+	{Names: names{"--protocol"}, Value: Required},
+	{Names: names{"--ssl-ca"}, Value: Required, Effect: EffInput},
+	{Names: names{"--ssl-cert"}, Value: Required, Effect: EffInput},
+	{Names: names{"--ssl-key"}, Value: Required, Effect: EffInput},
+	{Names: names{"--ssl-mode"}, Value: Required},
+	{Names: names{"--ssl"}},
+	{Names: names{"--skip-ssl"}},
+	{Names: names{"--default-character-set"}, Value: Required},
+	{Names: names{"--connect-timeout"}, Value: Required},
+	{Names: names{"--delimiter"}, Value: Required},
+	{Names: names{"--column-names"}},
+	{Names: names{"--prompt"}, Value: Required},
+	{Names: names{"--binary-mode"}},
+	{Names: names{"--comments"}},
+	{Names: names{"--syslog"}},
+	{Names: names{"--histignore"}, Value: Required},
+	{Names: names{"-T", "--debug-info"}},
+	{Names: names{"-o", "--one-database"}},
+	{Names: names{"--show-warnings"}},
+	{Names: names{"--enable-cleartext-plugin"}},
+}
+
+var options731 = []Option{
+	{Names: names{"-A", "--all-databases"}},
+	{Names: names{"-B", "--databases"}},
+	{Names: names{"-h", "--host"}, Value: Required},
+	{Names: names{"-P", "--port"}, Value: Required},
+	{Names: names{"-u", "--user"}, Value: Required},
+	{Names: names{"-p", "--password"}, Value: Optional},
+	{Names: names{"-S", "--socket"}, Value: Required},
+	{Names: names{"-r", "--result-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-T", "--tab"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--log-error"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-d", "--no-data"}},
+	{Names: names{"-t", "--no-create-info"}},
+	{Names: names{"-f", "--force"}},
+	{Names: names{"-w", "--where"}, Value: Required},
+	{Names: names{"--defaults-file"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--defaults-extra-file"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--plugin-dir"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--single-transaction"}},
+	{Names: names{"--routines", "-R"}},
+	{Names: names{"--triggers"}},
+	{Names: names{"--events", "-E"}},
+	{Names: names{"--ignore-table"}, Value: Required},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"-?", "--help"}},
+	{Names: names{"-q", "--quick"}},
+	{Names: names{"--no-tablespaces"}},
+	{Names: names{"-L", "--local"}, Effect: EffUnproven},
+	{Names: names{"--ssl-mode"}, Value: Required},
+	{Names: names{"--column-statistics"}, Value: Required},
+}
+
+var options732 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-b"}},
@@ -19709,14 +20552,14 @@ var options723 = []Option{
 	{Names: names{"--append-output"}},
 }
 
-var options724 = []Option{
+var options733 = []Option{
 	{Names: names{"-n", "--adjustment"}, Value: Required},
 	{Names: names{"-#"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options725 = []Option{
+var options734 = []Option{
 	{Names: names{"--version"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--quiet"}},
@@ -19732,7 +20575,7 @@ var options725 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options726 = []Option{
+var options735 = []Option{
 	{Names: names{"-c", "--command"}, Effect: EffOpaque},
 	{Names: names{"--expr"}, Value: Required, Effect: EffCode},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
@@ -19748,34 +20591,34 @@ var options726 = []Option{
 	{Names: names{"--refresh"}},
 }
 
-var subs727 = []Program{
-	{Name: "build", Operands: Unread, Path: names{"shell"}, Options: options726},
-	{Name: "bundle", Operands: Unread, Path: names{"shell"}, Options: options726},
-	{Name: "config", Operands: Unread, Path: names{"shell"}, Options: options726},
-	{Name: "copy", Operands: Unread, Path: names{"shell"}, Options: options726},
-	{Name: "derivation", Operands: Unread, Path: names{"shell"}, Options: options726},
-	{Name: "develop", Operands: Unread, Path: names{"shell"}, Options: options726},
-	{Name: "edit", Operands: Unread, Path: names{"shell"}, Options: options726},
-	{Name: "eval", Operands: Unread, Path: names{"shell"}, Options: options726},
-	{Name: "flake", Operands: Unread, Path: names{"shell"}, Options: options726},
-	{Name: "fmt", Operands: Unread, Path: names{"shell"}, Options: options726},
-	{Name: "hash", Operands: Unread, Path: names{"shell"}, Options: options726},
-	{Name: "log", Operands: Unread, Path: names{"shell"}, Options: options726},
-	{Name: "path-info", Operands: Unread, Path: names{"shell"}, Options: options726},
-	{Name: "print-dev-env", Operands: Unread, Path: names{"shell"}, Options: options726},
-	{Name: "profile", Operands: Unread, Path: names{"shell"}, Options: options726},
-	{Name: "registry", Operands: Unread, Path: names{"shell"}, Options: options726},
-	{Name: "repl", Operands: Unread, Path: names{"shell"}, Options: options726},
-	{Name: "run", Operands: Unread, Path: names{"shell"}, Options: options726},
-	{Name: "search", Operands: Unread, Path: names{"shell"}, Options: options726},
-	{Name: "shell", Operands: Unread, Path: names{"shell"}, Options: options726},
-	{Name: "show-config", Operands: Unread, Path: names{"shell"}, Options: options726},
-	{Name: "store", Operands: Unread, Path: names{"shell"}, Options: options726},
-	{Name: "upgrade-nix", Operands: Unread, Path: names{"shell"}, Options: options726},
-	{Name: "why-depends", Operands: Unread, Path: names{"shell"}, Options: options726},
+var subs736 = []Program{
+	{Name: "build", Operands: Unread, Path: names{"shell"}, Options: options735},
+	{Name: "bundle", Operands: Unread, Path: names{"shell"}, Options: options735},
+	{Name: "config", Operands: Unread, Path: names{"shell"}, Options: options735},
+	{Name: "copy", Operands: Unread, Path: names{"shell"}, Options: options735},
+	{Name: "derivation", Operands: Unread, Path: names{"shell"}, Options: options735},
+	{Name: "develop", Operands: Unread, Path: names{"shell"}, Options: options735},
+	{Name: "edit", Operands: Unread, Path: names{"shell"}, Options: options735},
+	{Name: "eval", Operands: Unread, Path: names{"shell"}, Options: options735},
+	{Name: "flake", Operands: Unread, Path: names{"shell"}, Options: options735},
+	{Name: "fmt", Operands: Unread, Path: names{"shell"}, Options: options735},
+	{Name: "hash", Operands: Unread, Path: names{"shell"}, Options: options735},
+	{Name: "log", Operands: Unread, Path: names{"shell"}, Options: options735},
+	{Name: "path-info", Operands: Unread, Path: names{"shell"}, Options: options735},
+	{Name: "print-dev-env", Operands: Unread, Path: names{"shell"}, Options: options735},
+	{Name: "profile", Operands: Unread, Path: names{"shell"}, Options: options735},
+	{Name: "registry", Operands: Unread, Path: names{"shell"}, Options: options735},
+	{Name: "repl", Operands: Unread, Path: names{"shell"}, Options: options735},
+	{Name: "run", Operands: Unread, Path: names{"shell"}, Options: options735},
+	{Name: "search", Operands: Unread, Path: names{"shell"}, Options: options735},
+	{Name: "shell", Operands: Unread, Path: names{"shell"}, Options: options735},
+	{Name: "show-config", Operands: Unread, Path: names{"shell"}, Options: options735},
+	{Name: "store", Operands: Unread, Path: names{"shell"}, Options: options735},
+	{Name: "upgrade-nix", Operands: Unread, Path: names{"shell"}, Options: options735},
+	{Name: "why-depends", Operands: Unread, Path: names{"shell"}, Options: options735},
 }
 
-var options728 = []Option{
+var options737 = []Option{
 	{Names: names{"-p", "--packages"}, Effect: EffUnproven},
 	{Names: names{"--run"}, Value: Required, Effect: EffRun},
 	{Names: names{"--command"}, Value: Required, Effect: EffRun},
@@ -19790,7 +20633,7 @@ var options728 = []Option{
 	{Names: names{"--keep"}, Value: Required},
 }
 
-var options729 = []Option{
+var options738 = []Option{
 	{Names: names{"-b", "--body-numbering"}, Value: Required},
 	{Names: names{"-d", "--section-delimiter"}, Value: Required},
 	{Names: names{"-f", "--footer-numbering"}, Value: Required},
@@ -19804,7 +20647,7 @@ var options729 = []Option{
 	{Names: names{"-w", "--number-width"}, Value: Required},
 }
 
-var options730 = []Option{
+var options739 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-C", "--demangle"}, Value: Optional},
@@ -19847,7 +20690,7 @@ var options730 = []Option{
 	{Names: names{"--radix"}, Value: Required},
 }
 
-var options731 = []Option{
+var options740 = []Option{
 	{Names: names{"-iL"}, Value: Required, Effect: EffRead},
 	{Names: names{"-iR"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -19974,7 +20817,7 @@ var options731 = []Option{
 	{Names: names{"--noninteractive"}},
 }
 
-var options732 = []Option{
+var options741 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Optional, Effect: EffCode, Pattern: true},
 	{Names: names{"-pe"}, Value: Required, Effect: EffCode, Pattern: true},
@@ -20187,7 +21030,7 @@ var options732 = []Option{
 	{Names: names{"--harmony"}},
 }
 
-var options733 = []Option{
+var options742 = []Option{
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-h", "-?", "--help", "--usage"}},
 	{Names: names{"-g", "--global"}},
@@ -20326,12 +21169,12 @@ var options733 = []Option{
 	{Names: names{"--allow-scripts"}, Value: Required},
 }
 
-var options734 = []Option{
+var options743 = []Option{
 	{Names: names{"-c", "--call"}, Value: Required, Effect: EffRun},
 	{Names: names{"--package"}, Value: Required},
 }
 
-var subs735 = []Program{
+var subs744 = []Program{
 	{Name: "access", Path: names{"publish"}, Workdir: true},
 	{Name: "add", Path: names{"install"}, Workdir: true},
 	{Name: "add-user", Path: names{"publish"}, Workdir: true},
@@ -20358,7 +21201,7 @@ var subs735 = []Program{
 	{Name: "docs", Path: names{"ls"}, Workdir: true},
 	{Name: "doctor", Path: names{"ls"}, Workdir: true},
 	{Name: "edit", Operands: Unread, Path: names{"edit"}, Workdir: true},
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options734, Ends: true, Workdir: true},
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options743, Ends: true, Workdir: true},
 	{Name: "explain", Path: names{"ls"}, Workdir: true},
 	{Name: "explore", Operands: RunsArgs, Skip: 1, Path: names{"explore"}, Ends: true, Workdir: true},
 	{Name: "find", Path: names{"ls"}, Workdir: true},
@@ -20456,10 +21299,10 @@ var subs735 = []Program{
 	{Name: "view", Path: names{"ls"}, Workdir: true},
 	{Name: "whoami", Path: names{"ls"}, Workdir: true},
 	{Name: "why", Path: names{"ls"}, Workdir: true},
-	{Name: "x", Operands: RunsArgs, Path: names{"exec"}, Options: options734, Ends: true, Workdir: true},
+	{Name: "x", Operands: RunsArgs, Path: names{"exec"}, Options: options743, Ends: true, Workdir: true},
 }
 
-var options736 = []Option{
+var options745 = []Option{
 	{Names: names{"-s", "--sequential", "--serial"}},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-c", "--continue-on-error"}},
@@ -20475,12 +21318,12 @@ var options736 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options737 = []Option{
+var options746 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--ignore"}, Value: Required},
 }
 
-var options738 = []Option{
+var options747 = []Option{
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--no"}},
 	{Names: names{"-n", "--node-arg"}, Value: Required, Effect: EffUnproven},
@@ -20508,7 +21351,7 @@ var options738 = []Option{
 	{Names: names{"--force"}},
 }
 
-var options739 = []Option{
+var options748 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-m", "--mount"}, Value: Optional},
 	{Names: names{"-t", "--target"}, Value: Required},
@@ -20531,7 +21374,7 @@ var options739 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options740 = []Option{
+var options749 = []Option{
 	{Names: names{"-c", "--commands", "--command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-Command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-EncodedCommand"}, Value: Required, Effect: EffOpaque},
@@ -20539,7 +21382,7 @@ var options740 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffOpaque},
 }
 
-var options741 = []Option{
+var options750 = []Option{
 	{Names: names{"-i", "--interleave"}, Value: Required},
 	{Names: names{"-p", "--preferred"}, Value: Required},
 	{Names: names{"-P", "--preferred-many"}, Value: Required},
@@ -20555,7 +21398,7 @@ var options741 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffUnproven},
 }
 
-var options742 = []Option{
+var options751 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 	{Names: names{"--debug"}},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -20573,7 +21416,7 @@ var options742 = []Option{
 	{Names: names{"--to-unit"}, Value: Required},
 }
 
-var options743 = []Option{
+var options752 = []Option{
 	{Names: names{"-A", "--address-radix"}, Value: Required},
 	{Names: names{"--endian"}, Value: Required},
 	{Names: names{"-j", "--skip-bytes"}, Value: Required},
@@ -20595,7 +21438,7 @@ var options743 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options744 = []Option{
+var options753 = []Option{
 	{Names: names{"-e"}},
 	{Names: names{"-d"}},
 	{Names: names{"-a", "-base64"}},
@@ -20639,7 +21482,7 @@ var options744 = []Option{
 	{Names: names{"-list"}},
 }
 
-var options745 = []Option{
+var options754 = []Option{
 	{Names: names{"-in"}, Value: Required, Effect: EffInput},
 	{Names: names{"-out"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-inform"}, Value: Required},
@@ -20660,7 +21503,7 @@ var options745 = []Option{
 	{Names: names{"-help"}},
 }
 
-var options746 = []Option{
+var options755 = []Option{
 	{Names: names{"-base64"}},
 	{Names: names{"-hex"}},
 	{Names: names{"-a"}},
@@ -20681,7 +21524,7 @@ var options746 = []Option{
 	{Names: names{"-cipher-commands"}},
 }
 
-var options747 = []Option{
+var options756 = []Option{
 	{Names: names{"-connect"}, Value: Required},
 	{Names: names{"-host"}, Value: Required},
 	{Names: names{"-port"}, Value: Required},
@@ -20732,7 +21575,7 @@ var options747 = []Option{
 	{Names: names{"-accept"}, Value: Required, Effect: EffUnproven},
 }
 
-var options748 = []Option{
+var options757 = []Option{
 	{Names: names{"-new"}},
 	{Names: names{"-newkey"}, Value: Required},
 	{Names: names{"-x509"}},
@@ -20836,73 +21679,73 @@ var options748 = []Option{
 	{Names: names{"-multivalue-rdn"}},
 }
 
-var subs749 = []Program{
-	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options744, Shared: [][]Option{options745}},
-	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options744, Shared: [][]Option{options745}},
-	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
-	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options744, Shared: [][]Option{options745}},
-	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
-	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options747, Shared: [][]Option{options745}},
-	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
-	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
-	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
-	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options744, Shared: [][]Option{options745}},
-	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
-	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
-	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
-	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
-	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
-	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options744, Shared: [][]Option{options745}},
-	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options746, Shared: [][]Option{options745}},
-	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
-	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
-	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
-	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
-	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options746, Shared: [][]Option{options745}},
-	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options746, Shared: [][]Option{options745}},
-	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options744, Shared: [][]Option{options745}},
-	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options746, Shared: [][]Option{options745}},
-	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options744, Shared: [][]Option{options745}},
-	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options744, Shared: [][]Option{options745}},
-	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
-	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
-	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options746, Shared: [][]Option{options745}},
-	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
-	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
-	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
-	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
-	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
-	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
-	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options746, Shared: [][]Option{options745}},
-	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options746, Shared: [][]Option{options745}},
-	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
-	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
-	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
-	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options747, Shared: [][]Option{options745}},
-	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options747, Shared: [][]Option{options745}},
-	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options747, Shared: [][]Option{options745}},
-	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
-	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options744, Shared: [][]Option{options745}},
-	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options744, Shared: [][]Option{options745}},
-	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options744, Shared: [][]Option{options745}},
-	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
-	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options746, Shared: [][]Option{options745}},
-	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
-	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
-	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
-	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
-	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options746, Shared: [][]Option{options745}},
-	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options748, Shared: [][]Option{options745}},
+var subs758 = []Program{
+	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options753, Shared: [][]Option{options754}},
+	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options753, Shared: [][]Option{options754}},
+	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
+	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options753, Shared: [][]Option{options754}},
+	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
+	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options756, Shared: [][]Option{options754}},
+	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
+	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
+	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
+	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options753, Shared: [][]Option{options754}},
+	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
+	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
+	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
+	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
+	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
+	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options753, Shared: [][]Option{options754}},
+	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options755, Shared: [][]Option{options754}},
+	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
+	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
+	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
+	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
+	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options755, Shared: [][]Option{options754}},
+	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options755, Shared: [][]Option{options754}},
+	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options753, Shared: [][]Option{options754}},
+	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options755, Shared: [][]Option{options754}},
+	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options753, Shared: [][]Option{options754}},
+	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options753, Shared: [][]Option{options754}},
+	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
+	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
+	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options755, Shared: [][]Option{options754}},
+	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
+	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
+	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
+	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
+	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
+	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
+	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options755, Shared: [][]Option{options754}},
+	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options755, Shared: [][]Option{options754}},
+	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
+	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
+	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
+	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options756, Shared: [][]Option{options754}},
+	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options756, Shared: [][]Option{options754}},
+	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options756, Shared: [][]Option{options754}},
+	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
+	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options753, Shared: [][]Option{options754}},
+	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options753, Shared: [][]Option{options754}},
+	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options753, Shared: [][]Option{options754}},
+	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
+	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options755, Shared: [][]Option{options754}},
+	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
+	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
+	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
+	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
+	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options755, Shared: [][]Option{options754}},
+	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
 }
 
-var options750 = []Option{
+var options759 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}, Effect: EffOpaque},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-s"}, Value: Required},
 }
 
-var options751 = []Option{
+var options760 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-f", "-r", "--from", "--read"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-t", "-w", "--to", "--write"}, Value: Required, Effect: EffPlugin},
@@ -20977,7 +21820,7 @@ var options751 = []Option{
 	{Names: names{"--section-divs"}},
 }
 
-var options752 = []Option{
+var options761 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--arg-file-sep"}, Value: Required},
@@ -21134,13 +21977,13 @@ var options752 = []Option{
 	{Names: names{"--unsafe"}},
 }
 
-var options753 = []Option{
+var options762 = []Option{
 	{Names: names{"-d", "--delimiters"}, Value: Required},
 	{Names: names{"-s", "--serial"}},
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options754 = []Option{
+var options763 = []Option{
 	{Names: names{"-b", "--backup"}},
 	{Names: names{"--backup-if-mismatch"}},
 	{Names: names{"--no-backup-if-mismatch"}},
@@ -21182,13 +22025,138 @@ var options754 = []Option{
 	{Names: names{"-Z", "--set-utc"}},
 }
 
-var options755 = []Option{
+var options764 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 	{Names: names{"--portability"}},
 }
 
-var options756 = []Option{
+var options765 = []Option{
+	{Names: names{"-output-format", "--output-format"}, Value: Required},
+	{Names: names{"-human-readable", "--human-readable"}, Value: Optional},
+	{Names: names{"-noborder", "--noborder"}, Value: Optional},
+	{Names: names{"-noheader", "--noheader"}, Value: Optional},
+	{Names: names{"-nooutput", "--nooutput"}, Value: Optional},
+	{Names: names{"-noproxy", "--noproxy"}, Value: Optional},
+	{Names: names{"-quiet", "--quiet"}, Value: Optional},
+	{Names: names{"-node", "--node"}, Value: Required},
+	{Names: names{"-help", "--help"}},
+}
+
+var options766 = []Option{
+	{Names: names{"-escape", "--escape"}, Value: Required},
+	{Names: names{"-keep-env", "--keep-env"}, Value: Optional},
+}
+
+var options767 = []Option{
+	{Names: names{"-keep-env", "--keep-env"}, Value: Optional},
+}
+
+var options768 = []Option{
+	{Names: names{"-verbose", "--verbose"}, Value: Optional},
+	{Names: names{"-current", "--current"}, Value: Optional},
+	{Names: names{"-snapshot", "--snapshot"}, Value: Required},
+}
+
+var options769 = []Option{
+	{Names: names{"-user", "--user"}, Value: Required},
+	{Names: names{"-group", "--group"}, Value: Required},
+	{Names: names{"-perms", "--perms"}, Value: Required},
+}
+
+var options770 = []Option{
+	{Names: names{"-debug", "--debug"}, Value: Optional},
+	{Names: names{"-skiplock", "--skiplock"}, Value: Optional},
+	{Names: names{"-forceStop", "--forceStop"}, Value: Optional},
+	{Names: names{"-force", "--force"}, Value: Optional},
+	{Names: names{"-purge", "--purge"}, Value: Optional},
+	{Names: names{"-timeout", "--timeout"}, Value: Required},
+	{Names: names{"-destroy-unreferenced-disks", "--destroy-unreferenced-disks"}, Value: Optional},
+	{Names: names{"-online", "--online"}, Value: Optional},
+	{Names: names{"-restart", "--restart"}, Value: Optional},
+	{Names: names{"-target", "--target"}, Value: Required},
+	{Names: names{"-target-storage", "--target-storage"}, Value: Required},
+	{Names: names{"-description", "--description"}, Value: Required},
+	{Names: names{"-hostname", "--hostname"}, Value: Required},
+	{Names: names{"-newid", "--newid"}, Value: Required},
+	{Names: names{"-full", "--full"}, Value: Optional},
+	{Names: names{"-storage", "--storage"}, Value: Required},
+	{Names: names{"-rootfs", "--rootfs"}, Value: Required},
+	{Names: names{"-memory", "--memory"}, Value: Required},
+	{Names: names{"-swap", "--swap"}, Value: Required},
+	{Names: names{"-cores", "--cores"}, Value: Required},
+	{Names: names{"-net0", "--net0"}, Value: Required},
+	{Names: names{"-mp0", "--mp0"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-hookscript", "--hookscript"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-unprivileged", "--unprivileged"}, Value: Optional},
+	{Names: names{"-features", "--features"}, Value: Required},
+	{Names: names{"-onboot", "--onboot"}, Value: Optional},
+	{Names: names{"-password", "--password"}, Value: Required},
+	{Names: names{"-ssh-public-keys", "--ssh-public-keys"}, Value: Required, Effect: EffRead},
+	{Names: names{"-ostype", "--ostype"}, Value: Required},
+	{Names: names{"-arch", "--arch"}, Value: Required},
+	{Names: names{"-start", "--start"}, Value: Optional},
+	{Names: names{"-delete", "--delete"}, Value: Required},
+	{Names: names{"-dryrun", "--dryrun"}, Value: Optional},
+	{Names: names{"-device", "--device"}, Value: Required},
+	{Names: names{"-user", "--user"}, Value: Required},
+	{Names: names{"-group", "--group"}, Value: Required},
+	{Names: names{"-perms", "--perms"}, Value: Required},
+	{Names: names{"-dev0", "--dev0"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-pool", "--pool"}, Value: Required},
+	{Names: names{"-tags", "--tags"}, Value: Required},
+	{Names: names{"-nameserver", "--nameserver"}, Value: Required},
+	{Names: names{"-searchdomain", "--searchdomain"}, Value: Required},
+	{Names: names{"-startup", "--startup"}, Value: Required},
+	{Names: names{"-template", "--template"}, Value: Optional},
+	{Names: names{"-unique", "--unique"}, Value: Optional},
+	{Names: names{"-ignore-unpack-errors", "--ignore-unpack-errors"}, Value: Optional},
+	{Names: names{"-bwlimit", "--bwlimit"}, Value: Required},
+}
+
+var subs771 = []Program{
+	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
+	{Name: "config", Style: Joined, Path: names{"list"}, Options: options768, Shared: [][]Option{options765}},
+	{Name: "console", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options766, Stdin: true},
+	{Name: "cpusets", Style: Joined, Path: names{"list"}, Options: options768, Shared: [][]Option{options765}},
+	{Name: "create", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
+	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
+	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
+	{Name: "df", Style: Joined, Path: names{"list"}, Options: options768, Shared: [][]Option{options765}},
+	{Name: "enter", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options766, Stdin: true},
+	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options767, Ends: true},
+	{Name: "fsck", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
+	{Name: "fstrim", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
+	{Name: "help", Style: Joined, Path: names{"list"}, Options: options768, Shared: [][]Option{options765}},
+	{Name: "list", Style: Joined, Path: names{"list"}, Options: options768, Shared: [][]Option{options765}},
+	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options768, Shared: [][]Option{options765}},
+	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
+	{Name: "mount", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
+	{Name: "move-volume", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
+	{Name: "move_volume", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
+	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options768, Shared: [][]Option{options765}},
+	{Name: "pull", Style: Joined, Operands: Unread, Path: names{"pull"}, Options: options769},
+	{Name: "push", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
+	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
+	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
+	{Name: "rescan", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
+	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
+	{Name: "restore", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
+	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
+	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
+	{Name: "set", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
+	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
+	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
+	{Name: "start", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
+	{Name: "status", Style: Joined, Path: names{"list"}, Options: options768, Shared: [][]Option{options765}},
+	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
+	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
+	{Name: "template", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
+	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
+	{Name: "unmount", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
+}
+
+var options772 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-box"}},
@@ -21209,7 +22177,7 @@ var options756 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options757 = []Option{
+var options773 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-r"}, Value: Required},
@@ -21238,7 +22206,7 @@ var options757 = []Option{
 	{Names: names{"-eol"}, Value: Required},
 }
 
-var options758 = []Option{
+var options774 = []Option{
 	{Names: names{"-d", "--desc"}},
 	{Names: names{"-v", "--long-desc"}},
 	{Names: names{"--no-desc"}},
@@ -21247,7 +22215,7 @@ var options758 = []Option{
 	{Names: names{"-j", "--json"}},
 }
 
-var options759 = []Option{
+var options775 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -21281,7 +22249,7 @@ var options759 = []Option{
 	{Names: names{"--vmlinux"}, Value: Required, Effect: EffInput},
 }
 
-var options760 = []Option{
+var options776 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required, Effect: EffInput},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-n", "--show-nr-samples"}},
@@ -21310,7 +22278,7 @@ var options760 = []Option{
 	{Names: names{"--header"}},
 }
 
-var options761 = []Option{
+var options777 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -21337,7 +22305,7 @@ var options761 = []Option{
 	{Names: names{"-j", "--json-output"}},
 }
 
-var options762 = []Option{
+var options778 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -21355,7 +22323,7 @@ var options762 = []Option{
 	{Names: names{"-D", "--delay"}, Value: Required},
 }
 
-var subs763 = []Program{
+var subs779 = []Program{
 	{Name: "annotate", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "archive", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "bench", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
@@ -21374,23 +22342,23 @@ var subs763 = []Program{
 	{Name: "kmem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kvm", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kwork", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options758},
+	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options774},
 	{Name: "lock", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "mem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "probe", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options759, Ends: true, Here: true},
-	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options760},
+	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options775, Ends: true, Here: true},
+	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options776},
 	{Name: "sched", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "script", Style: POSIX, Operands: Unread, Path: names{"script"}},
-	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options761, Ends: true},
+	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options777, Ends: true},
 	{Name: "test", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "timechart", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "top", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options762, Ends: true},
+	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options778, Ends: true},
 	{Name: "version", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 }
 
-var options764 = []Option{
+var options780 = []Option{
 	{Names: names{"-0"}, Value: Optional},
 	{Names: names{"-a"}},
 	{Names: names{"-C"}, Value: Optional},
@@ -21426,7 +22394,59 @@ var options764 = []Option{
 	{Names: names{"--version"}, Effect: EffPattern},
 }
 
-var options765 = []Option{
+var options781 = []Option{
+	{Names: names{"-a", "--all", "--data-only"}},
+	{Names: names{"-b", "--blobs", "--large-objects"}},
+	{Names: names{"-B"}},
+	{Names: names{"-c", "--clean", "--client"}, Value: Required},
+	{Names: names{"-C", "--create"}},
+	{Names: names{"-d", "--dbname"}, Value: Required},
+	{Names: names{"-D", "--pgdata"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-e", "--echo", "--extension"}},
+	{Names: names{"-E", "--encoding"}, Value: Required},
+	{Names: names{"-f", "--file"}, Value: Required, Effect: EffOutput},
+	{Names: names{"-F", "--format"}, Value: Required},
+	{Names: names{"-h", "--host"}, Value: Required},
+	{Names: names{"-i", "--interactive"}},
+	{Names: names{"-I", "--index"}, Value: Required},
+	{Names: names{"-j", "--jobs"}, Value: Required},
+	{Names: names{"-l", "--list", "--locale", "--log"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-L", "--use-list"}, Value: Required, Effect: EffInput},
+	{Names: names{"-n", "--schema"}, Value: Required},
+	{Names: names{"-N", "--exclude-schema"}, Value: Required},
+	{Names: names{"-o", "--options"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-O", "--owner", "--no-owner"}},
+	{Names: names{"-p", "--port"}, Value: Required},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-r", "--roles-only"}},
+	{Names: names{"-R"}},
+	{Names: names{"-s", "--schema-only"}},
+	{Names: names{"-S", "--superuser"}, Value: Required},
+	{Names: names{"-t", "--table"}, Value: Required},
+	{Names: names{"-T", "--exclude-table", "--template"}, Value: Required},
+	{Names: names{"-U", "--username"}, Value: Required},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"-w", "--no-password"}},
+	{Names: names{"-W", "--password"}},
+	{Names: names{"-x", "--no-privileges", "--no-acl"}},
+	{Names: names{"-Z", "--compress"}, Value: Required},
+	{Names: names{"-?", "--help"}},
+	{Names: names{"--if-exists"}},
+	{Names: names{"--inserts"}},
+	{Names: names{"--column-inserts"}},
+	{Names: names{"--role"}, Value: Required},
+	{Names: names{"--snapshot"}, Value: Required},
+	{Names: names{"--section"}, Value: Required},
+	{Names: names{"--globals-only", "-g"}},
+	{Names: names{"--maintenance-db"}, Value: Required},
+	{Names: names{"--filter"}, Value: Required, Effect: EffInput},
+	{Names: names{"-1", "--single-transaction"}},
+	{Names: names{"--no-comments"}},
+	{Names: names{"--disable-triggers"}},
+}
+
+var options782 = []Option{
 	{Names: names{"-d", "--delimiter"}, Value: Required},
 	{Names: names{"-l", "--list-name"}},
 	{Names: names{"-a", "--list-full"}},
@@ -21460,7 +22480,7 @@ var options765 = []Option{
 	{Names: names{"-Q", "--shell-quote"}},
 }
 
-var options766 = []Option{
+var options783 = []Option{
 	{Names: names{"-a", "--interactive"}, Effect: EffOpaque},
 	{Names: names{"-b", "--bindpath"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-C", "--no-chdir"}},
@@ -21496,7 +22516,7 @@ var options766 = []Option{
 	{Names: names{"--ri", "--rextinfo"}, Value: Required, Effect: EffPattern},
 }
 
-var options767 = []Option{
+var options784 = []Option{
 	{Names: names{"--bootstrap", "--autoload-file", "-a"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--configuration", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-configuration"}},
@@ -21548,7 +22568,7 @@ var options767 = []Option{
 	{Names: names{"--allow-root"}},
 }
 
-var options768 = []Option{
+var options785 = []Option{
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-i"}, Value: Required},
 	{Names: names{"-w"}, Value: Required},
@@ -21585,7 +22605,7 @@ var options768 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options769 = []Option{
+var options786 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-b"}},
 	{Names: names{"-h"}},
@@ -21597,7 +22617,7 @@ var options769 = []Option{
 	{Names: names{"-q"}},
 }
 
-var options770 = []Option{
+var options787 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--debug"}},
 	{Names: names{"--isolated"}},
@@ -21626,14 +22646,14 @@ var options770 = []Option{
 	{Names: names{"--resume-retries"}, Value: Required},
 }
 
-var options771 = []Option{
+var options788 = []Option{
 	{Names: names{"--editor"}, Value: Required, Effect: EffRun},
 	{Names: names{"--global"}},
 	{Names: names{"--user"}},
 	{Names: names{"--site"}},
 }
 
-var options772 = []Option{
+var options789 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--constraint"}, Value: Required, Effect: EffInput},
 	{Names: names{"--build-constraint"}, Value: Required, Effect: EffInput},
@@ -21685,7 +22705,7 @@ var options772 = []Option{
 	{Names: names{"--no-verify"}},
 }
 
-var options773 = []Option{
+var options790 = []Option{
 	{Names: names{"-o", "--outdated"}},
 	{Names: names{"-u", "--uptodate"}},
 	{Names: names{"-e", "--editable"}},
@@ -21707,34 +22727,34 @@ var options773 = []Option{
 	{Names: names{"--no-index"}},
 }
 
-var options774 = []Option{
+var options791 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffInput},
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--root-user-action"}, Value: Required},
 	{Names: names{"--break-system-packages"}},
 }
 
-var subs775 = []Program{
-	{Name: "cache", Path: names{"list"}, Options: options773},
-	{Name: "check", Path: names{"list"}, Options: options773},
-	{Name: "completion", Path: names{"list"}, Options: options773},
-	{Name: "config", Path: names{"config"}, Options: options771},
-	{Name: "debug", Path: names{"list"}, Options: options773},
-	{Name: "download", Path: names{"install"}, Options: options772},
-	{Name: "freeze", Path: names{"list"}, Options: options773},
-	{Name: "hash", Path: names{"list"}, Options: options773},
-	{Name: "help", Path: names{"list"}, Options: options773},
-	{Name: "index", Path: names{"list"}, Options: options773},
-	{Name: "inspect", Path: names{"list"}, Options: options773},
-	{Name: "install", Path: names{"install"}, Options: options772},
-	{Name: "list", Path: names{"list"}, Options: options773},
-	{Name: "search", Path: names{"list"}, Options: options773},
-	{Name: "show", Path: names{"list"}, Options: options773},
-	{Name: "uninstall", Path: names{"uninstall"}, Options: options774},
-	{Name: "wheel", Path: names{"install"}, Options: options772},
+var subs792 = []Program{
+	{Name: "cache", Path: names{"list"}, Options: options790},
+	{Name: "check", Path: names{"list"}, Options: options790},
+	{Name: "completion", Path: names{"list"}, Options: options790},
+	{Name: "config", Path: names{"config"}, Options: options788},
+	{Name: "debug", Path: names{"list"}, Options: options790},
+	{Name: "download", Path: names{"install"}, Options: options789},
+	{Name: "freeze", Path: names{"list"}, Options: options790},
+	{Name: "hash", Path: names{"list"}, Options: options790},
+	{Name: "help", Path: names{"list"}, Options: options790},
+	{Name: "index", Path: names{"list"}, Options: options790},
+	{Name: "inspect", Path: names{"list"}, Options: options790},
+	{Name: "install", Path: names{"install"}, Options: options789},
+	{Name: "list", Path: names{"list"}, Options: options790},
+	{Name: "search", Path: names{"list"}, Options: options790},
+	{Name: "show", Path: names{"list"}, Options: options790},
+	{Name: "uninstall", Path: names{"uninstall"}, Options: options791},
+	{Name: "wheel", Path: names{"install"}, Options: options789},
 }
 
-var options776 = []Option{
+var options793 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--version"}},
@@ -21742,7 +22762,7 @@ var options776 = []Option{
 	{Names: names{"--global"}},
 }
 
-var options777 = []Option{
+var options794 = []Option{
 	{Names: names{"--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--pip-args"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-i", "--index-url"}, Value: Required, Effect: EffUnproven},
@@ -21753,13 +22773,13 @@ var options777 = []Option{
 	{Names: names{"--preinstall"}, Value: Required},
 }
 
-var options778 = []Option{
+var options795 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"--short"}},
 	{Names: names{"--include-injected"}},
 }
 
-var options779 = []Option{
+var options796 = []Option{
 	{Names: names{"--spec"}, Value: Required},
 	{Names: names{"--path"}},
 	{Names: names{"--no-cache"}},
@@ -21774,31 +22794,31 @@ var options779 = []Option{
 	{Names: names{"--fetch-missing-python"}},
 }
 
-var subs780 = []Program{
-	{Name: "completions", Path: names{"list"}, Options: options778},
-	{Name: "ensurepath", Path: names{"install"}, Options: options777},
-	{Name: "environment", Path: names{"list"}, Options: options778},
-	{Name: "help", Path: names{"list"}, Options: options778},
-	{Name: "inject", Path: names{"install"}, Options: options777},
-	{Name: "install", Path: names{"install"}, Options: options777},
-	{Name: "install-all", Path: names{"install"}, Options: options777},
-	{Name: "interpreter", Path: names{"install"}, Options: options777},
-	{Name: "list", Path: names{"list"}, Options: options778},
-	{Name: "pin", Path: names{"install"}, Options: options777},
-	{Name: "reinstall", Path: names{"install"}, Options: options777},
-	{Name: "reinstall-all", Path: names{"install"}, Options: options777},
-	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options779, Ends: true},
+var subs797 = []Program{
+	{Name: "completions", Path: names{"list"}, Options: options795},
+	{Name: "ensurepath", Path: names{"install"}, Options: options794},
+	{Name: "environment", Path: names{"list"}, Options: options795},
+	{Name: "help", Path: names{"list"}, Options: options795},
+	{Name: "inject", Path: names{"install"}, Options: options794},
+	{Name: "install", Path: names{"install"}, Options: options794},
+	{Name: "install-all", Path: names{"install"}, Options: options794},
+	{Name: "interpreter", Path: names{"install"}, Options: options794},
+	{Name: "list", Path: names{"list"}, Options: options795},
+	{Name: "pin", Path: names{"install"}, Options: options794},
+	{Name: "reinstall", Path: names{"install"}, Options: options794},
+	{Name: "reinstall-all", Path: names{"install"}, Options: options794},
+	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options796, Ends: true},
 	{Name: "runpip", Operands: Unread, Path: names{"runpip"}},
-	{Name: "uninject", Path: names{"install"}, Options: options777},
-	{Name: "uninstall", Path: names{"install"}, Options: options777},
-	{Name: "uninstall-all", Path: names{"install"}, Options: options777},
-	{Name: "unpin", Path: names{"install"}, Options: options777},
-	{Name: "upgrade", Path: names{"install"}, Options: options777},
-	{Name: "upgrade-all", Path: names{"install"}, Options: options777},
-	{Name: "upgrade-shared", Path: names{"install"}, Options: options777},
+	{Name: "uninject", Path: names{"install"}, Options: options794},
+	{Name: "uninstall", Path: names{"install"}, Options: options794},
+	{Name: "uninstall-all", Path: names{"install"}, Options: options794},
+	{Name: "unpin", Path: names{"install"}, Options: options794},
+	{Name: "upgrade", Path: names{"install"}, Options: options794},
+	{Name: "upgrade-all", Path: names{"install"}, Options: options794},
+	{Name: "upgrade-shared", Path: names{"install"}, Options: options794},
 }
 
-var options781 = []Option{
+var options798 = []Option{
 	{Names: names{"--user"}, Value: Required},
 	{Names: names{"--disable-internal-agent"}},
 	{Names: names{"--keep-cwd"}},
@@ -21806,7 +22826,7 @@ var options781 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options782 = []Option{
+var options799 = []Option{
 	{Names: names{"-e", "--echo"}},
 	{Names: names{"-H", "--require-handler"}},
 	{Names: names{"-q", "--queue"}, Value: Required},
@@ -21838,7 +22858,7 @@ var options782 = []Option{
 	{Names: names{"-m", "--mrelease"}},
 }
 
-var options783 = []Option{
+var options800 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--host"}, Value: Required},
 	{Names: names{"--port"}, Value: Required},
@@ -21850,7 +22870,7 @@ var options783 = []Option{
 	{Names: names{"--reporter"}, Value: Required, Effect: EffPlugin},
 }
 
-var options784 = []Option{
+var options801 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--debug"}},
 	{Names: names{"-g", "--grep"}, Value: Required},
@@ -21890,28 +22910,28 @@ var options784 = []Option{
 	{Names: names{"--test-list-invert"}, Value: Required, Effect: EffInput},
 }
 
-var subs785 = []Program{
-	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options783, Workdir: true},
-	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options783, Workdir: true},
-	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options783, Workdir: true},
-	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options783, Workdir: true},
-	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options783, Workdir: true},
-	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options783, Workdir: true},
-	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options783, Workdir: true},
-	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options783, Workdir: true},
-	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options783, Workdir: true},
-	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options783, Workdir: true},
-	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options783, Workdir: true},
-	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options783, Workdir: true},
-	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options783, Workdir: true},
-	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options783, Workdir: true},
-	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options783, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options784, Workdir: true},
-	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options783, Workdir: true},
-	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options783, Workdir: true},
+var subs802 = []Program{
+	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options800, Workdir: true},
+	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options800, Workdir: true},
+	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options800, Workdir: true},
+	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options800, Workdir: true},
+	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options800, Workdir: true},
+	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options800, Workdir: true},
+	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options800, Workdir: true},
+	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options800, Workdir: true},
+	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options800, Workdir: true},
+	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options800, Workdir: true},
+	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options800, Workdir: true},
+	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options800, Workdir: true},
+	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options800, Workdir: true},
+	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options800, Workdir: true},
+	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options800, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options801, Workdir: true},
+	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options800, Workdir: true},
+	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options800, Workdir: true},
 }
 
-var options786 = []Option{
+var options803 = []Option{
 	{Names: names{"-C", "--dir"}, Value: Required, Effect: EffDir},
 	{Names: names{"-r", "--recursive"}},
 	{Names: names{"-w", "--workspace-root"}},
@@ -22006,22 +23026,22 @@ var options786 = []Option{
 	{Names: names{"--config"}, Value: Required},
 }
 
-var options787 = []Option{
+var options804 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"--package"}, Value: Required},
 }
 
-var options788 = []Option{
+var options805 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 }
 
-var options789 = []Option{
+var options806 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
 }
 
-var subs790 = []Program{
+var subs807 = []Program{
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "approve-builds", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
 	{Name: "audit", Style: Exact, Path: names{"list"}, Workdir: true},
@@ -22037,11 +23057,11 @@ var subs790 = []Program{
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "deploy", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
 	{Name: "dislink", Style: Exact, Path: names{"install"}, Workdir: true},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options787, Ends: true, Workdir: true},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options804, Ends: true, Workdir: true},
 	{Name: "docs", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "doctor", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "env", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options788, Ends: true, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options805, Ends: true, Workdir: true},
 	{Name: "fetch", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "find-hash", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "get", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
@@ -22061,7 +23081,7 @@ var subs790 = []Program{
 	{Name: "ll", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "ln", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "ls", Style: Exact, Path: names{"list"}, Workdir: true},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options789, Ends: true, Workdir: true},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options806, Ends: true, Workdir: true},
 	{Name: "outdated", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "pack", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "patch", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
@@ -22101,13 +23121,13 @@ var subs790 = []Program{
 	{Name: "why", Style: Exact, Path: names{"list"}, Workdir: true},
 }
 
-var options791 = []Option{
+var options808 = []Option{
 	{Names: names{"--package"}, Value: Required},
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"-s", "--silent"}},
 }
 
-var options792 = []Option{
+var options809 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-V", "--version"}},
@@ -22127,7 +23147,7 @@ var options792 = []Option{
 	{Names: names{"--manifest-path"}, Value: Required, Effect: EffDir},
 }
 
-var options793 = []Option{
+var options810 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-o", "--output", "--dest"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--clean"}},
@@ -22137,7 +23157,7 @@ var options793 = []Option{
 	{Names: names{"--no-clean"}},
 }
 
-var options794 = []Option{
+var options811 = []Option{
 	{Names: names{"--only"}, Value: Required},
 	{Names: names{"--with"}, Value: Required},
 	{Names: names{"--without"}, Value: Required},
@@ -22176,7 +23196,7 @@ var options794 = []Option{
 	{Names: names{"--prod"}},
 }
 
-var options795 = []Option{
+var options812 = []Option{
 	{Names: names{"-t", "--tree"}},
 	{Names: names{"-l", "--latest"}},
 	{Names: names{"-o", "--outdated"}},
@@ -22196,66 +23216,66 @@ var options795 = []Option{
 	{Names: names{"--dev"}},
 }
 
-var subs796 = []Program{
-	{Name: "about", Style: Exact, Path: names{"show"}, Options: options795, Workdir: true},
-	{Name: "add", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options793, Workdir: true},
-	{Name: "cache", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
-	{Name: "check", Style: Exact, Path: names{"show"}, Options: options795, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"show"}, Options: options795, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
-	{Name: "debug", Style: Exact, Path: names{"show"}, Options: options795, Workdir: true},
-	{Name: "dep", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
-	{Name: "env", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
+var subs813 = []Program{
+	{Name: "about", Style: Exact, Path: names{"show"}, Options: options812, Workdir: true},
+	{Name: "add", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options810, Workdir: true},
+	{Name: "cache", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true},
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options812, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"show"}, Options: options812, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true},
+	{Name: "debug", Style: Exact, Path: names{"show"}, Options: options812, Workdir: true},
+	{Name: "dep", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true},
+	{Name: "env", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"show"}, Options: options795, Workdir: true},
-	{Name: "fix", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
-	{Name: "fmt", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
-	{Name: "format", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
-	{Name: "global", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
-	{Name: "graph", Style: Exact, Path: names{"show"}, Options: options795, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"show"}, Options: options795, Workdir: true},
-	{Name: "import", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
-	{Name: "info", Style: Exact, Path: names{"show"}, Options: options795, Workdir: true},
-	{Name: "init", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
-	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"show"}, Options: options795, Workdir: true},
-	{Name: "lock", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
-	{Name: "new", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"show"}, Options: options795, Workdir: true},
-	{Name: "publish", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
-	{Name: "requirements", Style: Exact, Path: names{"show"}, Options: options795, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"show"}, Options: options812, Workdir: true},
+	{Name: "fix", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true},
+	{Name: "fmt", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true},
+	{Name: "format", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true},
+	{Name: "global", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true},
+	{Name: "graph", Style: Exact, Path: names{"show"}, Options: options812, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options812, Workdir: true},
+	{Name: "import", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"show"}, Options: options812, Workdir: true},
+	{Name: "init", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true},
+	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"show"}, Options: options812, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true},
+	{Name: "new", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"show"}, Options: options812, Workdir: true},
+	{Name: "publish", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true},
+	{Name: "requirements", Style: Exact, Path: names{"show"}, Options: options812, Workdir: true},
 	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Ends: true, Workdir: true},
-	{Name: "scripts", Style: Exact, Path: names{"show"}, Options: options795, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"show"}, Options: options795, Workdir: true},
-	{Name: "self", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
-	{Name: "shell", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
-	{Name: "show", Style: Exact, Path: names{"show"}, Options: options795, Workdir: true},
-	{Name: "source", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
-	{Name: "status", Style: Exact, Path: names{"show"}, Options: options795, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
-	{Name: "task", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
-	{Name: "tree", Style: Exact, Path: names{"show"}, Options: options795, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
-	{Name: "update", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
-	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
-	{Name: "upload", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
-	{Name: "use", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
-	{Name: "verify", Style: Exact, Path: names{"show"}, Options: options795, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"install"}, Options: options794, Workdir: true},
+	{Name: "scripts", Style: Exact, Path: names{"show"}, Options: options812, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"show"}, Options: options812, Workdir: true},
+	{Name: "self", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true},
+	{Name: "shell", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options812, Workdir: true},
+	{Name: "source", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true},
+	{Name: "status", Style: Exact, Path: names{"show"}, Options: options812, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true},
+	{Name: "task", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true},
+	{Name: "tree", Style: Exact, Path: names{"show"}, Options: options812, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true},
+	{Name: "update", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true},
+	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true},
+	{Name: "upload", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true},
+	{Name: "use", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true},
+	{Name: "verify", Style: Exact, Path: names{"show"}, Options: options812, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true},
 }
 
-var options797 = []Option{
+var options814 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 }
 
-var options798 = []Option{
+var options815 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 	{Names: names{"--columns"}, Value: Required},
@@ -22283,14 +23303,14 @@ var options798 = []Option{
 	{Names: names{"-W", "--page-width"}, Value: Required},
 }
 
-var options799 = []Option{
+var options816 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--color"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-V", "--version"}},
 }
 
-var options800 = []Option{
+var options817 = []Option{
 	{Names: names{"-a", "--all-files"}},
 	{Names: names{"--files"}, Value: Required},
 	{Names: names{"-s", "--from-ref", "--source"}, Value: Required},
@@ -22304,7 +23324,7 @@ var options800 = []Option{
 	{Names: names{"--fail-fast"}},
 }
 
-var subs801 = []Program{
+var subs818 = []Program{
 	{Name: "auto-update", Path: names{"install"}, Workdir: true},
 	{Name: "autoupdate", Path: names{"install"}, Workdir: true},
 	{Name: "clean", Path: names{"install"}, Workdir: true},
@@ -22316,7 +23336,7 @@ var subs801 = []Program{
 	{Name: "install", Path: names{"install"}, Workdir: true},
 	{Name: "install-hooks", Path: names{"install"}, Workdir: true},
 	{Name: "migrate-config", Path: names{"install"}, Workdir: true},
-	{Name: "run", Path: names{"run"}, Options: options800, Workdir: true},
+	{Name: "run", Path: names{"run"}, Options: options817, Workdir: true},
 	{Name: "sample-config", Path: names{"install"}, Workdir: true},
 	{Name: "try-repo", Path: names{"install"}, Workdir: true},
 	{Name: "uninstall", Path: names{"install"}, Workdir: true},
@@ -22324,7 +23344,7 @@ var subs801 = []Program{
 	{Name: "validate-manifest", Path: names{"install"}, Workdir: true},
 }
 
-var options802 = []Option{
+var options819 = []Option{
 	{Names: names{"-c", "--check"}},
 	{Names: names{"-l", "--list-different"}},
 	{Names: names{"-w", "--write"}, Effect: EffInPlace},
@@ -22378,7 +23398,7 @@ var options802 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options803 = []Option{
+var options820 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -22405,15 +23425,15 @@ var options803 = []Option{
 	{Names: names{"-z"}, Effect: EffOpaque},
 }
 
-var options804 = []Option{
+var options821 = []Option{
 	{Names: names{"-0", "--null"}},
 }
 
-var options805 = []Option{
+var options822 = []Option{
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options806 = []Option{
+var options823 = []Option{
 	{Names: names{"--noheadings"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -22439,7 +23459,7 @@ var options806 = []Option{
 	{Names: names{"-y", "--rttime"}, Value: Optional},
 }
 
-var options807 = []Option{
+var options824 = []Option{
 	{Names: names{"-I", "--proto_path"}, Value: Required},
 	{Names: names{"--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--descriptor_set_out"}, Value: Required, Effect: EffWrite},
@@ -22474,12 +23494,12 @@ var options807 = []Option{
 	{Names: names{"--experimental_allow_proto3_optional"}},
 }
 
-var options808 = []Option{
+var options825 = []Option{
 	{Names: names{"-q"}},
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 }
 
-var options809 = []Option{
+var options826 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A", "-e"}},
 	{Names: names{"-c"}},
@@ -22542,7 +23562,45 @@ var options809 = []Option{
 	{Names: names{"-#"}},
 }
 
-var options810 = []Option{
+var options827 = []Option{
+	{Names: names{"-c", "--command"}, Value: Required, Effect: EffCode, Pattern: true},
+	{Names: names{"-d", "--dbname"}, Value: Required},
+	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
+	{Names: names{"-l", "--list"}, Effect: EffPattern},
+	{Names: names{"-v", "--set", "--variable"}, Value: Required},
+	{Names: names{"-V", "--version"}, Effect: EffPattern},
+	{Names: names{"-X", "--no-psqlrc"}},
+	{Names: names{"-1", "--single-transaction"}},
+	{Names: names{"-?", "--help"}, Value: Optional, Effect: EffPattern},
+	{Names: names{"-a", "--echo-all"}},
+	{Names: names{"-b", "--echo-errors"}},
+	{Names: names{"-e", "--echo-queries"}},
+	{Names: names{"-E", "--echo-hidden"}},
+	{Names: names{"-L", "--log-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-n", "--no-readline"}},
+	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-s", "--single-step"}},
+	{Names: names{"-S", "--single-line"}},
+	{Names: names{"-A", "--no-align"}},
+	{Names: names{"--csv"}},
+	{Names: names{"-F", "--field-separator"}, Value: Required},
+	{Names: names{"-H", "--html"}},
+	{Names: names{"-P", "--pset"}, Value: Required},
+	{Names: names{"-R", "--record-separator"}, Value: Required},
+	{Names: names{"-t", "--tuples-only"}},
+	{Names: names{"-T", "--table-attr"}, Value: Required},
+	{Names: names{"-x", "--expanded"}},
+	{Names: names{"-z", "--field-separator-zero"}},
+	{Names: names{"-0", "--record-separator-zero"}},
+	{Names: names{"-h", "--host"}, Value: Required},
+	{Names: names{"-p", "--port"}, Value: Required},
+	{Names: names{"-U", "--username"}, Value: Required},
+	{Names: names{"-w", "--no-password"}},
+	{Names: names{"-W", "--password"}},
+}
+
+var options828 = []Option{
 	{Names: names{"-A", "--auto-reference"}},
 	{Names: names{"-G", "--traditional"}},
 	{Names: names{"-F", "--flag-truncation"}, Value: Required},
@@ -22561,7 +23619,7 @@ var options810 = []Option{
 	{Names: names{"-w", "--width"}, Value: Required},
 }
 
-var options811 = []Option{
+var options829 = []Option{
 	{Names: names{"-p", "--progress"}},
 	{Names: names{"-t", "--timer"}},
 	{Names: names{"-e", "--eta"}},
@@ -22606,13 +23664,98 @@ var options811 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options812 = []Option{
+var options830 = []Option{
+	{Names: names{"-link0", "--link0"}, Value: Required},
+	{Names: names{"-link1", "--link1"}, Value: Required},
+	{Names: names{"-nodeid", "--nodeid"}, Value: Required},
+	{Names: names{"-votes", "--votes"}, Value: Required},
+	{Names: names{"-fingerprint", "--fingerprint"}, Value: Required},
+	{Names: names{"-force", "--force"}, Value: Optional},
+	{Names: names{"-use_ssh", "--use_ssh"}, Value: Optional},
+	{Names: names{"-clustername", "--clustername"}, Value: Required},
+}
+
+var options831 = []Option{
+	{Names: names{"-force", "--force"}, Value: Optional},
+	{Names: names{"-silent", "--silent"}, Value: Optional},
+	{Names: names{"-verbose", "--verbose"}, Value: Optional},
+	{Names: names{"-run-command", "--run-command"}, Value: Optional},
+	{Names: names{"-migration_network", "--migration_network"}, Value: Required},
+	{Names: names{"-get_migration_ip", "--get_migration_ip"}, Value: Optional},
+}
+
+var subs832 = []Program{
+	{Name: "add", Style: Joined, Path: names{"add"}, Options: options830},
+	{Name: "addnode", Style: Joined, Path: names{"add"}, Options: options830},
+	{Name: "apiver", Style: Joined, Path: names{"status"}, Options: options831},
+	{Name: "create", Style: Joined, Path: names{"add"}, Options: options830},
+	{Name: "delnode", Style: Joined, Path: names{"add"}, Options: options830},
+	{Name: "expected", Style: Joined, Path: names{"status"}, Options: options831},
+	{Name: "help", Style: Joined, Path: names{"status"}, Options: options831},
+	{Name: "keygen", Style: Joined, Path: names{"status"}, Options: options831},
+	{Name: "mtunnel", Style: Joined, Path: names{"status"}, Options: options831},
+	{Name: "nodes", Style: Joined, Path: names{"status"}, Options: options831},
+	{Name: "qdevice", Style: Joined, Path: names{"status"}, Options: options831},
+	{Name: "status", Style: Joined, Path: names{"status"}, Options: options831},
+	{Name: "updatecerts", Style: Joined, Path: names{"status"}, Options: options831},
+}
+
+var options833 = []Option{
+	{Names: names{"-command", "--command"}, Value: Required, Effect: EffRun},
+	{Names: names{"-commands", "--commands"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"-hookscript", "--hookscript"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-args", "--args"}, Value: Required, Effect: EffOpaque},
+}
+
+var options834 = []Option{
+	{Names: names{"-command", "--command"}, Value: Required},
+	{Names: names{"-returns", "--returns"}, Value: Optional},
+	{Names: names{"-verbose", "--verbose"}, Value: Optional},
+	{Names: names{"-type", "--type"}, Value: Required},
+	{Names: names{"-node", "--node"}, Value: Required},
+	{Names: names{"-content", "--content"}, Value: Required},
+	{Names: names{"-limit", "--limit"}, Value: Required},
+	{Names: names{"-start", "--start"}, Value: Required},
+	{Names: names{"-full", "--full"}, Value: Optional},
+	{Names: names{"-enabled", "--enabled"}, Value: Optional},
+}
+
+var subs835 = []Program{
+	{Name: "create", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options833, Shared: [][]Option{options765}},
+	{Name: "delete", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options833, Shared: [][]Option{options765}},
+	{Name: "get", Style: Joined, Path: names{"get"}, Options: options834, Shared: [][]Option{options765}},
+	{Name: "help", Style: Joined, Path: names{"get"}, Options: options834, Shared: [][]Option{options765}},
+	{Name: "ls", Style: Joined, Path: names{"get"}, Options: options834, Shared: [][]Option{options765}},
+	{Name: "set", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options833, Shared: [][]Option{options765}},
+	{Name: "usage", Style: Joined, Path: names{"get"}, Options: options834, Shared: [][]Option{options765}},
+}
+
+var options836 = []Option{
+	{Names: names{"-script", "--script"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-hook-script", "--hook-script"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-dumpdir", "--dumpdir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-tmpdir", "--tmpdir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-mode", "--mode"}, Value: Required},
+	{Names: names{"-storage", "--storage"}, Value: Required},
+	{Names: names{"-compress", "--compress"}, Value: Required},
+	{Names: names{"-all", "--all"}, Value: Optional},
+	{Names: names{"-verbose", "--verbose"}, Value: Optional},
+	{Names: names{"-exclude", "--exclude"}, Value: Required},
+	{Names: names{"-repository", "--repository"}, Value: Required},
+	{Names: names{"-c"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-conf"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-k"}, Value: Required, Effect: EffInput},
+	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-i"}, Value: Required, Effect: EffInput},
+}
+
+var options837 = []Option{
 	{Names: names{"-L", "--logical"}},
 	{Names: names{"-P", "--physical"}},
 	{Names: names{"-W"}},
 }
 
-var options813 = []Option{
+var options838 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-r"}, Value: Required},
 	{Names: names{"-f"}},
@@ -22630,7 +23773,7 @@ var options813 = []Option{
 	{Names: names{"-e"}, Value: Required},
 }
 
-var options814 = []Option{
+var options839 = []Option{
 	{Names: names{"-k"}, Value: Required},
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"--markers"}},
@@ -22817,7 +23960,7 @@ var options814 = []Option{
 	{Names: names{"--cache"}, Value: Required},
 }
 
-var options815 = []Option{
+var options840 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-bb"}},
 	{Names: names{"-B"}},
@@ -22849,7 +23992,150 @@ var options815 = []Option{
 	{Names: names{"-2"}},
 }
 
-var options816 = []Option{
+var options841 = []Option{
+	{Names: names{"-pass-stdin", "--pass-stdin"}, Value: Optional},
+	{Names: names{"-synchronous", "--synchronous"}, Value: Optional},
+	{Names: names{"-timeout", "--timeout"}, Value: Required},
+}
+
+var subs842 = []Program{
+	{Name: "cmd", Style: Joined, Path: names{"guest", "cmd"}},
+	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"guest", "exec"}, Options: options841, Ends: true},
+	{Name: "exec-status", Style: Joined, Path: names{"guest", "cmd"}},
+	{Name: "passwd", Style: Joined, Path: names{"guest", "cmd"}},
+}
+
+var options843 = []Option{
+	{Names: names{"-full", "--full"}, Value: Optional},
+	{Names: names{"-verbose", "--verbose"}, Value: Optional},
+	{Names: names{"-current", "--current"}, Value: Optional},
+	{Names: names{"-snapshot", "--snapshot"}, Value: Required},
+	{Names: names{"-pretty", "--pretty"}, Value: Optional},
+	{Names: names{"-timeout", "--timeout"}, Value: Required},
+	{Names: names{"-dryrun", "--dryrun"}, Value: Optional},
+	{Names: names{"-vmid", "--vmid"}, Value: Required},
+}
+
+var options844 = []Option{
+	{Names: names{"-escape", "--escape"}, Value: Required},
+	{Names: names{"-iface", "--iface"}, Value: Required},
+	{Names: names{"-format", "--format"}, Value: Required},
+	{Names: names{"-target-disk", "--target-disk"}, Value: Required},
+}
+
+var options845 = []Option{
+	{Names: names{"-forceStop", "--forceStop"}, Value: Optional},
+	{Names: names{"-force", "--force"}, Value: Optional},
+	{Names: names{"-skiplock", "--skiplock"}, Value: Optional},
+	{Names: names{"-timeout", "--timeout"}, Value: Required},
+	{Names: names{"-keepActive", "--keepActive"}, Value: Optional},
+	{Names: names{"-purge", "--purge"}, Value: Optional},
+	{Names: names{"-destroy-unreferenced-disks", "--destroy-unreferenced-disks"}, Value: Optional},
+	{Names: names{"-online", "--online"}, Value: Optional},
+	{Names: names{"-target", "--target"}, Value: Required},
+	{Names: names{"-targetstorage", "--targetstorage"}, Value: Required},
+	{Names: names{"-with-local-disks", "--with-local-disks"}, Value: Optional},
+	{Names: names{"-migration_type", "--migration_type"}, Value: Required},
+	{Names: names{"-migration_network", "--migration_network"}, Value: Required},
+	{Names: names{"-stateuri", "--stateuri"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-machine", "--machine"}, Value: Required},
+	{Names: names{"-description", "--description"}, Value: Required},
+	{Names: names{"-vmstate", "--vmstate"}, Value: Optional},
+	{Names: names{"-start", "--start"}, Value: Optional},
+	{Names: names{"-name", "--name"}, Value: Required},
+	{Names: names{"-newid", "--newid"}, Value: Required},
+	{Names: names{"-full", "--full"}, Value: Optional},
+	{Names: names{"-storage", "--storage"}, Value: Required},
+	{Names: names{"-pool", "--pool"}, Value: Required},
+	{Names: names{"-format", "--format"}, Value: Required},
+	{Names: names{"-memory", "--memory"}, Value: Required},
+	{Names: names{"-cores", "--cores"}, Value: Required},
+	{Names: names{"-sockets", "--sockets"}, Value: Required},
+	{Names: names{"-cpu", "--cpu"}, Value: Required},
+	{Names: names{"-args", "--args"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"-hookscript", "--hookscript"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-cdrom", "--cdrom"}, Value: Required},
+	{Names: names{"-boot", "--boot"}, Value: Required},
+	{Names: names{"-onboot", "--onboot"}, Value: Optional},
+	{Names: names{"-net", "--net"}, Value: Required},
+	{Names: names{"-net0", "--net0"}, Value: Required},
+	{Names: names{"-scsi0", "--scsi0"}, Value: Required},
+	{Names: names{"-ide2", "--ide2"}, Value: Required},
+	{Names: names{"-virtio0", "--virtio0"}, Value: Required},
+	{Names: names{"-sata0", "--sata0"}, Value: Required},
+	{Names: names{"-efidisk0", "--efidisk0"}, Value: Required},
+	{Names: names{"-delete", "--delete"}, Value: Required},
+	{Names: names{"-ostype", "--ostype"}, Value: Required},
+	{Names: names{"-agent", "--agent"}, Value: Required},
+	{Names: names{"-ciuser", "--ciuser"}, Value: Required},
+	{Names: names{"-cipassword", "--cipassword"}, Value: Required},
+	{Names: names{"-sshkeys", "--sshkeys"}, Value: Required, Effect: EffRead},
+	{Names: names{"-ipconfig0", "--ipconfig0"}, Value: Required},
+	{Names: names{"-import-from", "--import-from"}, Value: Required},
+	{Names: names{"-archive", "--archive"}, Value: Required},
+	{Names: names{"-unique", "--unique"}, Value: Optional},
+	{Names: names{"-disk", "--disk"}, Value: Required},
+	{Names: names{"-size", "--size"}, Value: Required},
+	{Names: names{"-snapname", "--snapname"}, Value: Required},
+	{Names: names{"-todisk", "--todisk"}, Value: Optional},
+	{Names: names{"-overrule-shutdown", "--overrule-shutdown"}, Value: Optional},
+	{Names: names{"-tags", "--tags"}, Value: Required},
+	{Names: names{"-vga", "--vga"}, Value: Required},
+	{Names: names{"-scsihw", "--scsihw"}, Value: Required},
+	{Names: names{"-bios", "--bios"}, Value: Required},
+	{Names: names{"-balloon", "--balloon"}, Value: Required},
+}
+
+var subs846 = []Program{
+	{Name: "agent", Style: Joined, Path: names{"agent"}},
+	{Name: "cleanup", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
+	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
+	{Name: "cloudinit", Style: Joined, Path: names{"list"}, Options: options843, Shared: [][]Option{options765}},
+	{Name: "config", Style: Joined, Path: names{"list"}, Options: options843, Shared: [][]Option{options765}},
+	{Name: "create", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
+	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
+	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
+	{Name: "disk", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
+	{Name: "guest", Style: Joined, Operands: Unread, Path: names{"guest"}, Subs: subs842},
+	{Name: "help", Style: Joined, Path: names{"list"}, Options: options843, Shared: [][]Option{options765}},
+	{Name: "import", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
+	{Name: "importdisk", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options844, Stdin: true},
+	{Name: "importovf", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
+	{Name: "list", Style: Joined, Path: names{"list"}, Options: options843, Shared: [][]Option{options765}},
+	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options843, Shared: [][]Option{options765}},
+	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
+	{Name: "monitor", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options844, Stdin: true},
+	{Name: "move-disk", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
+	{Name: "move_disk", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
+	{Name: "mtunnel", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
+	{Name: "nbdstop", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
+	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options843, Shared: [][]Option{options765}},
+	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
+	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
+	{Name: "rescan", Style: Joined, Path: names{"list"}, Options: options843, Shared: [][]Option{options765}},
+	{Name: "reset", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
+	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
+	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
+	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
+	{Name: "sendkey", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
+	{Name: "set", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
+	{Name: "showcmd", Style: Joined, Path: names{"list"}, Options: options843, Shared: [][]Option{options765}},
+	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
+	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
+	{Name: "start", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
+	{Name: "status", Style: Joined, Path: names{"list"}, Options: options843, Shared: [][]Option{options765}},
+	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
+	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
+	{Name: "template", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
+	{Name: "terminal", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options844, Stdin: true},
+	{Name: "unlink", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
+	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
+	{Name: "vncproxy", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
+	{Name: "vzdump", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
+	{Name: "wait", Style: Joined, Path: names{"list"}, Options: options843, Shared: [][]Option{options765}},
+}
+
+var options847 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-p", "--port"}, Value: Required},
 	{Names: names{"-b", "--binding"}, Value: Required},
@@ -22866,26 +24152,26 @@ var options816 = []Option{
 	{Names: names{"-t", "--trace"}},
 }
 
-var options817 = []Option{
+var options848 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-s", "--sandbox"}},
 }
 
-var options818 = []Option{
+var options849 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-w", "--skip-executor"}},
 }
 
-var subs819 = []Program{
-	{Name: "c", Path: names{"console"}, Options: options817, Workdir: true, Stdin: true},
-	{Name: "console", Path: names{"console"}, Options: options817, Workdir: true, Stdin: true},
-	{Name: "db", Path: names{"console"}, Options: options817, Workdir: true, Stdin: true},
-	{Name: "dbconsole", Path: names{"console"}, Options: options817, Workdir: true, Stdin: true},
-	{Name: "r", Operands: Code, Path: names{"runner"}, Options: options818, Workdir: true},
-	{Name: "runner", Operands: Code, Path: names{"runner"}, Options: options818, Workdir: true},
+var subs850 = []Program{
+	{Name: "c", Path: names{"console"}, Options: options848, Workdir: true, Stdin: true},
+	{Name: "console", Path: names{"console"}, Options: options848, Workdir: true, Stdin: true},
+	{Name: "db", Path: names{"console"}, Options: options848, Workdir: true, Stdin: true},
+	{Name: "dbconsole", Path: names{"console"}, Options: options848, Workdir: true, Stdin: true},
+	{Name: "r", Operands: Code, Path: names{"runner"}, Options: options849, Workdir: true},
+	{Name: "runner", Operands: Code, Path: names{"runner"}, Options: options849, Workdir: true},
 }
 
-var options820 = []Option{
+var options851 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
@@ -22895,7 +24181,7 @@ var options820 = []Option{
 	{Names: names{"--password-command"}, Value: Required, Effect: EffRun},
 }
 
-var options821 = []Option{
+var options852 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-e"}},
@@ -22910,7 +24196,7 @@ var options821 = []Option{
 	{Names: names{"-u"}, Value: Required},
 }
 
-var options822 = []Option{
+var options853 = []Option{
 	{Names: names{"-f", "--canonicalize"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -22921,7 +24207,7 @@ var options822 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options823 = []Option{
+var options854 = []Option{
 	{Names: names{"-E"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -22934,12 +24220,74 @@ var options823 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options824 = []Option{
+var options855 = []Option{
+	{Names: names{"-h"}, Value: Required},
+	{Names: names{"-p"}, Value: Required},
+	{Names: names{"-s"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-a", "--pass"}, Value: Required},
+	{Names: names{"--user"}, Value: Required},
+	{Names: names{"--askpass"}},
+	{Names: names{"-u"}, Value: Required},
+	{Names: names{"-r"}, Value: Required},
+	{Names: names{"-i"}, Value: Required},
+	{Names: names{"-n"}, Value: Required},
+	{Names: names{"-2"}},
+	{Names: names{"-3"}},
+	{Names: names{"-x"}},
+	{Names: names{"-X"}, Value: Required},
+	{Names: names{"-d"}, Value: Required},
+	{Names: names{"-D"}, Value: Required},
+	{Names: names{"-c"}},
+	{Names: names{"-e"}},
+	{Names: names{"--tls"}},
+	{Names: names{"--sni"}, Value: Required},
+	{Names: names{"--cacert"}, Value: Required, Effect: EffInput},
+	{Names: names{"--cacertdir"}, Value: Required},
+	{Names: names{"--insecure"}},
+	{Names: names{"--cert"}, Value: Required, Effect: EffInput},
+	{Names: names{"--key"}, Value: Required, Effect: EffInput},
+	{Names: names{"--raw"}},
+	{Names: names{"--no-raw"}},
+	{Names: names{"--quoted-input"}},
+	{Names: names{"--csv"}},
+	{Names: names{"--json"}},
+	{Names: names{"--quoted-json"}},
+	{Names: names{"--show-pushes"}, Value: Required},
+	{Names: names{"--stat"}},
+	{Names: names{"--latency"}},
+	{Names: names{"--latency-history"}},
+	{Names: names{"--latency-dist"}},
+	{Names: names{"--lru-test"}, Value: Required},
+	{Names: names{"--replica"}},
+	{Names: names{"--rdb"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--functions-rdb"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--pipe"}},
+	{Names: names{"--pipe-timeout"}, Value: Required},
+	{Names: names{"--bigkeys"}},
+	{Names: names{"--memkeys"}},
+	{Names: names{"--hotkeys"}},
+	{Names: names{"--scan"}},
+	{Names: names{"--pattern"}, Value: Required},
+	{Names: names{"--count"}, Value: Required},
+	{Names: names{"--quoted-pattern"}, Value: Required},
+	{Names: names{"--intrinsic-latency"}, Value: Required},
+	{Names: names{"--eval"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--ldb"}, Effect: EffOpaque},
+	{Names: names{"--ldb-sync-mode"}, Effect: EffOpaque},
+	{Names: names{"--cluster"}},
+	{Names: names{"--verbose"}},
+	{Names: names{"--no-auth-warning"}},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+	{Names: names{"-t"}, Value: Required},
+}
+
+var options856 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"-V"}},
 }
 
-var options825 = []Option{
+var options857 = []Option{
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -23087,7 +24435,7 @@ var options825 = []Option{
 	{Names: names{"-w", "--word-regexp"}},
 }
 
-var options826 = []Option{
+var options858 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
 	{Names: names{"-g", "--glob"}, Value: Optional},
@@ -23107,7 +24455,7 @@ var options826 = []Option{
 	{Names: names{"-t", "--tmp"}, Value: Required, Effect: EffWrite},
 }
 
-var options827 = []Option{
+var options859 = []Option{
 	{Names: names{"-a", "--always-readline"}, Value: Optional},
 	{Names: names{"-A", "--ansi-colour-aware"}, Value: Optional},
 	{Names: names{"-b", "--break-chars"}, Value: Required},
@@ -23145,7 +24493,7 @@ var options827 = []Option{
 	{Names: names{"-z", "--filter"}, Value: Required, Effect: EffRun},
 }
 
-var options828 = []Option{
+var options860 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-i"}},
 	{Names: names{"-I"}},
@@ -23158,13 +24506,13 @@ var options828 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options829 = []Option{
+var options861 = []Option{
 	{Names: names{"--ignore-fail-on-non-empty"}},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options830 = []Option{
+var options862 = []Option{
 	{Names: names{"-I"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-O", "--options"}, Value: Required, Effect: EffProgram},
@@ -23203,7 +24551,7 @@ var options830 = []Option{
 	{Names: names{"--documentation"}},
 }
 
-var options831 = []Option{
+var options863 = []Option{
 	{Names: names{"-o", "--owner"}},
 	{Names: names{"-h", "--human-readable"}},
 	{Names: names{"-M", "--remote-option"}, Value: Required, Effect: EffUnproven},
@@ -23371,7 +24719,7 @@ var options831 = []Option{
 	{Names: names{"--no-compress"}},
 }
 
-var options832 = []Option{
+var options864 = []Option{
 	{Names: names{"-l", "--lint"}},
 	{Names: names{"-x", "--fix-layout"}, Effect: EffInPlace},
 	{Names: names{"-a", "--autocorrect", "--auto-correct"}, Effect: EffInPlace},
@@ -23420,7 +24768,7 @@ var options832 = []Option{
 	{Names: names{"-w"}, Value: Required},
 }
 
-var options833 = []Option{
+var options865 = []Option{
 	{Names: names{"-0"}, Value: Optional},
 	{Names: names{"-a"}},
 	{Names: names{"-c"}},
@@ -23467,7 +24815,7 @@ var options833 = []Option{
 	{Names: names{"--yydebug"}},
 }
 
-var options834 = []Option{
+var options866 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-s", "--silent"}},
@@ -23491,7 +24839,7 @@ var options834 = []Option{
 	{Names: names{"--per-file-ignores"}, Value: Required},
 }
 
-var options835 = []Option{
+var options867 = []Option{
 	{Names: names{"--fix"}, Effect: EffInPlace},
 	{Names: names{"--no-fix"}},
 	{Names: names{"--unsafe-fixes"}},
@@ -23523,7 +24871,7 @@ var options835 = []Option{
 	{Names: names{"--exit-non-zero-on-format"}},
 }
 
-var options836 = []Option{
+var options868 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--diff"}, Effect: EffReadOnly},
 	{Names: names{"--range"}, Value: Required},
@@ -23531,28 +24879,28 @@ var options836 = []Option{
 	{Names: names{"--output-format"}, Value: Required},
 }
 
-var options837 = []Option{
+var options869 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--output-format"}, Value: Required},
 	{Names: names{"--direction"}, Value: Required},
 	{Names: names{"--detect-string-imports"}},
 }
 
-var subs838 = []Program{
-	{Name: "analyze", Style: Exact, Path: names{"rule"}, Options: options837, Workdir: true},
-	{Name: "check", Style: Exact, Operands: Reads, Path: names{"check"}, Options: options835, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"rule"}, Options: options837, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"rule"}, Options: options837, Workdir: true},
-	{Name: "format", Style: Exact, Operands: Outputs, Path: names{"format"}, Options: options836, Workdir: true},
-	{Name: "generate-shell-completion", Style: Exact, Path: names{"rule"}, Options: options837, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"rule"}, Options: options837, Workdir: true},
-	{Name: "linter", Style: Exact, Path: names{"rule"}, Options: options837, Workdir: true},
-	{Name: "rule", Style: Exact, Path: names{"rule"}, Options: options837, Workdir: true},
-	{Name: "server", Style: Exact, Path: names{"rule"}, Options: options837, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"rule"}, Options: options837, Workdir: true},
+var subs870 = []Program{
+	{Name: "analyze", Style: Exact, Path: names{"rule"}, Options: options869, Workdir: true},
+	{Name: "check", Style: Exact, Operands: Reads, Path: names{"check"}, Options: options867, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"rule"}, Options: options869, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"rule"}, Options: options869, Workdir: true},
+	{Name: "format", Style: Exact, Operands: Outputs, Path: names{"format"}, Options: options868, Workdir: true},
+	{Name: "generate-shell-completion", Style: Exact, Path: names{"rule"}, Options: options869, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"rule"}, Options: options869, Workdir: true},
+	{Name: "linter", Style: Exact, Path: names{"rule"}, Options: options869, Workdir: true},
+	{Name: "rule", Style: Exact, Path: names{"rule"}, Options: options869, Workdir: true},
+	{Name: "server", Style: Exact, Path: names{"rule"}, Options: options869, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"rule"}, Options: options869, Workdir: true},
 }
 
-var options839 = []Option{
+var options871 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--machine"}, Value: Required},
 	{Names: names{"--unit"}, Value: Required},
@@ -23573,7 +24921,7 @@ var options839 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options840 = []Option{
+var options872 = []Option{
 	{Names: names{"-c", "--compute"}},
 	{Names: names{"-t", "--type"}, Value: Required},
 	{Names: names{"-u", "--user"}, Value: Required},
@@ -23581,7 +24929,7 @@ var options840 = []Option{
 	{Names: names{"-l", "--range"}, Value: Required},
 }
 
-var options841 = []Option{
+var options873 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -23597,7 +24945,7 @@ var options841 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options842 = []Option{
+var options874 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--cfg"}, Value: Required},
 	{Names: names{"--check-cfg"}, Value: Required},
@@ -23634,7 +24982,7 @@ var options842 = []Option{
 	{Names: names{"-Z"}, Value: Required, Effect: EffUnproven},
 }
 
-var options843 = []Option{
+var options875 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--emit"}, Value: Required},
 	{Names: names{"--backup"}},
@@ -23655,7 +25003,7 @@ var options843 = []Option{
 	{Names: names{"--file-lines"}, Value: Required},
 }
 
-var options844 = []Option{
+var options876 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-h", "--help"}},
@@ -23663,17 +25011,17 @@ var options844 = []Option{
 	{Names: names{"+"}},
 }
 
-var options845 = []Option{
+var options877 = []Option{
 	{Names: names{"--install"}},
 }
 
-var options846 = []Option{
+var options878 = []Option{
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--path"}},
 }
 
-var options847 = []Option{
+var options879 = []Option{
 	{Names: names{"--force"}},
 	{Names: names{"--no-self-update"}},
 	{Names: names{"--profile"}, Value: Required},
@@ -23683,28 +25031,28 @@ var options847 = []Option{
 	{Names: names{"--path"}, Value: Required},
 }
 
-var subs848 = []Program{
-	{Name: "check", Style: Exact, Path: names{"show"}, Options: options846},
-	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options846},
-	{Name: "component", Style: Exact, Path: names{"update"}, Options: options847},
-	{Name: "default", Style: Exact, Path: names{"update"}, Options: options847},
-	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options846},
-	{Name: "help", Style: Exact, Path: names{"show"}, Options: options846},
-	{Name: "install", Style: Exact, Path: names{"update"}, Options: options847},
-	{Name: "man", Style: Exact, Path: names{"show"}, Options: options846},
-	{Name: "override", Style: Exact, Path: names{"update"}, Options: options847},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options845, Ends: true},
-	{Name: "self", Style: Exact, Path: names{"update"}, Options: options847},
-	{Name: "set", Style: Exact, Path: names{"update"}, Options: options847},
-	{Name: "show", Style: Exact, Path: names{"show"}, Options: options846},
-	{Name: "target", Style: Exact, Path: names{"update"}, Options: options847},
-	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options847},
-	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options847},
-	{Name: "update", Style: Exact, Path: names{"update"}, Options: options847},
-	{Name: "which", Style: Exact, Path: names{"show"}, Options: options846},
+var subs880 = []Program{
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options878},
+	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options878},
+	{Name: "component", Style: Exact, Path: names{"update"}, Options: options879},
+	{Name: "default", Style: Exact, Path: names{"update"}, Options: options879},
+	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options878},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options878},
+	{Name: "install", Style: Exact, Path: names{"update"}, Options: options879},
+	{Name: "man", Style: Exact, Path: names{"show"}, Options: options878},
+	{Name: "override", Style: Exact, Path: names{"update"}, Options: options879},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options877, Ends: true},
+	{Name: "self", Style: Exact, Path: names{"update"}, Options: options879},
+	{Name: "set", Style: Exact, Path: names{"update"}, Options: options879},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options878},
+	{Name: "target", Style: Exact, Path: names{"update"}, Options: options879},
+	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options879},
+	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options879},
+	{Name: "update", Style: Exact, Path: names{"update"}, Options: options879},
+	{Name: "which", Style: Exact, Path: names{"show"}, Options: options878},
 }
 
-var options849 = []Option{
+var options881 = []Option{
 	{Names: names{"-f", "--file", "--makefile", "--rakefile", "--sconstruct", "--gulpfile", "--gruntfile", "--noxfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-C", "--directory", "--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"-D"}, Value: Required},
@@ -23729,7 +25077,7 @@ var options849 = []Option{
 	{Names: names{"-l", "--list"}},
 }
 
-var options850 = []Option{
+var options882 = []Option{
 	{Names: names{"-3"}},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -23755,7 +25103,7 @@ var options850 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options851 = []Option{
+var options883 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-a"}},
@@ -23794,7 +25142,7 @@ var options851 = []Option{
 	{Names: names{"-E"}},
 }
 
-var options852 = []Option{
+var options884 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-E", "--echo"}, Value: Required},
@@ -23813,7 +25161,7 @@ var options852 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options853 = []Option{
+var options885 = []Option{
 	{Names: names{"-t", "--timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-T", "--log-timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-I", "--log-in"}, Value: Required, Effect: EffInput},
@@ -23829,7 +25177,7 @@ var options853 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options854 = []Option{
+var options886 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-i", "--ignore-case"}},
 	{Names: names{"-E", "--ignore-tab-expansion"}},
@@ -23851,7 +25199,7 @@ var options854 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options855 = []Option{
+var options887 = []Option{
 	{Names: names{"-e", "--expression"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
 	{Names: names{"-i", "--in-place"}, Value: Optional, Effect: EffInPlace},
@@ -23868,14 +25216,14 @@ var options855 = []Option{
 	{Names: names{"-z", "--null-data"}},
 }
 
-var options856 = []Option{
+var options888 = []Option{
 	{Names: names{"-t", "--terminator"}, Value: Required},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-s", "--separator"}, Value: Required},
 	{Names: names{"-w", "--equal-width"}},
 }
 
-var options857 = []Option{
+var options889 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-e"}},
@@ -23901,42 +25249,42 @@ var options857 = []Option{
 	{Names: names{"+"}},
 }
 
-var subs858 = []Program{
-	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
-	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
-	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
-	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
-	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
-	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
-	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
-	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
-	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
-	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
-	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
-	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
-	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
-	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
-	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
-	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
-	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
-	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
-	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
-	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
-	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options686}, Ends: true},
+var subs890 = []Program{
+	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
+	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
+	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
+	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
+	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
+	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
+	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
+	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
+	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
+	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
+	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
+	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
+	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
+	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
+	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
+	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
+	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
+	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
+	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
+	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
+	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
 }
 
-var options859 = []Option{
+var options891 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-o"}, Value: Required},
 	{Names: names{"+o"}, Value: Required},
 }
 
-var options860 = []Option{
+var options892 = []Option{
 	{Names: names{"--clear-groups"}},
 	{Names: names{"-d", "--dump"}},
 	{Names: names{"--groups"}, Value: Required},
@@ -23966,7 +25314,7 @@ var options860 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options861 = []Option{
+var options893 = []Option{
 	{Names: names{"-c", "--ctty"}},
 	{Names: names{"-f", "--fork"}},
 	{Names: names{"-w", "--wait"}},
@@ -23974,7 +25322,7 @@ var options861 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options862 = []Option{
+var options894 = []Option{
 	{Names: names{"-s"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -24002,11 +25350,11 @@ var options862 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options863 = []Option{
+var options895 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
 }
 
-var options864 = []Option{
+var options896 = []Option{
 	{Names: names{"-a", "--check-sourced"}},
 	{Names: names{"-C", "--color"}, Value: Optional},
 	{Names: names{"-i", "--include"}, Value: Required},
@@ -24026,7 +25374,7 @@ var options864 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options865 = []Option{
+var options897 = []Option{
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-d", "--diff"}},
 	{Names: names{"-w", "--write"}, Effect: EffInPlace},
@@ -24049,7 +25397,7 @@ var options865 = []Option{
 	{Names: names{"--apply-ignore"}},
 }
 
-var options866 = []Option{
+var options898 = []Option{
 	{Names: names{"-s"}},
 	{Names: names{"-u"}},
 	{Names: names{"-p"}},
@@ -24057,7 +25405,7 @@ var options866 = []Option{
 	{Names: names{"-o"}},
 }
 
-var options867 = []Option{
+var options899 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-n", "--iterations"}, Value: Required},
 	{Names: names{"--random-source"}, Value: Required, Effect: EffRead},
@@ -24069,7 +25417,7 @@ var options867 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options868 = []Option{
+var options900 = []Option{
 	{Names: names{"-e", "--echo"}},
 	{Names: names{"-i", "--input-range"}, Value: Required},
 	{Names: names{"-n", "--head-count"}, Value: Required},
@@ -24079,7 +25427,7 @@ var options868 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options869 = []Option{
+var options901 = []Option{
 	{Names: names{"-V"}},
 	{Names: names{"-h"}},
 	{Names: names{"-d"}},
@@ -24111,7 +25459,7 @@ var options869 = []Option{
 	{Names: names{"-S"}, Value: Required},
 }
 
-var options870 = []Option{
+var options902 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
@@ -24125,7 +25473,7 @@ var options870 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options871 = []Option{
+var options903 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-C"}},
 	{Names: names{"--check"}, Value: Optional},
@@ -24164,7 +25512,7 @@ var options871 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options872 = []Option{
+var options904 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-a", "--suffix-length"}, Value: Required},
 	{Names: names{"--additional-suffix"}, Value: Required},
@@ -24183,7 +25531,59 @@ var options872 = []Option{
 	{Names: names{"--verbose"}},
 }
 
-var options873 = []Option{
+var options905 = []Option{
+	{Names: names{"-append"}},
+	{Names: names{"-ascii"}},
+	{Names: names{"-bail"}},
+	{Names: names{"-batch"}},
+	{Names: names{"-box"}},
+	{Names: names{"-column"}},
+	{Names: names{"-cmd", "-c"}, Value: Required, Effect: EffCode},
+	{Names: names{"-csv"}},
+	{Names: names{"-deserialize"}},
+	{Names: names{"-echo"}},
+	{Names: names{"-escape"}, Value: Required},
+	{Names: names{"-init"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-header"}},
+	{Names: names{"-noheader"}},
+	{Names: names{"-help"}},
+	{Names: names{"-html"}},
+	{Names: names{"-interactive"}},
+	{Names: names{"-json"}},
+	{Names: names{"-jsonlines"}},
+	{Names: names{"-line"}},
+	{Names: names{"-list"}},
+	{Names: names{"-lookaside"}, Value: Pair},
+	{Names: names{"-markdown"}},
+	{Names: names{"-maxsize"}, Value: Required},
+	{Names: names{"-memtrace"}},
+	{Names: names{"-mmap"}, Value: Required},
+	{Names: names{"-newline"}, Value: Required},
+	{Names: names{"-nofollow"}},
+	{Names: names{"-nonce"}, Value: Required},
+	{Names: names{"-no-rowid-in-view"}},
+	{Names: names{"-nullvalue"}, Value: Required},
+	{Names: names{"-pagecache"}, Value: Pair},
+	{Names: names{"-pcachetrace"}},
+	{Names: names{"-quote"}},
+	{Names: names{"-readonly"}},
+	{Names: names{"-safe"}},
+	{Names: names{"-separator"}, Value: Required},
+	{Names: names{"-stats"}},
+	{Names: names{"-table"}},
+	{Names: names{"-tabs"}},
+	{Names: names{"-unsafe-testing"}},
+	{Names: names{"-version"}},
+	{Names: names{"-vfs"}, Value: Required},
+	{Names: names{"-zip"}},
+	{Names: names{"-unsigned"}, Effect: EffUnproven},
+	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-s"}, Value: Required, Effect: EffCode},
+	{Names: names{"-ui"}, Effect: EffUnproven},
+	{Names: names{"-no-stdin"}},
+}
+
+var options906 = []Option{
 	{Names: names{"-D", "--diag"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-F", "--filter"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--continuous"}},
@@ -24235,7 +25635,7 @@ var options873 = []Option{
 	{Names: names{"-A", "--query", "--socket"}, Value: Required},
 }
 
-var options874 = []Option{
+var options907 = []Option{
 	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-P"}, Value: Required},
 	{Names: names{"-4"}},
@@ -24283,7 +25683,7 @@ var options874 = []Option{
 	{Names: names{"-y"}},
 }
 
-var options875 = []Option{
+var options908 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
 	{Names: names{"-d"}},
@@ -24306,7 +25706,7 @@ var options875 = []Option{
 	{Names: names{"-C"}},
 }
 
-var options876 = []Option{
+var options909 = []Option{
 	{Names: names{"-a"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
@@ -24319,7 +25719,7 @@ var options876 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options877 = []Option{
+var options910 = []Option{
 	{Names: names{"-i"}, Value: Optional, Effect: EffSend},
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
@@ -24332,7 +25732,7 @@ var options877 = []Option{
 	{Names: names{"-h", "-?"}},
 }
 
-var options878 = []Option{
+var options911 = []Option{
 	{Names: names{"-A"}, Effect: EffUnproven},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-a"}, Value: Required},
@@ -24378,7 +25778,7 @@ var options878 = []Option{
 	{Names: names{"-Z"}, Value: Required},
 }
 
-var options879 = []Option{
+var options912 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-c"}},
@@ -24393,7 +25793,7 @@ var options879 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options880 = []Option{
+var options913 = []Option{
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"-f"}, Value: Required, Effect: EffInput},
 	{Names: names{"-d"}, Value: Required},
@@ -24404,7 +25804,7 @@ var options880 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options881 = []Option{
+var options914 = []Option{
 	{Names: names{"-S", "--start"}},
 	{Names: names{"-K", "--stop"}},
 	{Names: names{"-T", "--status"}},
@@ -24440,7 +25840,7 @@ var options881 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options882 = []Option{
+var options915 = []Option{
 	{Names: names{"-c", "--format"}, Value: Required},
 	{Names: names{"-f", "--file-system"}},
 	{Names: names{"-t", "--terse"}},
@@ -24455,7 +25855,7 @@ var options882 = []Option{
 	{Names: names{"--printf"}, Value: Required},
 }
 
-var options883 = []Option{
+var options916 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-e", "--error"}, Value: Required},
@@ -24463,7 +25863,7 @@ var options883 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options884 = []Option{
+var options917 = []Option{
 	{Names: names{"-e", "--trace"}, Value: Required},
 	{Names: names{"-E", "--env"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-p", "--attach"}, Value: Required},
@@ -24532,7 +25932,7 @@ var options884 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options885 = []Option{
+var options918 = []Option{
 	{Names: names{"-n", "--bytes"}, Value: Required},
 	{Names: names{"-U", "--unicode"}, Value: Required},
 	{Names: names{"-a", "--all"}},
@@ -24549,13 +25949,13 @@ var options885 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options886 = []Option{
+var options919 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-g", "--save"}},
 	{Names: names{"-F", "--file"}, Value: Required},
 }
 
-var options887 = []Option{
+var options920 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -24570,7 +25970,7 @@ var options887 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options888 = []Option{
+var options921 = []Option{
 	{Names: names{"-A", "--askpass"}},
 	{Names: names{"-B", "--bell"}},
 	{Names: names{"-b", "--background"}},
@@ -24602,7 +26002,7 @@ var options888 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options889 = []Option{
+var options922 = []Option{
 	{Names: names{"-u", "--user"}, Value: Required},
 	{Names: names{"-g", "--group"}, Value: Required},
 	{Names: names{"-A"}},
@@ -24612,7 +26012,7 @@ var options889 = []Option{
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options890 = []Option{
+var options923 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-version", "--version"}, Effect: EffPattern},
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
@@ -24627,7 +26027,7 @@ var options890 = []Option{
 	{Names: names{"-Onone"}},
 }
 
-var options891 = []Option{
+var options924 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"--package-path"}, Value: Required, Effect: EffDir},
 	{Names: names{"--scratch-path", "--build-path"}, Value: Required, Effect: EffWrite},
@@ -24658,22 +26058,22 @@ var options891 = []Option{
 	{Names: names{"--sanitize"}, Value: Required},
 }
 
-var subs892 = []Program{
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options891, Workdir: true},
-	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Options: options891, Workdir: true},
-	{Name: "package", Style: Exact, Path: names{"build"}, Options: options891, Workdir: true},
-	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options891, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"build"}, Options: options891, Workdir: true},
-	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options891, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"build"}, Options: options891, Workdir: true},
+var subs925 = []Program{
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options924, Workdir: true},
+	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Options: options924, Workdir: true},
+	{Name: "package", Style: Exact, Path: names{"build"}, Options: options924, Workdir: true},
+	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options924, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"build"}, Options: options924, Workdir: true},
+	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options924, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"build"}, Options: options924, Workdir: true},
 }
 
-var options893 = []Option{
+var options926 = []Option{
 	{Names: names{"-d", "--data"}},
 	{Names: names{"-f", "--file-system"}},
 }
 
-var options894 = []Option{
+var options927 = []Option{
 	{Names: names{"-t", "--type"}, Value: Required},
 	{Names: names{"--state"}, Value: Required},
 	{Names: names{"-p", "--property"}, Value: Required},
@@ -24741,7 +26141,7 @@ var options894 = []Option{
 	{Names: names{"--with-dependencies"}},
 }
 
-var subs895 = []Program{
+var subs928 = []Program{
 	{Name: "add-requires", Path: names{"start"}},
 	{Name: "add-wants", Path: names{"start"}},
 	{Name: "bind", Path: names{"start"}},
@@ -24817,7 +26217,7 @@ var subs895 = []Program{
 	{Name: "whoami", Path: names{"status"}},
 }
 
-var options896 = []Option{
+var options929 = []Option{
 	{Names: names{"--no-pager"}},
 	{Names: names{"--no-legend"}},
 	{Names: names{"--what"}, Value: Required},
@@ -24829,7 +26229,7 @@ var options896 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options897 = []Option{
+var options930 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--scope"}},
 	{Names: names{"-u", "--unit"}, Value: Required},
@@ -24872,13 +26272,13 @@ var options897 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options898 = []Option{
+var options931 = []Option{
 	{Names: names{"-b", "--before"}},
 	{Names: names{"-r", "--regex"}},
 	{Names: names{"-s", "--separator"}, Value: Required},
 }
 
-var options899 = []Option{
+var options932 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"--follow"}, Value: Optional},
 	{Names: names{"-n", "--lines"}, Value: Required},
@@ -24898,7 +26298,7 @@ var options899 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options900 = []Option{
+var options933 = []Option{
 	{Names: names{"-A", "--catenate", "--concatenate"}},
 	{Names: names{"-c", "--create"}},
 	{Names: names{"-d", "--diff", "--compare"}},
@@ -25066,7 +26466,7 @@ var options900 = []Option{
 	{Names: names{"--set-mtime-format"}, Value: Required},
 }
 
-var options901 = []Option{
+var options934 = []Option{
 	{Names: names{"-c", "--color"}},
 	{Names: names{"-C", "--concurrency"}, Value: Required},
 	{Names: names{"-d", "--dir"}, Value: Required, Effect: EffDir},
@@ -25101,7 +26501,7 @@ var options901 = []Option{
 	{Names: names{"--download"}},
 }
 
-var options902 = []Option{
+var options935 = []Option{
 	{Names: names{"-a", "--all-tasks"}},
 	{Names: names{"-c", "--cpu-list"}},
 	{Names: names{"-p", "--pid"}},
@@ -25109,7 +26509,7 @@ var options902 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options903 = []Option{
+var options936 = []Option{
 	{Names: names{"-A"}},
 	{Names: names{"-b"}},
 	{Names: names{"-B", "--buffer-size"}, Value: Required},
@@ -25173,14 +26573,14 @@ var options903 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options904 = []Option{
+var options937 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-i", "--ignore-interrupts"}},
 	{Names: names{"-p"}},
 	{Names: names{"--output-error"}, Value: Optional},
 }
 
-var options905 = []Option{
+var options938 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-8"}},
@@ -25197,7 +26597,127 @@ var options905 = []Option{
 	{Names: names{"-r"}},
 }
 
-var options906 = []Option{
+var options939 = []Option{
+	{Names: names{"-chdir"}, Value: Required, Effect: EffDir},
+	{Names: names{"-help"}},
+	{Names: names{"-version", "-v"}},
+	{Names: names{"--terragrunt-working-dir"}, Value: Required, Effect: EffDir},
+	{Names: names{"--terragrunt-config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--terragrunt-non-interactive"}},
+	{Names: names{"--working-dir"}, Value: Required, Effect: EffDir},
+	{Names: names{"--non-interactive"}},
+}
+
+var options940 = []Option{
+	{Names: names{"-list"}, Value: Required},
+	{Names: names{"-write"}, Value: Required},
+	{Names: names{"-diff"}},
+	{Names: names{"-check"}},
+	{Names: names{"-no-color"}},
+	{Names: names{"-recursive"}},
+}
+
+var options941 = []Option{
+	{Names: names{"-backend"}, Value: Required},
+	{Names: names{"-backend-config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-force-copy"}},
+	{Names: names{"-from-module"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-get"}, Value: Required},
+	{Names: names{"-input"}, Value: Required},
+	{Names: names{"-lock"}, Value: Required},
+	{Names: names{"-lock-timeout"}, Value: Required},
+	{Names: names{"-no-color"}},
+	{Names: names{"-plugin-dir"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-reconfigure"}},
+	{Names: names{"-migrate-state"}},
+	{Names: names{"-upgrade"}},
+	{Names: names{"-lockfile"}, Value: Required},
+	{Names: names{"-ignore-remote-version"}},
+	{Names: names{"-json"}},
+	{Names: names{"-test-directory"}, Value: Required},
+}
+
+var options942 = []Option{
+	{Names: names{"-out"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-var"}, Value: Required},
+	{Names: names{"-var-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"-target"}, Value: Required},
+	{Names: names{"-replace"}, Value: Required},
+	{Names: names{"-destroy"}},
+	{Names: names{"-refresh-only"}},
+	{Names: names{"-refresh"}, Value: Required},
+	{Names: names{"-auto-approve"}},
+	{Names: names{"-input"}, Value: Required},
+	{Names: names{"-lock"}, Value: Required},
+	{Names: names{"-lock-timeout"}, Value: Required},
+	{Names: names{"-no-color"}},
+	{Names: names{"-parallelism"}, Value: Required},
+	{Names: names{"-state"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-state-out"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-backup"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-compact-warnings"}},
+	{Names: names{"-detailed-exitcode"}},
+	{Names: names{"-generate-config-out"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-json"}},
+	{Names: names{"-config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-filter"}, Value: Required},
+	{Names: names{"-verbose"}},
+	{Names: names{"-test-directory"}, Value: Required},
+	{Names: names{"-cloud-run"}, Value: Required},
+	{Names: names{"-junit-xml"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-exclude"}, Value: Required},
+}
+
+var options943 = []Option{
+	{Names: names{"-json"}},
+	{Names: names{"-no-color"}},
+	{Names: names{"-raw"}},
+	{Names: names{"-state"}, Value: Required},
+	{Names: names{"-draw-cycles"}},
+	{Names: names{"-plan"}, Value: Required, Effect: EffInput},
+	{Names: names{"-type"}, Value: Required},
+	{Names: names{"-update"}},
+	{Names: names{"-force"}},
+	{Names: names{"-lock"}, Value: Required},
+	{Names: names{"-state-out"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-backup"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-test-directory"}, Value: Required},
+	{Names: names{"-allow-missing"}},
+	{Names: names{"-id"}, Value: Required},
+}
+
+var subs944 = []Program{
+	{Name: "apply", Style: Dash, Path: names{"plan"}, Options: options942, Workdir: true},
+	{Name: "console", Style: Dash, Path: names{"plan"}, Options: options942, Workdir: true},
+	{Name: "destroy", Style: Dash, Path: names{"plan"}, Options: options942, Workdir: true},
+	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options940, Workdir: true},
+	{Name: "force-unlock", Style: Dash, Path: names{"validate"}, Options: options943, Workdir: true},
+	{Name: "get", Style: Dash, Path: names{"validate"}, Options: options943, Workdir: true},
+	{Name: "graph", Style: Dash, Path: names{"validate"}, Options: options943, Workdir: true},
+	{Name: "hclfmt", Style: Dash, Path: names{"validate"}, Options: options943, Workdir: true},
+	{Name: "import", Style: Dash, Path: names{"plan"}, Options: options942, Workdir: true},
+	{Name: "init", Style: Dash, Path: names{"init"}, Options: options941, Workdir: true},
+	{Name: "login", Style: Dash, Path: names{"validate"}, Options: options943, Workdir: true},
+	{Name: "logout", Style: Dash, Path: names{"validate"}, Options: options943, Workdir: true},
+	{Name: "metadata", Style: Dash, Path: names{"validate"}, Options: options943, Workdir: true},
+	{Name: "modules", Style: Dash, Path: names{"validate"}, Options: options943, Workdir: true},
+	{Name: "output", Style: Dash, Path: names{"validate"}, Options: options943, Workdir: true},
+	{Name: "plan", Style: Dash, Path: names{"plan"}, Options: options942, Workdir: true},
+	{Name: "providers", Style: Dash, Path: names{"validate"}, Options: options943, Workdir: true},
+	{Name: "refresh", Style: Dash, Path: names{"plan"}, Options: options942, Workdir: true},
+	{Name: "run-all", Style: Dash, Path: names{"validate"}, Options: options943, Workdir: true},
+	{Name: "show", Style: Dash, Path: names{"validate"}, Options: options943, Workdir: true},
+	{Name: "stacks", Style: Dash, Path: names{"validate"}, Options: options943, Workdir: true},
+	{Name: "state", Style: Dash, Path: names{"validate"}, Options: options943, Workdir: true},
+	{Name: "taint", Style: Dash, Path: names{"validate"}, Options: options943, Workdir: true},
+	{Name: "test", Style: Dash, Path: names{"plan"}, Options: options942, Workdir: true},
+	{Name: "untaint", Style: Dash, Path: names{"validate"}, Options: options943, Workdir: true},
+	{Name: "validate", Style: Dash, Path: names{"validate"}, Options: options943, Workdir: true},
+	{Name: "version", Style: Dash, Path: names{"validate"}, Options: options943, Workdir: true},
+	{Name: "workspace", Style: Dash, Path: names{"validate"}, Options: options943, Workdir: true},
+}
+
+var options945 = []Option{
 	{Names: names{"-n", "--number"}, Value: Required},
 	{Names: names{"-r", "--repeat"}, Value: Required},
 	{Names: names{"-s", "--setup"}, Value: Required, Effect: EffCode},
@@ -25207,7 +26727,7 @@ var options906 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options907 = []Option{
+var options946 = []Option{
 	{Names: names{"--preserve-status"}},
 	{Names: names{"--foreground"}},
 	{Names: names{"-k", "--kill-after"}, Value: Required},
@@ -25217,7 +26737,7 @@ var options907 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options908 = []Option{
+var options947 = []Option{
 	{Names: names{"-2"}},
 	{Names: names{"-C"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
@@ -25234,7 +26754,7 @@ var options908 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options909 = []Option{
+var options948 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-d"}},
@@ -25262,78 +26782,78 @@ var options909 = []Option{
 	{Names: names{"-R"}},
 }
 
-var subs910 = []Program{
-	{Name: "a", Style: POSIX, Path: names{"ls"}, Options: options909},
-	{Name: "attach", Style: POSIX, Path: names{"ls"}, Options: options909},
-	{Name: "attach-session", Style: POSIX, Path: names{"ls"}, Options: options909},
+var subs949 = []Program{
+	{Name: "a", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "attach", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "attach-session", Style: POSIX, Path: names{"ls"}, Options: options948},
 	{Name: "bind", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "bind-key", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "break-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "capture-pane", Style: POSIX, Path: names{"ls"}, Options: options909},
-	{Name: "capturep", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "capture-pane", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "capturep", Style: POSIX, Path: names{"ls"}, Options: options948},
 	{Name: "choose-client", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "choose-tree", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "command-prompt", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "confirm-before", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "copy-mode", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "detach", Style: POSIX, Path: names{"ls"}, Options: options909},
-	{Name: "detach-client", Style: POSIX, Path: names{"ls"}, Options: options909},
-	{Name: "display", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "detach", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "detach-client", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "display", Style: POSIX, Path: names{"ls"}, Options: options948},
 	{Name: "display-menu", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "display-message", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "display-message", Style: POSIX, Path: names{"ls"}, Options: options948},
 	{Name: "display-popup", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "has", Style: POSIX, Path: names{"ls"}, Options: options909},
-	{Name: "has-session", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "has", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "has-session", Style: POSIX, Path: names{"ls"}, Options: options948},
 	{Name: "if", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "if-shell", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "info", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "info", Style: POSIX, Path: names{"ls"}, Options: options948},
 	{Name: "join-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "kill-pane", Style: POSIX, Path: names{"ls"}, Options: options909},
-	{Name: "kill-server", Style: POSIX, Path: names{"ls"}, Options: options909},
-	{Name: "kill-session", Style: POSIX, Path: names{"ls"}, Options: options909},
-	{Name: "kill-window", Style: POSIX, Path: names{"ls"}, Options: options909},
-	{Name: "killp", Style: POSIX, Path: names{"ls"}, Options: options909},
-	{Name: "killw", Style: POSIX, Path: names{"ls"}, Options: options909},
-	{Name: "last-window", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "kill-pane", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "kill-server", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "kill-session", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "kill-window", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "killp", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "killw", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "last-window", Style: POSIX, Path: names{"ls"}, Options: options948},
 	{Name: "link-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "list-buffers", Style: POSIX, Path: names{"ls"}, Options: options909},
-	{Name: "list-clients", Style: POSIX, Path: names{"ls"}, Options: options909},
-	{Name: "list-commands", Style: POSIX, Path: names{"ls"}, Options: options909},
-	{Name: "list-keys", Style: POSIX, Path: names{"ls"}, Options: options909},
-	{Name: "list-panes", Style: POSIX, Path: names{"ls"}, Options: options909},
-	{Name: "list-sessions", Style: POSIX, Path: names{"ls"}, Options: options909},
-	{Name: "list-windows", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "list-buffers", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "list-clients", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "list-commands", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "list-keys", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "list-panes", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "list-sessions", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "list-windows", Style: POSIX, Path: names{"ls"}, Options: options948},
 	{Name: "load-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "loadb", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "ls", Style: POSIX, Path: names{"ls"}, Options: options909},
-	{Name: "lsb", Style: POSIX, Path: names{"ls"}, Options: options909},
-	{Name: "lsc", Style: POSIX, Path: names{"ls"}, Options: options909},
-	{Name: "lscm", Style: POSIX, Path: names{"ls"}, Options: options909},
-	{Name: "lsk", Style: POSIX, Path: names{"ls"}, Options: options909},
-	{Name: "lsp", Style: POSIX, Path: names{"ls"}, Options: options909},
-	{Name: "lsw", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "ls", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "lsb", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "lsc", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "lscm", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "lsk", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "lsp", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "lsw", Style: POSIX, Path: names{"ls"}, Options: options948},
 	{Name: "menu", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "move-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "new", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "new-session", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "new-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "neww", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "next", Style: POSIX, Path: names{"ls"}, Options: options909},
-	{Name: "next-window", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "next", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "next-window", Style: POSIX, Path: names{"ls"}, Options: options948},
 	{Name: "paste-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "pasteb", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "pipe-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "pipep", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "popup", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "prev", Style: POSIX, Path: names{"ls"}, Options: options909},
-	{Name: "previous-window", Style: POSIX, Path: names{"ls"}, Options: options909},
-	{Name: "rename", Style: POSIX, Path: names{"ls"}, Options: options909},
-	{Name: "rename-session", Style: POSIX, Path: names{"ls"}, Options: options909},
-	{Name: "rename-window", Style: POSIX, Path: names{"ls"}, Options: options909},
-	{Name: "renamew", Style: POSIX, Path: names{"ls"}, Options: options909},
-	{Name: "resize-pane", Style: POSIX, Path: names{"ls"}, Options: options909},
-	{Name: "resize-window", Style: POSIX, Path: names{"ls"}, Options: options909},
-	{Name: "resizep", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "prev", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "previous-window", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "rename", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "rename-session", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "rename-window", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "renamew", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "resize-pane", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "resize-window", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "resizep", Style: POSIX, Path: names{"ls"}, Options: options948},
 	{Name: "respawn-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "respawn-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "respawnp", Style: POSIX, Operands: Code, Path: names{"new-session"}},
@@ -25342,13 +26862,13 @@ var subs910 = []Program{
 	{Name: "run-shell", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "save-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "saveb", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "select-pane", Style: POSIX, Path: names{"ls"}, Options: options909},
-	{Name: "select-window", Style: POSIX, Path: names{"ls"}, Options: options909},
-	{Name: "selectp", Style: POSIX, Path: names{"ls"}, Options: options909},
-	{Name: "selectw", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "select-pane", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "select-window", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "selectp", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "selectw", Style: POSIX, Path: names{"ls"}, Options: options948},
 	{Name: "send", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "send-keys", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "server-info", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "server-info", Style: POSIX, Path: names{"ls"}, Options: options948},
 	{Name: "set", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "set-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "set-environment", Style: POSIX, Operands: Code, Path: names{"new-session"}},
@@ -25357,29 +26877,29 @@ var subs910 = []Program{
 	{Name: "setb", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "setenv", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "setw", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "show", Style: POSIX, Path: names{"ls"}, Options: options909},
-	{Name: "show-environment", Style: POSIX, Path: names{"ls"}, Options: options909},
-	{Name: "show-messages", Style: POSIX, Path: names{"ls"}, Options: options909},
-	{Name: "show-options", Style: POSIX, Path: names{"ls"}, Options: options909},
-	{Name: "showenv", Style: POSIX, Path: names{"ls"}, Options: options909},
-	{Name: "showmsgs", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "show", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "show-environment", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "show-messages", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "show-options", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "showenv", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "showmsgs", Style: POSIX, Path: names{"ls"}, Options: options948},
 	{Name: "source", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "source-file", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "split-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "splitw", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "start", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "start-server", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "swap-pane", Style: POSIX, Path: names{"ls"}, Options: options909},
-	{Name: "swap-window", Style: POSIX, Path: names{"ls"}, Options: options909},
-	{Name: "switch-client", Style: POSIX, Path: names{"ls"}, Options: options909},
-	{Name: "switchc", Style: POSIX, Path: names{"ls"}, Options: options909},
+	{Name: "swap-pane", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "swap-window", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "switch-client", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "switchc", Style: POSIX, Path: names{"ls"}, Options: options948},
 	{Name: "unbind", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "unbind-key", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "wait", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "wait-for", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 }
 
-var options911 = []Option{
+var options950 = []Option{
 	{Names: names{"-o", "--output", "--out", "--report-file", "--json-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--config", "--config-file", "--read-lang-def", "--force-lang-def"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--extract-with"}, Value: Required, Effect: EffRun},
@@ -25388,7 +26908,7 @@ var options911 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options912 = []Option{
+var options951 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
 	{Names: names{"-d"}, Value: Required},
@@ -25421,7 +26941,7 @@ var options912 = []Option{
 	{Names: names{"--tree"}},
 }
 
-var options913 = []Option{
+var options952 = []Option{
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-a"}},
 	{Names: names{"-c", "--no-create"}},
@@ -25434,7 +26954,7 @@ var options913 = []Option{
 	{Names: names{"--time"}, Value: Required},
 }
 
-var options914 = []Option{
+var options953 = []Option{
 	{Names: names{"-c", "--conf"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-r", "--recreate"}},
@@ -25470,14 +26990,14 @@ var options914 = []Option{
 	{Names: names{"-k", "--labels"}},
 }
 
-var options915 = []Option{
+var options954 = []Option{
 	{Names: names{"-c", "-C", "--complement"}},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-s", "--squeeze-repeats"}},
 	{Names: names{"-t", "--truncate-set1"}},
 }
 
-var options916 = []Option{
+var options955 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-n"}},
@@ -25506,13 +27026,13 @@ var options916 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options917 = []Option{
+var options956 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 }
 
-var options918 = []Option{
+var options957 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-d"}},
 	{Names: names{"-l"}},
@@ -25579,14 +27099,14 @@ var options918 = []Option{
 	{Names: names{"--compress"}, Value: Required},
 }
 
-var options919 = []Option{
+var options958 = []Option{
 	{Names: names{"-c", "--no-create"}},
 	{Names: names{"-o", "--io-blocks"}},
 	{Names: names{"-r", "--reference"}, Value: Required, Effect: EffRead},
 	{Names: names{"-s", "--size"}, Value: Required},
 }
 
-var options920 = []Option{
+var options959 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-b", "--build"}},
 	{Names: names{"-h", "--help"}},
@@ -25658,11 +27178,11 @@ var options920 = []Option{
 	{Names: names{"--plugins"}, Value: Required, Effect: EffProgram},
 }
 
-var options921 = []Option{
+var options960 = []Option{
 	{Names: names{"-s", "--silent", "--quiet"}},
 }
 
-var options922 = []Option{
+var options961 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-f"}},
 	{Names: names{"-p"}},
@@ -25676,7 +27196,7 @@ var options922 = []Option{
 	{Names: names{"-w"}},
 }
 
-var options923 = []Option{
+var options962 = []Option{
 	{Names: names{"-S"}},
 	{Names: names{"-H"}},
 	{Names: names{"-a"}},
@@ -25703,16 +27223,16 @@ var options923 = []Option{
 	{Names: names{"-x"}, Value: Required},
 }
 
-var options924 = []Option{
+var options963 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-S"}},
 }
 
-var options925 = []Option{
+var options964 = []Option{
 	{Names: names{"-a"}},
 }
 
-var options926 = []Option{
+var options965 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s", "--kernel-name"}},
 	{Names: names{"-n", "--nodename"}},
@@ -25724,7 +27244,7 @@ var options926 = []Option{
 	{Names: names{"-o", "--operating-system"}},
 }
 
-var options927 = []Option{
+var options966 = []Option{
 	{Names: names{"-D"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
@@ -25740,7 +27260,7 @@ var options927 = []Option{
 	{Names: names{"-w", "--check-chars"}, Value: Required},
 }
 
-var options928 = []Option{
+var options967 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--locals"}},
@@ -25755,13 +27275,13 @@ var options928 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options929 = []Option{
+var options968 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-v"}},
 	{Names: names{"-n"}},
 }
 
-var options930 = []Option{
+var options969 = []Option{
 	{Names: names{"-i", "--ipc"}, Value: Optional},
 	{Names: names{"-m", "--mount"}, Value: Optional},
 	{Names: names{"-n", "--net"}, Value: Optional},
@@ -25795,7 +27315,7 @@ var options930 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options931 = []Option{
+var options970 = []Option{
 	{Names: names{"-Z"}, Effect: EffReadOnly},
 	{Names: names{"-A"}},
 	{Names: names{"-c"}, Effect: EffReadOnly},
@@ -25843,14 +27363,14 @@ var options931 = []Option{
 	{Names: names{"-hh"}},
 }
 
-var options932 = []Option{
+var options971 = []Option{
 	{Names: names{"-p", "--pretty"}},
 	{Names: names{"-h"}},
 	{Names: names{"-s", "--since"}},
 	{Names: names{"-V"}},
 }
 
-var options933 = []Option{
+var options972 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--color"}, Value: Required},
@@ -25925,7 +27445,7 @@ var options933 = []Option{
 	{Names: names{"--fork-strategy"}, Value: Required},
 }
 
-var options934 = []Option{
+var options973 = []Option{
 	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
 	{Names: names{"--optional"}, Value: Required},
@@ -25942,7 +27462,7 @@ var options934 = []Option{
 	{Names: names{"--no-workspace"}},
 }
 
-var options935 = []Option{
+var options974 = []Option{
 	{Names: names{"-o", "--out-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--sdist"}},
 	{Names: names{"--wheel"}},
@@ -25955,7 +27475,7 @@ var options935 = []Option{
 	{Names: names{"--clear"}},
 }
 
-var options936 = []Option{
+var options975 = []Option{
 	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-header"}},
@@ -25965,7 +27485,7 @@ var options936 = []Option{
 	{Names: names{"--prune"}, Value: Required},
 }
 
-var options937 = []Option{
+var options976 = []Option{
 	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
 	{Names: names{"--overrides"}, Value: Required, Effect: EffInput},
@@ -25979,7 +27499,7 @@ var options937 = []Option{
 	{Names: names{"--emit-index-url"}},
 }
 
-var options938 = []Option{
+var options977 = []Option{
 	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffInput},
 	{Names: names{"-e", "--editable"}, Value: Required},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
@@ -26000,7 +27520,7 @@ var options938 = []Option{
 	{Names: names{"--strict"}},
 }
 
-var options939 = []Option{
+var options978 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--outdated"}},
 	{Names: names{"--exclude"}, Value: Required},
@@ -26013,19 +27533,19 @@ var options939 = []Option{
 	{Names: names{"--depth"}, Value: Required},
 }
 
-var subs940 = []Program{
-	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options939, Workdir: true},
-	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options937, Workdir: true},
-	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options939, Workdir: true},
-	{Name: "install", Style: Exact, Path: names{"pip", "install"}, Options: options938, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options939, Workdir: true},
-	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options939, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"pip", "install"}, Options: options938, Workdir: true},
-	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options939, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options939, Workdir: true},
+var subs979 = []Program{
+	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options978, Workdir: true},
+	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options976, Workdir: true},
+	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options978, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"pip", "install"}, Options: options977, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options978, Workdir: true},
+	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options978, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"pip", "install"}, Options: options977, Workdir: true},
+	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options978, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options978, Workdir: true},
 }
 
-var options941 = []Option{
+var options980 = []Option{
 	{Names: names{"-t", "--token"}, Value: Required},
 	{Names: names{"-u", "--username"}, Value: Required},
 	{Names: names{"--publish-url"}, Value: Required, Effect: EffUnproven},
@@ -26039,7 +27559,7 @@ var options941 = []Option{
 	{Names: names{"--diff"}},
 }
 
-var options942 = []Option{
+var options981 = []Option{
 	{Names: names{"-m", "--module"}, Value: Required, Effect: EffModule, Pattern: true, Ends: true},
 	{Names: names{"-s", "--script"}},
 	{Names: names{"--gui-script"}},
@@ -26049,7 +27569,7 @@ var options942 = []Option{
 	{Names: names{"--isolated"}},
 }
 
-var options943 = []Option{
+var options982 = []Option{
 	{Names: names{"--check"}},
 	{Names: names{"--dry-run"}},
 	{Names: names{"--output-format"}, Value: Required},
@@ -26063,7 +27583,7 @@ var options943 = []Option{
 	{Names: names{"--short"}},
 }
 
-var options944 = []Option{
+var options983 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -26074,7 +27594,7 @@ var options944 = []Option{
 	{Names: names{"--show-version-specifiers"}},
 }
 
-var options945 = []Option{
+var options984 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -26084,17 +27604,17 @@ var options945 = []Option{
 	{Names: names{"--isolated"}},
 }
 
-var subs946 = []Program{
-	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options944, Workdir: true},
-	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options944, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options944, Workdir: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options945, Ends: true, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options944, Workdir: true},
-	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options944, Workdir: true},
-	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options944, Workdir: true},
+var subs985 = []Program{
+	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options983, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options983, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options983, Workdir: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options984, Ends: true, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options983, Workdir: true},
+	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options983, Workdir: true},
+	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options983, Workdir: true},
 }
 
-var options947 = []Option{
+var options986 = []Option{
 	{Names: names{"--system"}},
 	{Names: names{"--no-project"}},
 	{Names: names{"--seed"}},
@@ -26105,34 +27625,34 @@ var options947 = []Option{
 	{Names: names{"--relocatable"}},
 }
 
-var subs948 = []Program{
-	{Name: "add", Style: Exact, Path: names{"add"}, Options: options934, Workdir: true},
-	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options943, Workdir: true},
+var subs987 = []Program{
+	{Name: "add", Style: Exact, Path: names{"add"}, Options: options973, Workdir: true},
+	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options982, Workdir: true},
 	{Name: "auth", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options935, Workdir: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options974, Workdir: true},
 	{Name: "cache", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"export"}, Options: options936, Workdir: true},
-	{Name: "format", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options941, Workdir: true},
-	{Name: "generate-shell-completion", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options941, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options943, Workdir: true},
-	{Name: "init", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options941, Workdir: true},
-	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options943, Workdir: true},
-	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options943, Workdir: true},
-	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs940, Workdir: true},
-	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options941, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"export"}, Options: options975, Workdir: true},
+	{Name: "format", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options980, Workdir: true},
+	{Name: "generate-shell-completion", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options980, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options982, Workdir: true},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options980, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options982, Workdir: true},
+	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options982, Workdir: true},
+	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs979, Workdir: true},
+	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options980, Workdir: true},
 	{Name: "python", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options934, Workdir: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options942, Ends: true, Workdir: true},
-	{Name: "self", Style: Exact, Path: names{"sync"}, Options: options943, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options943, Workdir: true},
-	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs946, Workdir: true},
-	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options943, Workdir: true},
-	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options947, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options943, Workdir: true},
-	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options943, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options973, Workdir: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options981, Ends: true, Workdir: true},
+	{Name: "self", Style: Exact, Path: names{"sync"}, Options: options982, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options982, Workdir: true},
+	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs985, Workdir: true},
+	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options982, Workdir: true},
+	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options986, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options982, Workdir: true},
+	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options982, Workdir: true},
 }
 
-var options949 = []Option{
+var options988 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -26158,7 +27678,7 @@ var options949 = []Option{
 	{Names: names{"--no-env-file"}},
 }
 
-var options950 = []Option{
+var options989 = []Option{
 	{Names: names{"--tool"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
@@ -26199,7 +27719,7 @@ var options950 = []Option{
 	{Names: names{"--keep-debuginfo"}, Value: Required},
 }
 
-var options951 = []Option{
+var options990 = []Option{
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--symlinks"}},
 	{Names: names{"--copies"}},
@@ -26212,7 +27732,7 @@ var options951 = []Option{
 	{Names: names{"--without-scm-ignore-files"}},
 }
 
-var options952 = []Option{
+var options991 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--cmd"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-S"}, Value: Required, Effect: EffProgram},
@@ -26280,7 +27800,7 @@ var options952 = []Option{
 	{Names: names{"--rcfile"}, Value: Required, Effect: EffProgram},
 }
 
-var options953 = []Option{
+var options992 = []Option{
 	{Names: names{"-p", "--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--clear"}},
@@ -26310,7 +27830,7 @@ var options953 = []Option{
 	{Names: names{"--without-pip"}},
 }
 
-var options954 = []Option{
+var options993 = []Option{
 	{Names: names{"-r", "--root"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-u", "--update"}},
@@ -26391,7 +27911,7 @@ var options954 = []Option{
 	{Names: names{"--no-watch"}},
 }
 
-var subs955 = []Program{
+var subs994 = []Program{
 	{Name: "bench", Style: Exact, Path: names{"run"}, Workdir: true},
 	{Name: "dev", Style: Exact, Path: names{"run"}, Workdir: true},
 	{Name: "init", Style: Exact, Path: names{"run"}, Workdir: true},
@@ -26401,7 +27921,7 @@ var subs955 = []Program{
 	{Name: "watch", Style: Exact, Path: names{"run"}, Workdir: true},
 }
 
-var options956 = []Option{
+var options995 = []Option{
 	{Names: names{"-h", "--no-header"}},
 	{Names: names{"-u", "--no-current"}},
 	{Names: names{"-s", "--short"}},
@@ -26411,13 +27931,13 @@ var options956 = []Option{
 	{Names: names{"-o", "--old-style"}},
 }
 
-var options957 = []Option{
+var options996 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options958 = []Option{
+var options997 = []Option{
 	{Names: names{"-d", "--differences"}, Value: Optional},
 	{Names: names{"-n", "--interval"}, Value: Required},
 	{Names: names{"-p", "--precise"}},
@@ -26436,7 +27956,7 @@ var options958 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options959 = []Option{
+var options998 = []Option{
 	{Names: names{"-w", "--watch"}, Value: Required},
 	{Names: names{"-W", "--watch-non-recursive"}, Value: Required},
 	{Names: names{"-F", "--watch-file"}, Value: Required, Effect: EffInput},
@@ -26485,7 +28005,7 @@ var options959 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options960 = []Option{
+var options999 = []Option{
 	{Names: names{"--total"}, Value: Required},
 	{Names: names{"-c", "--bytes"}},
 	{Names: names{"-m", "--chars"}},
@@ -26495,7 +28015,7 @@ var options960 = []Option{
 	{Names: names{"-w", "--words"}},
 }
 
-var options961 = []Option{
+var options1000 = []Option{
 	{Names: names{"-1", "--no-deleted"}},
 	{Names: names{"-2", "--no-inserted"}},
 	{Names: names{"-3", "--no-common"}},
@@ -26508,7 +28028,7 @@ var options961 = []Option{
 	{Names: names{"-z", "--end-insert"}, Value: Required},
 }
 
-var options962 = []Option{
+var options1001 = []Option{
 	{Names: names{"-c", "--config", "--config-file", "--tsconfig", "--schema"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--output", "--out", "--outfile", "--out-file", "--output-path", "--out-dir", "--outdir", "--outDir", "--output-dir", "--dist-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-p", "--plugin", "--plugins"}, Value: Required, Effect: EffPlugin},
@@ -26554,7 +28074,7 @@ var options962 = []Option{
 	{Names: names{"--loader:"}, Value: Required},
 }
 
-var options963 = []Option{
+var options1002 = []Option{
 	{Names: names{"-O", "--output-document"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-nd", "--no-directories"}},
 	{Names: names{"-np", "--no-parent"}},
@@ -26715,7 +28235,7 @@ var options963 = []Option{
 	{Names: names{"-X", "--exclude-directories"}, Value: Required},
 }
 
-var options964 = []Option{
+var options1003 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s"}},
 	{Names: names{"-b"}},
@@ -26738,7 +28258,7 @@ var options964 = []Option{
 	{Names: names{"-v", "-V"}},
 }
 
-var options965 = []Option{
+var options1004 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--boot"}},
 	{Names: names{"-d", "--dead"}},
@@ -26758,7 +28278,7 @@ var options965 = []Option{
 	{Names: names{"--writable"}},
 }
 
-var options966 = []Option{
+var options1005 = []Option{
 	{Names: names{"-h", "--host"}, Value: Required},
 	{Names: names{"-H"}},
 	{Names: names{"-p", "--port"}, Value: Required},
@@ -26788,7 +28308,7 @@ var options966 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options967 = []Option{
+var options1006 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -26815,7 +28335,7 @@ var options967 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options968 = []Option{
+var options1007 = []Option{
 	{Names: names{"-project"}, Value: Required, Effect: EffDir},
 	{Names: names{"-workspace"}, Value: Required, Effect: EffDir},
 	{Names: names{"-scheme"}, Value: Required},
@@ -26862,7 +28382,7 @@ var options968 = []Option{
 	{Names: names{"-clonedSourcePackagesDirPath"}, Value: Required, Effect: EffWrite},
 }
 
-var options969 = []Option{
+var options1008 = []Option{
 	{Names: names{"--sdk", "-sdk"}, Value: Required},
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-f", "--find"}},
@@ -26878,7 +28398,7 @@ var options969 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options970 = []Option{
+var options1009 = []Option{
 	{Names: names{"--noout"}},
 	{Names: names{"--format"}},
 	{Names: names{"--xpath"}, Value: Required},
@@ -26931,7 +28451,7 @@ var options970 = []Option{
 	{Names: names{"--dtdvalidfpi"}, Value: Required},
 }
 
-var options971 = []Option{
+var options1010 = []Option{
 	{Names: names{"-a", "--auto-servernum", "--auto-display"}},
 	{Names: names{"-e", "--error-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-f", "--auth-file"}, Value: Required, Effect: EffWrite},
@@ -26943,7 +28463,7 @@ var options971 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options972 = []Option{
+var options1011 = []Option{
 	{Names: names{"-a", "-autoskip"}},
 	{Names: names{"-b", "-bits"}},
 	{Names: names{"-c", "-cols"}, Value: Required},
@@ -26966,7 +28486,7 @@ var options972 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options973 = []Option{
+var options1012 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"--use-yarnrc"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--script-shell"}, Value: Required, Effect: EffProgram},
@@ -27041,18 +28561,18 @@ var options973 = []Option{
 	{Names: names{"--skip-integrity-check"}},
 }
 
-var options974 = []Option{
+var options1013 = []Option{
 	{Names: names{"-p", "--package"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options975 = []Option{
+var options1014 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r"}, Value: Required, Effect: EffProgram},
 }
 
-var options976 = []Option{
+var options1015 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-t", "--topological"}},
@@ -27069,15 +28589,15 @@ var options976 = []Option{
 	{Names: names{"-R", "--recursive"}},
 }
 
-var subs977 = []Program{
+var subs1016 = []Program{
 	{Name: "focus", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
-	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options976, Ends: true, Workdir: true},
+	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options1015, Ends: true, Workdir: true},
 	{Name: "info", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
 	{Name: "list", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
 	{Name: "run", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
 }
 
-var subs978 = []Program{
+var subs1017 = []Program{
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "audit", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "autoclean", Style: Exact, Path: names{"install"}, Workdir: true},
@@ -27088,7 +28608,7 @@ var subs978 = []Program{
 	{Name: "constraints", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options974, Ends: true, Workdir: true},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1013, Ends: true, Workdir: true},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true},
 	{Name: "explain", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "global", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
@@ -27102,7 +28622,7 @@ var subs978 = []Program{
 	{Name: "list", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "login", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
 	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options975, Ends: true, Workdir: true},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1014, Ends: true, Workdir: true},
 	{Name: "npm", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
 	{Name: "outdated", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "owner", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
@@ -27132,10 +28652,10 @@ var subs978 = []Program{
 	{Name: "versions", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true},
 	{Name: "why", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "workspace", Style: Exact, Path: names{"workspace"}, Workdir: true},
-	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs977, Workdir: true},
+	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs1016, Workdir: true},
 }
 
-var options979 = []Option{
+var options1018 = []Option{
 	{Names: names{"-C", "--colors"}},
 	{Names: names{"--csv-auto-parse"}},
 	{Names: names{"-e", "--exit-status"}},
@@ -27177,7 +28697,7 @@ var options979 = []Option{
 	{Names: names{"--slurpfile"}, Value: Pair, Effect: EffRead},
 }
 
-var options980 = []Option{
+var options1019 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
@@ -27194,7 +28714,7 @@ var options980 = []Option{
 	{Names: names{"-T", "--threads"}, Value: Required},
 }
 
-var options981 = []Option{
+var options1020 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"--config", "--config-file", "--config-dir"}, Value: Required, Effect: EffProgram},
@@ -27223,7 +28743,7 @@ var options981 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 }
 
-var options982 = []Option{
+var options1021 = []Option{
 	{Names: names{"-a", "--ascii"}},
 	{Names: names{"-A", "--adjust-sfx"}},
 	{Names: names{"-AC", "--archive-clear"}},
@@ -27306,7 +28826,7 @@ var options982 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options983 = []Option{
+var options1022 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-u"}},
 	{Names: names{"-a"}, Effect: EffUnproven},
