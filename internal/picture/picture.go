@@ -17,7 +17,7 @@ const (
 
 // words are coloured where they begin a line.
 var words = []struct{ word, colour string }{
-	{"ALLOW", "#3fb950"}, {"DENY", "#f85149"}, {"ASK", "#d29922"}, {"warning:", "#d29922"}, {"error:", "#f85149"}, {"$ ", "#58a6ff"},
+	{"ALLOW", "#3fb950"}, {"DENY", "#f85149"}, {"ASK", "#d29922"}, {"warning:", "#d29922"}, {"error:", "#f85149"}, {"$ ", "#58a6ff"}, {"? ", "#58a6ff"}, {"  > ", "#58a6ff"},
 }
 
 // SVG draws text, which is printable characters and line feeds.
@@ -31,7 +31,7 @@ func SVG(title, text string) string {
 	w, h := 2*margin+width*charWidth, 2*margin+len(lines)*lineHeight
 	fmt.Fprintf(&out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" role=\"img\">\n", w, h, w, h)
 	fmt.Fprintf(&out, "<title>%s</title>\n<rect width=\"100%%\" height=\"100%%\" rx=\"6\" fill=\"#0d1117\"/>\n", escape(title))
-	out.WriteString("<g font-family=\"ui-monospace, Menlo, Consolas, monospace\" font-size=\"13\" fill=\"#c9d1d9\" xml:space=\"preserve\">\n")
+	out.WriteString("<g font-family=\"ui-monospace, Menlo, Consolas, monospace\" font-size=\"13\" fill=\"#c9d1d9\" xml:space=\"preserve\" style=\"white-space:pre\">\n")
 	for i, line := range lines {
 		if line != "" {
 			fmt.Fprintf(&out, "<text x=\"%d\" y=\"%d\">%s</text>\n", margin, margin+(i+1)*lineHeight-5, paint(line))
