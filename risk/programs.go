@@ -397,7 +397,11 @@ var defaults = []program{
 	{"ldapadd", changes},
 	{"ldapdelete", []row{{class: Moderate, reason: deletes}}},
 	{"ldapmodify", changes},
-	{"ldapsearch", reads},
+	{"ldapsearch", []row{
+		{with: "-f|-t|-tt|-T|-y|-o", class: Moderate, reason: "reads or writes files beside the search"},
+		{with: "-x|-b|-s|-H|-h|-p|-D|-w|-W|-L|-LL|-LLL|-Z|-ZZ|-z|-l|-a|-v|-A|-P|-Q", class: Safe, reason: readOnly},
+		{class: Safe, reason: readOnly},
+	}},
 	{"ldd", runs},
 	{"less", []row{
 		{with: "@+*", class: Moderate, reason: runsCode},
