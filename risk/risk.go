@@ -82,7 +82,6 @@ const (
 	FactorSystem       = "system_path"
 	FactorDevice       = "block_device"
 	FactorInterpreter  = "pipe_to_interpreter"
-	FactorOutside      = "writes_outside_workspace"
 	FactorCatastrophic = "catastrophic"
 )
 
