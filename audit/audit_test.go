@@ -74,7 +74,7 @@ func TestRecord(t *testing.T) {
 	if len(got) != 4 {
 		t.Errorf("%d lines, want 4", len(got))
 	}
-	if strings.Contains(got[2], "updated") {
+	if strings.Contains(got[0], "updated") || strings.Contains(got[2], "updated") {
 		t.Error("an input that did not change is called updated")
 	}
 	if info, _ := os.Stat(path); info.Mode().Perm() != 0o600 {
@@ -95,6 +95,17 @@ func contains(t *testing.T, line, want string) {
 	for key, value := range members {
 		if diff := cmp.Diff(value, got[key]); diff != "" {
 			t.Errorf("%s: %s", key, diff)
+		}
+	}
+}
+
+// TestSource: where a rule comes from, if it has a line and if not.
+func TestSource(t *testing.T) {
+	for want, s := range map[string]patterns.Source{
+		"p.toml:3:9": {Name: "p.toml", Line: 3, Col: 9}, "--deny": {Name: "--deny"}, "": {},
+	} {
+		if got := place(s); got != want {
+			t.Errorf("%+v is written %q, want %q", s, got, want)
 		}
 	}
 }

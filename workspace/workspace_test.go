@@ -71,6 +71,21 @@ func TestFakeResolve(t *testing.T) {
 	}
 }
 
+// TestChain: as many links as in Linux, and not one more.
+func TestChain(t *testing.T) {
+	links := map[string]string{}
+	for i := range maxLinks + 1 {
+		links[fmt.Sprintf("/l%d", i)] = fmt.Sprintf("/l%d", i+1)
+	}
+	fake := Fake{Symlinks: links}
+	if got, ok := fake.Resolve("/l1"); !ok || got != fmt.Sprintf("/l%d", maxLinks+1) {
+		t.Errorf("%d links: %q, %v", maxLinks, got, ok)
+	}
+	if got, ok := fake.Resolve("/l0"); ok {
+		t.Errorf("%d links: %q", maxLinks+1, got)
+	}
+}
+
 // tree makes files (a name ending in / is a directory) and links (from -> to)
 // and returns their directory, resolved.
 func tree(t *testing.T, names ...string) string {

@@ -14,9 +14,28 @@ import (
 type rule struct {
 	Tools []string `toml:"tools"`
 	Match []string `toml:"match"`
+	Sub   struct {
+		X int `toml:"x"`
+	} `toml:"sub"`
+}
+
+// level reads itself from a string.
+type level int
+
+func (l *level) UnmarshalText(text []byte) error {
+	if string(text) == "bad" {
+		return errors.New("no such level")
+	}
+	*l = level(len(text))
+	return nil
+}
+
+type common struct {
+	Note string `toml:"note"`
 }
 
 type file struct {
+	common
 	Mode  string            `toml:"mode"`
 	Deny  []string          `toml:"deny"`
 	On    bool              `toml:"on"`
@@ -24,6 +43,12 @@ type file struct {
 	Rules []rule            `toml:"rules"`
 	Links map[string]string `toml:"links"`
 	Input map[string]any    `toml:"input"`
+	Level level             `toml:"level"`
+	Zz    *int              `toml:"zZ"`
+	other int               `toml:"other"`
+	Not   []string          `toml:"not_match"`
+	Bare  int
+	Skip  int `toml:"-"`
 	Sub   struct {
 		Deep struct {
 			X int `toml:"x"`
@@ -39,6 +64,7 @@ c ]""", '''d'''
 ]
 on = true
 count = 1_000
+note = "n"
 sub.deep.x = 0x10
 links = { "a b" = "1", 'A.B' = "2", }
 
@@ -63,7 +89,7 @@ func TestDecode(t *testing.T) {
 	if _, err := toml.Decode(good, &want); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(file{})); diff != "" {
 		t.Error(diff)
 	}
 	places := map[string]string{
@@ -80,8 +106,82 @@ func TestDecode(t *testing.T) {
 			t.Errorf("%s stands at %q, want %q", path, got, text)
 		}
 	}
-	if p := lines["rules[1].match[1]"]; p.Line != 20 || p.Col != 15 {
-		t.Errorf("rules[1].match[1] is at %d:%d, want 20:15", p.Line, p.Col)
+	if p := lines["rules[1].match[1]"]; p.Line != 21 || p.Col != 15 {
+		t.Errorf("rules[1].match[1] is at %d:%d, want 21:15", p.Line, p.Col)
+	}
+}
+
+// TestForms holds forms that are hard to scan: what follows them must be found
+// in its place.
+func TestForms(t *testing.T) {
+	for _, form := range []string{
+		"\ufeff", "#\n", "# x = 1 [", "input.a = 1234567890 # 1", "input.a = -123456789", "input.a = 1979-05-27", "input.a = 1979-05-27 # x",
+		"input.a = [1979-05-27 07:32:00, 1234567890]", "input.a = 07:32:00", "input.a = 1979-05-27 9:00:00",
+		`input.a = """a\""" b"""`, `input.a = """\\"""`, `input.a = '''\\\\'''`, `input.a = """a"""""`, "input.a = '''a'''''",
+		`input."a.b=#[\"" = 1`, `input."\e\u00e9\t" = 1`, `input.'a"\' = 1`, `input."" = 1`, "input.a={}", "input.a={b={},}", "input.a=[[],[],]",
+		"zZ = 9", "input.A-9_z = 1", "level = 'abc'", "sub.deep.x = 0", "input.a = +1.5e3", "input.a = nan", "\r\n\t \r", "input . a = 1", "[ input . a ]\nb=1\n[sub]",
+		"[[rules]]\n[rules.sub]\nx=1\n[[rules]]\nsub.x=2\n[sub]",
+	} {
+		in := form + "\n[links]\n z = 'END'"
+		var v file
+		lines, err := Decode([]byte(in), "f", &v)
+		if strings.Contains(form, " 9:") {
+			if err == nil {
+				t.Errorf("%q is accepted", form)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%q: %v", form, err)
+			continue
+		}
+		if p := lines["links.z"]; p.Line != strings.Count(in, "\n")+1 || p.Col != 6 || in[p.Start:p.End] != "'END'" {
+			t.Errorf("%q: links.z is at %+v", form, p)
+		}
+	}
+}
+
+func TestLongestKey(t *testing.T) {
+	var v file
+	if _, err := Decode([]byte("[links]\n"+strings.Repeat("k", maxKey-len("links.")-1)+"=''"), "f", &v); err != nil {
+		t.Error(err)
+	}
+	if _, err := Decode([]byte("#"+strings.Repeat("x", MaxSize-1)), "f", &v); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSubtables(t *testing.T) {
+	var v file
+	lines, err := Decode([]byte("[[rules]]\n[rules.sub]\nx=1\n[[rules]]\n[rules.sub]\nx=2\n"), "f", &v)
+	if err != nil || v.Rules[0].Sub.X != 1 || v.Rules[1].Sub.X != 2 || lines["rules[0].sub.x"].Line != 3 || lines["rules[1].sub.x"].Line != 6 {
+		t.Error(err, v.Rules, lines)
+	}
+}
+
+func TestTarget(t *testing.T) {
+	n := 0
+	for _, v := range []any{nil, file{}, &n, &map[string]any{}} {
+		if _, err := Decode([]byte("mode='x'"), "f", v); err == nil {
+			t.Errorf("Decode into %T", v)
+		}
+	}
+}
+
+// TestCover: a key that the library knows and the scanner does not is refused.
+func TestCover(t *testing.T) {
+	var v file
+	md, err := toml.Decode("mode='x'\n[sub.deep]\nx=1", &v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]bool{"mode": true, "sub": true, "sub\x00deep": true, "sub\x00deep\x00x": true}
+	if err := cover("f", &md, all); err != nil {
+		t.Error(err)
+	}
+	delete(all, "sub\x00deep\x00x")
+	if err := cover("f", &md, all); err == nil {
+		t.Error("a key that was not checked passes")
 	}
 }
 
@@ -125,6 +225,29 @@ func TestRefused(t *testing.T) {
 		{"nested inline tables", "input = " + strings.Repeat("{x=", 40), `f:1:103: nested deeper than 32`},
 		{"long key", long + "=1", `f:1:1: a key longer than 512 bytes`},
 		{"long header and key", "[links." + long[:300] + "]\n" + long[:300] + "=1", `f:2:1: a key longer than 512 bytes`},
+		{"key at the limit", "[links]\n" + strings.Repeat("k", maxKey-len("links")-1) + "=''", `f:2:1: a key longer than 512 bytes`},
+		{"bad first byte", "\xff", `f:1:1: not valid UTF-8`},
+		{"no key", "= 1", `f:1:1: '=' where a key is expected`},
+		{"bad escape in a key", `"a\q" = 1`, `f:1:6: a malformed key in quotes`},
+		{"quote escape in a key", `"a\'" = 1`, `f:1:6: a malformed key in quotes`},
+		{"octal escape in a key", `"a\101" = 1`, `f:1:8: a malformed key in quotes`},
+		{"open key", `"a = 1`, `f:1:1: a string without its closing quote`},
+		{"duplicate by escape", "mode='a'\n\"m\\u006fde\"='b'", `f:2:1: key mode stands twice`},
+		{"empty key", `"" = 1`, `f:1:6: unknown key ""`},
+		{"dash for underscore", "not-match=[]", `f:1:11: unknown key not-match (did you mean not_match?)`},
+		{"unexported field", "other=1", `f:1:7: unknown key other`},
+		{"field without a tag", "Bare=1", `f:1:6: unknown key Bare`},
+		{"field that is left out", "Skip=1", `f:1:6: unknown key Skip`},
+		{"number for text", "level = 3", `f:1:9: level: want a string, got a number`},
+		{"text that the type refuses", "level = 'bad'", `f:1:10: no such level`},
+		{"time for number", "count = 07:32:00", `f:1:9: count: want a number, got a date or time`},
+		{"date for number", "count = 1979-05-27", `f:1:9: count: want a number, got a date or time`},
+		{"date and time for number", "count = 1979-05-27 07:32:00", `f:1:9: count: want a number, got a date or time`},
+		{"escape at the end", `mode = "\`, `f:1:8: a string without its closing quote`},
+		{"escape at the end of a block", `mode = """\`, `f:1:8: a string without its closing quotes`},
+		{"static array, then a table", "rules = []\n[[rules]]", `f:2:3: Key 'rules' was already created and cannot be used as an array.`},
+		{"bare carriage return", "on = true\ron = true", `f:1:10: '\r' where the end of the line is expected`},
+		{"empty array, then a key in it", "rules = []\n[rules.sub]", `f:2:1: key rules is an array already`},
 		{"size", "mode = 'x'\n" + strings.Repeat("#", MaxSize), `f:2:262134: the file is longer than 262144 bytes`},
 	}
 	for _, tt := range tests {
@@ -213,7 +336,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(ours, theirs, cmp.Comparer(func(a, b float64) bool { return a == b || a != a && b != b })); diff != "" {
+		if diff := cmp.Diff(ours, theirs, cmp.AllowUnexported(file{}), cmp.Comparer(func(a, b float64) bool { return a == b || a != a && b != b })); diff != "" {
 			t.Fatal(diff)
 		}
 		for _, key := range md.Keys() {

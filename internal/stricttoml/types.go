@@ -3,6 +3,7 @@ package stricttoml
 import (
 	"encoding"
 	"fmt"
+	"maps"
 	"reflect"
 	"strconv"
 	"strings"
@@ -110,7 +111,8 @@ func element(t reflect.Type) reflect.Type {
 	return anyType
 }
 
-// fieldsOf returns the names of a struct's fields in TOML, nil if t is none.
+// fieldsOf returns the names of a struct's fields in TOML, with those of
+// embedded structs; nil if t is none.
 func fieldsOf(t reflect.Type) map[string]reflect.Type {
 	if t.Kind() != reflect.Struct {
 		return nil
@@ -119,7 +121,10 @@ func fieldsOf(t reflect.Type) map[string]reflect.Type {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("toml"), ",")
-		if f.IsExported() && name != "" && name != "-" {
+		switch {
+		case f.Anonymous && name == "":
+			maps.Copy(fields, fieldsOf(deref(f.Type)))
+		case f.IsExported() && name != "" && name != "-":
 			fields[name] = f.Type
 		}
 	}
