@@ -57,20 +57,28 @@ func exactCommand(a *shell.Action) string {
 	for i := range a.Words {
 		parts[i] = quoted(a.Words[i].Text)
 	}
-	return "Bash(" + strings.Join(parts, " ") + ")"
+	text := strings.Join(parts, " ")
+	if unescape(text) != text {
+		return ""
+	}
+	return "Bash(" + text + ")"
 }
 
-// quoted is a word as a shell reads it back. Single quotes are avoided where
-// the word holds one: two of them side by side are read as an escape.
+// quoted is a word as a shell reads it back, without what is read as an escape
+// of a saved rule.
 func quoted(word string) string {
 	if word != "" && strings.Trim(word, safeBytes) == "" && !assigns(word) {
 		return word
 	}
-	if !strings.Contains(word, "'") {
+	if word != "" && !strings.Contains(word, "'") && unescape(word) == word {
 		return "'" + word + "'"
 	}
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "`", "\\`").Replace(word) + `"`
+	return `"` + doubleQuoted.Replace(word) + `"`
 }
+
+var doubleQuoted = strings.NewReplacer(
+	`\(`, `\\""(`, `\)`, `\\"")`, "'", `'""`, `\`, `\\`, `"`, `\"`, "$", `\$`, "`", "\\`",
+)
 
 const safeBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%^"
 

@@ -212,7 +212,7 @@ func (g *Granular) condition(sub *Subject) Match {
 		}
 	case ReadPath, WritePath:
 		for _, r := range g.paths {
-			best = max(best, r.matchPath(sub.Path))
+			best = max(best, r.matchPath(sub.Path, sub.Recursive))
 		}
 	case FetchURL:
 		for _, r := range g.domains {

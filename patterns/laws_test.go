@@ -309,3 +309,27 @@ func fuzzSubject(input string, kind uint8) *Subject {
 	}
 	return &Subject{Kind: UseTool, Tool: "Skill", Name: input}
 }
+
+// The exact rule for a command is about these very words: what is read as an
+// escape in a saved rule does not come into it.
+func TestExactRuleIsOneCommand(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		a := &shell.Action{Kind: shell.Command, Words: []shell.Word{{Text: "echo"}}}
+		for _, w := range rapid.SliceOfN(rapid.StringMatching("[a*'\"\\\\()$`~= ]{0,5}"), 0, 4).Draw(t, "words") {
+			a.Words = append(a.Words, shell.Word{Text: w})
+		}
+		sub := &Subject{Kind: RunCommand, Tool: "Bash", Command: a, Line: "v=x; y"}
+		text := ExactRule(sub)
+		r, _, err := Parse(text, Allow, Source{})
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		if len(r.command.exact) != 1 || len(r.command.lines) != 1 || r.command.words != nil {
+			t.Fatalf("%s is about %q", text, r.command.exact)
+		}
+		if m := r.bound(here, 0).match(sub, Query{}); m != Yes {
+			t.Fatalf("%s does not cover %+v", text, a.Words)
+		}
+	})
+}

@@ -41,7 +41,7 @@ func (r *Rule) match(sub *Subject, q Query) Match {
 		return r.matchTool(sub)
 	default:
 		if r.about(sub) {
-			return r.matchPath(sub.Path)
+			return r.matchPath(sub.Path, sub.Recursive)
 		}
 	}
 	if sub.Kind == Hidden && r.list != Allow {
@@ -99,7 +99,7 @@ func (r *Rule) about(sub *Subject) bool {
 	return false
 }
 
-func (r *Rule) matchPath(p *Path) Match {
+func (r *Rule) matchPath(p *Path, tree bool) Match {
 	if r.bare {
 		return Yes
 	}
@@ -107,7 +107,7 @@ func (r *Rule) matchPath(p *Path) Match {
 		return maybeIf(r.list != Allow)
 	}
 	if r.list == Allow {
-		return yesIf(p.odd == "" && !p.lost && r.proves(p))
+		return yesIf(p.odd == "" && !p.lost && r.proves(p, tree))
 	}
 	best := No
 	for _, forms := range [2][]form{p.forms, p.also} {
@@ -128,11 +128,11 @@ func (r *Rule) matchPath(p *Path) Match {
 }
 
 // proves reports whether each form of a path is matched for certain.
-func (r *Rule) proves(p *Path) bool {
+func (r *Rule) proves(p *Path, tree bool) bool {
 	for i := range p.forms {
 		proven := false
 		for k := range r.globs {
-			proven = proven || r.globs[k].match(&p.forms[i], true) == Yes
+			proven = proven || r.globs[k].match(&p.forms[i], true) == Yes || tree && r.globs[k].holdsTree(&p.forms[i])
 		}
 		if !proven {
 			return false
@@ -176,7 +176,7 @@ func (r *Rule) Covers(name string) bool {
 	if r.place.Fold && !isASCII(name) {
 		p.also = []form{asciiForm(f)}
 	}
-	return r.matchPath(p) > No
+	return r.matchPath(p, false) > No
 }
 
 // Roots returns the directories, or paths, below which everything lies that
@@ -212,7 +212,7 @@ func (p *Path) Below(r *Rule, sub *Subject) bool {
 	}
 	for _, forms := range [2][]form{p.forms, p.also} {
 		for i := range forms {
-			deeper := form{segs: append(forms[i].segs[:len(forms[i].segs):len(forms[i].segs)], segment{holes: []shell.Hole{{}}}, segment{deep: true})}
+			deeper := forms[i].deeper(segment{deep: true})
 			for k := range r.globs {
 				if r.globs[k].match(&deeper, false) > No {
 					return true
@@ -221,4 +221,19 @@ func (p *Path) Below(r *Rule, sub *Subject) bool {
 		}
 	}
 	return false
+}
+
+// deeper is a path of which nothing is known but that it lies below f.
+func (f *form) deeper(more ...segment) form {
+	segs := append(f.segs[:len(f.segs):len(f.segs)], segment{holes: []shell.Hole{{Kind: shell.Glob}}})
+	return form{segs: append(segs, more...)}
+}
+
+// holdsTree reports whether the pattern matches all that lies below a path.
+func (g *pathGlob) holdsTree(f *form) bool {
+	if n := len(g.names); n == 0 || !g.names[n-1].many {
+		return false
+	}
+	deeper := f.deeper()
+	return g.match(&deeper, true) == Yes
 }

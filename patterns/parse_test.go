@@ -77,6 +77,8 @@ func TestParseErrors(t *testing.T) {
 		{"Monitor(ls)", noDeny, 9, "write Bash(ls)"},
 		{"TodoWrite(x)", noDeny, 11, "write TodoWrite"},
 		{"PowerShell(rm *)", noDeny, 12, "not evaluated here"},
+		{"Bash(rm\u200b:*)", noDeny, 8, "U+200B"},
+		{"Bash(git\u00a0push:*)", noDeny, 9, "looks like a blank"},
 		{"Web*", both, 4, "a name has no wildcards"},
 		{"(ls)", both, 1, "names no tool"},
 		{strings.Repeat("x", maxRule+1), both, 1, "longer than"},

@@ -71,7 +71,7 @@ func TestPathRules(t *testing.T) {
 			for want, names := range map[Match][]string{No: test.no, Yes: test.yes} {
 				for _, name := range names {
 					p := NewPath(shell.Word{Text: name}, here.Workspace, here, same)
-					if m := r.matchPath(p); m != want {
+					if m := r.matchPath(p, false); m != want {
 						t.Errorf("%v Read(%s) of %q: %v, want %v", list, test.pattern, name, m, want)
 					}
 				}
@@ -140,10 +140,10 @@ func TestUnknownPaths(t *testing.T) {
 		for want, names := range map[Match][]string{No: test.no, Maybe: test.maybe, Yes: test.yes} {
 			for _, name := range names {
 				p := written(name, here)
-				if m := deny.matchPath(p); m != want {
+				if m := deny.matchPath(p, false); m != want {
 					t.Errorf("deny %s of %q: %v, want %v", test.rule, name, m, want)
 				}
-				if m := allow.matchPath(p); want == Maybe && m != No {
+				if m := allow.matchPath(p, false); want == Maybe && m != No {
 					t.Errorf("allow %s of %q: %v, want no", test.rule, name, m)
 				}
 			}
@@ -171,7 +171,7 @@ func TestAllowGlobbedPath(t *testing.T) {
 		{"Edit(src/**)", "src/log#", Yes},
 		{"Edit(src/**)", "s*/x", No},
 	} {
-		if m := rule(t, test.rule, Allow).matchPath(written(test.name, here)); m != test.want {
+		if m := rule(t, test.rule, Allow).matchPath(written(test.name, here), false); m != test.want {
 			t.Errorf("allow %s of %q: %v, want %v", test.rule, test.name, m, test.want)
 		}
 	}
@@ -180,13 +180,13 @@ func TestAllowGlobbedPath(t *testing.T) {
 func TestUnknownDirectory(t *testing.T) {
 	t.Parallel()
 	relative := NewPath(shell.Word{Text: "x.go"}, "", here, same)
-	if m := rule(t, "Edit(**)", Allow).matchPath(relative); m != No {
+	if m := rule(t, "Edit(**)", Allow).matchPath(relative, false); m != No {
 		t.Errorf("allow of a relative path in an unknown directory: %v", m)
 	}
-	if m := rule(t, "Edit(x.go)", Deny).matchPath(relative); m != Maybe {
+	if m := rule(t, "Edit(x.go)", Deny).matchPath(relative, false); m != Maybe {
 		t.Errorf("deny of a relative path in an unknown directory: %v", m)
 	}
-	if m := rule(t, "Edit(y.go)", Deny).matchPath(relative); m != No {
+	if m := rule(t, "Edit(y.go)", Deny).matchPath(relative, false); m != No {
 		t.Errorf("deny of another relative path in an unknown directory: %v", m)
 	}
 	if m := relative.Inside(); m != Maybe {
@@ -219,7 +219,7 @@ func TestLinks(t *testing.T) {
 		{"Edit(src/**)", Deny, "src/x", blind, Yes},
 	} {
 		p := NewPath(word(test.name), here.Workspace, here, test.resolve)
-		if m := rule(t, test.rule, test.list).matchPath(p); m != test.want {
+		if m := rule(t, test.rule, test.list).matchPath(p, false); m != test.want {
 			t.Errorf("%v %s of %s: %v, want %v", test.list, test.rule, test.name, m, test.want)
 		}
 	}
@@ -360,10 +360,10 @@ func TestPathLimits(t *testing.T) {
 	t.Parallel()
 	long := "/" + strings.Repeat("a/", maxPath/2+1) + "b"
 	p := NewPath(shell.Word{Text: long}, here.Workspace, here, same)
-	if m := rule(t, "Edit(//**)", Allow).matchPath(p); m != No {
+	if m := rule(t, "Edit(//**)", Allow).matchPath(p, false); m != No {
 		t.Errorf("allow of a path beyond the limit: %v", m)
 	}
-	if m := rule(t, "Edit(x)", Deny).matchPath(p); m != Maybe {
+	if m := rule(t, "Edit(x)", Deny).matchPath(p, false); m != Maybe {
 		t.Errorf("deny of a path beyond the limit: %v", m)
 	}
 	for _, text := range []string{
@@ -373,6 +373,36 @@ func TestPathLimits(t *testing.T) {
 	} {
 		if _, _, err := Parse(text, Deny, Source{}); err == nil {
 			t.Errorf("%s is loaded", shown(text))
+		}
+	}
+}
+
+// An allow for all that lies in a directory covers going through it.
+func TestAllowTree(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		rule, name string
+		want       Match
+	}{
+		{"Read(src/**)", "src", Yes},
+		{"Read(src/**)", "src/a", Yes},
+		{"Read(**)", ".", Yes},
+		{"Read(src/*)", "src", No},
+		{"Read(src/**/*.go)", "src", No},
+		{"Read(src/**)", ".", No},
+		{"Read(src/**)", "lib", No},
+		{"Read(src/**)", "$", No},
+		{"Grep(*)", "/etc", Yes},
+		{"LS(**)", ".", Yes},
+	} {
+		r := rule(t, test.rule, Allow)
+		sub := &Subject{Kind: ReadPath, Tool: r.Tool(), Path: written(test.name, here), Recursive: true}
+		if _, m := NewSet(here, r).Match(sub, Query{}); m != test.want {
+			t.Errorf("allow %s of all below %s: %v, want %v", test.rule, test.name, m, test.want)
+		}
+		sub.Recursive = false
+		if _, m := NewSet(here, r).Match(sub, Query{}); test.name == "src" && m != No {
+			t.Errorf("allow %s of %s alone: %v", test.rule, test.name, m)
 		}
 	}
 }

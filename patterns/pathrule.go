@@ -45,9 +45,9 @@ type name struct {
 
 // pathSpec reads a path pattern.
 func (p *parser) pathSpec(r *Rule, spec string) (string, error) {
-	if spec == "*" && p.list != Allow {
-		// As a pattern it would mean the workspace only; an ask or deny means
-		// more by it.
+	if spec == "*" && p.list != Allow || r.family == ofReadsBy && strings.Trim(spec, "*") == "" {
+		// As a pattern it would mean what lies below the workspace only: an ask or
+		// deny means more by it, and so does Grep(*), which reads the workspace.
 		r.bare = true
 		return spec, nil
 	}

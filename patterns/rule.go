@@ -151,7 +151,19 @@ func (p *parser) checkText() error {
 	if at := strings.IndexFunc(p.text, forbiddenRune); at >= 0 {
 		return p.fail(at, "the rule holds a control character", "remove it")
 	}
+	if at := strings.IndexFunc(p.text, unseen); at >= 0 {
+		what := fmt.Sprintf("the rule holds %U, which does not show or looks like a blank", []rune(p.text[at:])[0])
+		if p.list != Allow {
+			return p.fail(at, what, "remove it, or write a blank")
+		}
+		p.warn(Note, at, what)
+	}
 	return nil
+}
+
+// unseen reports whether a character does not show, or shows as a blank.
+func unseen(r rune) bool {
+	return unicode.Is(unicode.Cf, r) || r > unicode.MaxASCII && unicode.IsSpace(r)
 }
 
 // invalidAt returns the place of the first byte that is not UTF-8.

@@ -60,8 +60,11 @@ type Subject struct {
 	// Simple: the line is one plain simple command (shell.Facts.Simple).
 	Simple bool
 	Path   *Path
-	URL    *URL
-	May    shell.Effects
+	// Recursive: the path is read or written with all that lies below it; an
+	// allow for src/** then covers src itself.
+	Recursive bool
+	URL       *URL
+	May       shell.Effects
 
 	// What matching has worked out of Command; a Subject is used by one
 	// goroutine at a time.
