@@ -36,6 +36,9 @@ type Program struct {
 	// Here: writes files in the directory it is in whose names the words do not
 	// tell (split, unzip, wget without -O).
 	Here bool
+	// Named: a subcommand that fetches code and runs it when it is told what
+	// (npm install x): an allow rule covers it only if it names the subcommand.
+	Named bool
 	// Assigns: operands NAME=value before the command of a wrapper are variables
 	// (sudo, env).
 	Assigns bool

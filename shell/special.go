@@ -38,6 +38,7 @@ func init() {
 		"compgen": here((*effector).complete), "fc": here((*effector).fc), "history": here((*effector).history),
 		"git": here((*effector).git), "tar": here((*effector).tar), "jq": here((*effector).jq),
 		"busybox": here((*effector).busybox), "ssh": here((*effector).ssh), "curl": here((*effector).curl), "ssh-option": here((*effector).sshOptions),
+		"go": here((*effector).goTool), "gcc": here((*effector).gcc), "gh": here((*effector).gh),
 		"make": here((*effector).make), "jobs": here((*effector).jobs),
 	}
 }

@@ -15,8 +15,8 @@
 // takes no value.
 //
 // The keys of a table are those of shell.Program in small letters: style,
-// operands, skip, inherit, ends, safe, plain, workdir, here, assigns, stdin,
-// special. names are further names of the same program, use takes over the
+// operands, skip, inherit, ends, safe, plain, workdir, here, named, assigns,
+// stdin, special. names are further names of the same program, use takes over the
 // options of [group.NAME], and [NAME.sub.SUB] is a subcommand, which has the
 // style, workdir and special of its program unless it says otherwise.
 package main

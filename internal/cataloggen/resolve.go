@@ -32,7 +32,7 @@ var (
 var keys = map[string]func(any) string{
 	"style": oneOf(styles), "operands": oneOf(operands), "special": isText, "skip": isCount, "use": isList,
 	"inherit": isBool, "ends": isBool, "safe": isBool, "plain": isBool, "workdir": isBool,
-	"here": isBool, "assigns": isBool, "stdin": isBool,
+	"here": isBool, "assigns": isBool, "named": isBool, "stdin": isBool,
 }
 
 func oneOf(table map[string]string) func(any) string {

@@ -1,0 +1,44 @@
+package shell
+
+import "strings"
+
+// goTool: linker and compiler flags can name a program.
+func (e *effector) goTool() {
+	for _, a := range e.scan.Args {
+		if a.Kind != ArgOption || a.Option.Effect != EffNone {
+			continue
+		}
+		switch a.Option.Names[0] {
+		case "-ldflags", "-gcflags", "-asmflags":
+			if !a.Value.Known() || strings.Contains(a.Value.Text, "-ext") || strings.Contains(a.Value.Text, "-toolexec") {
+				e.odd("option "+a.Option.Names[0]+" of go can name a program that is run", "leave the external linker out")
+			}
+		}
+	}
+}
+
+// gcc: a file of options stands behind @.
+func (e *effector) gcc() {
+	for _, at := range e.operands {
+		if t := &e.words[at]; strings.HasPrefix(t.Text, "@") && !t.holeAt(0) {
+			e.odd("a file of options for "+e.prog.Name, "write the options out")
+		}
+	}
+}
+
+// gh: a field of an API request may be the contents of a file.
+func (e *effector) gh() {
+	for _, a := range e.scan.Args {
+		if a.Kind != ArgOption || len(a.Option.Names) < 2 || a.Option.Names[1] != "--field" {
+			continue
+		}
+		_, value, found := strings.Cut(a.Value.Text, "=")
+		switch {
+		case strings.HasPrefix(value, "@"):
+			e.read(cutWord(a.Value, len(a.Value.Text)-len(value)+1), NeedOutside, "option -F of gh")
+			e.unprovenLate("option -F of gh sends a file to a host")
+		case !found && !a.Value.Known() || found && a.Value.holeAt(len(a.Value.Text)-len(value)):
+			e.unprovenLate("option -F of gh may send a file to a host")
+		}
+	}
+}
