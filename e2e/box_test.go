@@ -64,6 +64,7 @@ func newBox(t testing.TB) *box {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { end(descendants()) }) // before the folder is removed
 	b := &box{t: t, Dir: dir, Home: dir + "/home", Work: dir + "/work", Marks: dir + "/marks", Out: dir + "/out"}
 	for _, d := range []string{b.Home, b.Work, b.Marks, b.Out, dir + "/tmp"} {
 		if err := os.MkdirAll(d, 0o700); err != nil {

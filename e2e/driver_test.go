@@ -54,7 +54,7 @@ func (d driver) drive(t testing.TB, b *box, m *model, prompt string) (asks []ask
 	cmd := exec.Command(d.Release.Path, append(append([]string{}, base...), d.Args...)...)
 	cmd.Dir = b.Work
 	cmd.Env = b.env(append([]string{"ANTHROPIC_BASE_URL=" + m.URL}, d.Env...)...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

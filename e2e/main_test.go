@@ -23,7 +23,16 @@ func TestMain(m *testing.M) {
 	if err := adoptOrphans(); err != nil {
 		fatal(err)
 	}
-	code := m.Run()
-	end(descendants())
-	os.Exit(code)
+	os.Exit(runTests(m))
+}
+
+// runTests runs the tests and leaves nothing behind.
+func runTests(m *testing.M) int {
+	var err error
+	if buildDir, err = os.MkdirTemp("", "agent-wrapper-e2e"); err != nil {
+		fatal(err)
+	}
+	defer os.RemoveAll(buildDir)
+	defer func() { end(descendants()) }()
+	return m.Run()
 }

@@ -78,9 +78,28 @@ func gone(path string, limit time.Duration) (time.Duration, bool) {
 	}
 }
 
-// end kills processes of ours.
+// end kills processes of ours and waits until they are dead.
 func end(pids []int) {
 	for _, pid := range pids {
 		syscall.Kill(pid, syscall.SIGKILL)
+	}
+	for _, pid := range pids {
+		for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+			if _, state := status(pid); state == 'Z' || state == 'X' {
+				break
+			}
+		}
+	}
+	reap()
+}
+
+// reap buries the dead that were left to us. It is called when no command that
+// we started ourselves is running.
+func reap() {
+	for {
+		pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
+		if pid <= 0 && err != syscall.EINTR {
+			return
+		}
 	}
 }

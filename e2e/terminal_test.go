@@ -31,7 +31,7 @@ type terminal struct {
 func (x wrapped) onTerminal(t testing.TB, b *box, m *model, w *web) *terminal {
 	t.Helper()
 	cmd := x.command(t, b, m, w)
-	cmd.SysProcAttr = &syscall.SysProcAttr{}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 50, Cols: 200})
 	if err != nil {
 		t.Fatal(err)

@@ -16,15 +16,14 @@ import (
 	"time"
 )
 
+// buildDir is a folder of this process; TestMain makes and removes it.
+var buildDir string
+
 var buildOnce = sync.OnceValues(func() (string, error) {
 	if path := os.Getenv("AW_E2E_BINARY"); path != "" {
 		return filepath.Abs(path)
 	}
-	dir, err := os.MkdirTemp("", "agent-wrapper-e2e")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "agent-wrapper")
+	path := filepath.Join(buildDir, "agent-wrapper")
 	out, err := exec.Command("go", "build", "-o", path, "../cmd/agent-wrapper").CombinedOutput()
 	if err != nil {
 		return "", errors.New(string(out))
@@ -90,7 +89,7 @@ func (x wrapped) command(t testing.TB, b *box, m *model, w *web) *exec.Cmd {
 	cmd := exec.Command(binary(t), x.args(b)...)
 	cmd.Dir = b.Dir
 	cmd.Env = b.env(append(append(w.env(), "ANTHROPIC_BASE_URL="+m.URL), x.profile.Env...)...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	return cmd
 }
 
@@ -110,6 +109,7 @@ func (x wrapped) run(t testing.TB, b *box, m *model, w *web) result {
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
+	reap()
 	if left := agents(x.Path); len(left) > 0 {
 		t.Errorf("the agent CLI is still there after the run: %v", left)
 		end(left)

@@ -1,0 +1,23 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"os"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// long reports whether the long forms are to run.
+func long() bool { return os.Getenv("AW_E2E_LONG") == "1" }
+
+// seed gives the seed of this run and prints it.
+func seed(t testing.TB) uint64 {
+	n, err := strconv.ParseUint(os.Getenv("AW_E2E_SEED"), 10, 64)
+	if err != nil {
+		n = uint64(time.Now().UnixNano())
+	}
+	t.Logf("AW_E2E_SEED=%d", n)
+	return n
+}
