@@ -278,6 +278,61 @@ func TestDenyCommand(t *testing.T) {
 			yes:  []string{"rm -rf x", "sudo rm -rf x", "echo 'rm -rf x'"},
 		},
 		{
+			rule:  "Bash(git checkout -- *)",
+			no:    []string{"git checkout main", "git checkout -b x", "git status -- x"},
+			maybe: []string{"git checkout $x"},
+			yes:   []string{"git checkout -- .", "git checkout main -- x", "git -C y checkout -- ."},
+		},
+		{
+			rule: "Bash(rm -rf /*)",
+			no:   []string{"rm -rf x", "rm -r /x"},
+			yes:  []string{"rm -rf /etc", "rm -fr /etc", "rm -rf /", "rm -r -f /a b"},
+		},
+		{
+			rule: "Bash(git reset --hard origin/*)",
+			no:   []string{"git reset --hard", "git reset origin/x", "git reset --hard HEAD"},
+			yes:  []string{"git reset --hard origin/main", "git reset origin/main --hard", "git -C x reset --hard origin/a"},
+		},
+		{
+			rule: "Bash(rm -rf .)",
+			no:   []string{"rm -rf x", "rm -rf ./x", "rm -rf . x", "rm -rfv ."},
+			yes:  []string{"rm -rf .", "rm -fr ./", "rm -rf x/..", "rm --recursive --force ."},
+		},
+		{
+			rule: "Bash(rm -rf build:*)",
+			no:   []string{"rm -rf builds", "rm -rf x/build"},
+			yes:  []string{"rm -rf build", "rm -rf ./build", "rm -rf build/", "rm -rf ./x/../build/ y"},
+		},
+		{
+			rule: "Bash(tar -x:*)",
+			no:   []string{"tar tf a", "tar -cf a"},
+			yes:  []string{"tar xf a", "tar -xf a", "tar --extract -f a", "tar vxf a"},
+		},
+		{
+			rule:  "Bash(unheard --prod:*)",
+			no:    []string{"unheard x", "unheard -- --prod", "unheard --production"},
+			maybe: []string{"unheard --pro", "unheard $x", "unheard --pr$x"},
+			yes:   []string{"unheard --prod", "unheard x --prod", "unheard --prod=1 x"},
+		},
+		{
+			rule:  "Bash(unheard -xy:*)",
+			no:    []string{"unheard -x", "unheard xy"},
+			maybe: []string{"unheard -yx", "unheard -x -y", "unheard -axyz"},
+			yes:   []string{"unheard -xy", "unheard a -xy"},
+		},
+		{
+			rule:  "Bash(unheard go)",
+			no:    []string{"unheard", "unheard go on", "unheard go -v", "unheard went"},
+			maybe: []string{"unheard $x", "other unheard go"},
+			yes:   []string{"unheard go", "./unheard go"},
+		},
+		{
+			rule:  "Bash(* --prod)",
+			maybe: []string{`"$x" -p`, "$x"},
+			no:    []string{`"$x" prod`},
+			yes:   []string{"x --prod", "x --prod y"},
+		},
+		{
 			rule: "Bash(sudo rm:*)",
 			no:   []string{"sudo ls", "rm x"},
 			yes:  []string{"sudo rm x", "sudo -u root rm x", "sudo -n rm x"},

@@ -3,6 +3,7 @@ package patterns
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -332,4 +333,21 @@ func TestExactRuleIsOneCommand(t *testing.T) {
 			t.Fatalf("%s does not cover %+v", text, a.Words)
 		}
 	})
+}
+
+// A set is used by many goroutines at once, each with its own subjects.
+func TestSetIsSharedSafely(t *testing.T) {
+	t.Parallel()
+	set := NewSet(here, rule(t, "Bash(git push --force:*)", Deny), rule(t, "Bash(rm -rf:*)", Deny), rule(t, "Bash(* --force)", Deny))
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for _, line := range []string{"git push -f", "rm -r -f x", "unfamiliar --force", "/bin/rm -fr x"} {
+				if _, m := set.Match(commands(line)[0], Query{}); m != Yes {
+					t.Errorf("%s: %v", line, m)
+				}
+			}
+		})
+	}
+	group.Wait()
 }

@@ -29,7 +29,7 @@ func (c *commandRule) bind(place Place, list List) *commandRule {
 		b.text = newTextPattern(b.words, b.open, list != Allow)
 	}
 	if list != Allow {
-		b.shapes = append(b.shapes, shapeOf(b.words, b.open))
+		b.shapes = append(b.shapes, shapesOf(b.words, b.open)...)
 	}
 	return &b
 }

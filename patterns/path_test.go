@@ -63,6 +63,7 @@ func TestPathRules(t *testing.T) {
 		{`a\*b`, []string{"axb"}, []string{"a*b"}},
 		{"secrets/", []string{"secrets", "secretsanta/x"}, []string{"secrets/x", "secrets/a/b"}},
 		{"a**b", []string{"a/b"}, []string{"ab", "axxb"}},
+		{"/", nil, []string{"/a", "x"}},
 		{"**", []string{"/etc/passwd", "../x"}, []string{"a", "a/b"}},
 		{"a b.txt", []string{"a", "b.txt"}, []string{"a b.txt"}},
 	} {

@@ -126,6 +126,9 @@ func newPathRule(text string) (pathRule, error) {
 		}
 		pr.segs = append(pr.segs, n)
 	}
+	if len(pr.segs) == 0 && pr.from == atRoot {
+		pr.segs = []name{{text: "**", many: true}}
+	}
 	return pr, nil
 }
 

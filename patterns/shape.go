@@ -17,7 +17,6 @@ type shape struct {
 	words []string
 	any   bool
 	open  bool // more operands and options may follow
-	none  bool // the rule cannot be read this way
 
 	read atomic.Pointer[reading]
 }
@@ -32,8 +31,30 @@ type reading struct {
 // stranger stands for the entry of a program that the catalogue does not have.
 var stranger = &shell.Program{Operands: shell.Unread}
 
-// shapeOf reads the words of a rule with wildcards. Options may stand behind a
-// wildcard word, operands not: what they are behind is unknown.
+// shapesOf reads the words of a rule with wildcards. "push*" at the end is at
+// least "push *", "/*" and "--author=*" are also patterns of one word.
+func shapesOf(words []string, open bool) []*shape {
+	last := len(words) - 1
+	head, starred := strings.CutSuffix(words[last], wildcard)
+	if !starred || head == "" {
+		return usable(shapeOf(words, open))
+	}
+	shapes := usable(shapeOf(words, true))
+	if strings.Trim(head, "-") != "" && !strings.HasSuffix(head, "=") {
+		shapes = append(shapes, usable(shapeOf(append(words[:last:last], head), true))...)
+	}
+	return shapes
+}
+
+func usable(s *shape) []*shape {
+	if s == nil {
+		return nil
+	}
+	return []*shape{s}
+}
+
+// shapeOf reads words as a shape, nil if they cannot be read so. Options may
+// stand behind a wildcard word, operands not: what they are behind is unknown.
 func shapeOf(words []string, open bool) *shape {
 	s := &shape{open: open}
 	gap := false
@@ -42,33 +63,21 @@ func shapeOf(words []string, open bool) *shape {
 		case w == wildcard:
 			gap, s.open = true, true
 			s.any = s.any || i == 0
-		case gap && (w == "--" || !strings.HasPrefix(w, "-")):
-			return &shape{none: true}
+		case gap && (strings.Trim(w, "-"+wildcard) == "" || !strings.HasPrefix(w, "-")):
+			return nil
 		default:
 			s.words = append(s.words, w)
 		}
 	}
-	if n := len(s.words); n > 0 && strings.HasSuffix(s.words[n-1], wildcard) {
-		// "push*" is at least "push *"; "--author=*" is the option with a value.
-		s.open = true
-		head := strings.TrimSuffix(s.words[n-1], wildcard)
-		if strings.Trim(head, "-") == "" {
-			return &shape{none: true}
-		}
-		if !strings.HasSuffix(head, "=") {
-			s.words = append(s.words[:n-1:n-1], head)
-		}
+	if len(s.words) == 0 || !s.any && strings.IndexByte(s.words[0], wild) >= 0 {
+		return nil
 	}
-	s.none = len(s.words) == 0 || !s.any && strings.IndexByte(s.words[0], wild) >= 0
 	return s
 }
 
 // match says whether the shape is found in a command, or in a command that an
 // unfamiliar program may run.
 func (s *shape) match(sub *Subject, place Place) Match {
-	if s.none {
-		return No
-	}
 	a := sub.Command
 	best := s.matchWords(a.Words, a.Program, sub, a.Dirs, place)
 	if best > No || a.Program != nil || s.any || !a.Words[0].Known() {
@@ -319,9 +328,25 @@ func (r *reading) options(have *shell.Scan, words []shell.Word) Match {
 			best = min(best, r.option(want, have, words))
 		case shell.ArgUnlisted:
 			best = min(best, r.unlisted(want, have, words))
+		case shell.ArgDashes:
+			best = min(best, r.dashes(have, words))
 		}
 		if best == No {
 			return No
+		}
+	}
+	return best
+}
+
+// dashes looks for "--".
+func (r *reading) dashes(have *shell.Scan, words []shell.Word) Match {
+	best := No
+	for i := range have.Args {
+		switch a := &have.Args[i]; a.Kind {
+		case shell.ArgDashes:
+			return Yes
+		case shell.ArgUnsure, shell.ArgOperand:
+			best = max(best, fits("--", &words[a.Word]))
 		}
 	}
 	return best
@@ -601,12 +626,20 @@ func (r *reading) operand(found []Match, want []string, w *shell.Word, skip, cer
 	}
 }
 
-// sameOperand compares two operands; for a program that takes a mode, numbers
-// are compared as such.
+// sameOperand compares two operands. Paths are the same with "./" before or "/"
+// behind them; for a program that takes a mode, numbers are compared as such.
 func (r *reading) sameOperand(want string, w *shell.Word) Match {
 	m := fits(want, w)
-	if m > No || !w.Known() {
+	if m > No || !w.Known() || want == "" || w.Text == "" {
 		return m
+	}
+	if strings.Contains(w.Text, "/") && path.Clean(w.Text) != w.Text {
+		if m = fits(want, &shell.Word{Text: path.Clean(w.Text)}); m > No {
+			return m
+		}
+	}
+	if strings.Contains(want, "/") && strings.IndexByte(want, wild) < 0 && path.Clean(want) == path.Clean(w.Text) {
+		return Yes
 	}
 	if r.prog.Operands == shell.ModeWrites || r.prog.Operands == shell.ModeOutputs {
 		a, errA := strconv.ParseUint(want, 8, 32)
