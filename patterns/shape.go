@@ -549,8 +549,7 @@ func clusterMay(w *shell.Word, prog *shell.Program) bool {
 // takesValue reports whether a short option of the program takes a value: a
 // cluster may then end in any text.
 func takesValue(prog *shell.Program) bool {
-	for i := range prog.Options {
-		o := &prog.Options[i]
+	for o := range prog.All {
 		for _, n := range o.Names {
 			if len(n) == 2 && o.Value != shell.NoValue {
 				return true

@@ -406,6 +406,18 @@ func (p *Program) list(i int) []Option {
 	return p.Shared[i-1]
 }
 
+// All goes over the program's options and those it shares with others.
+func (p *Program) All(yield func(*Option) bool) {
+	for l := 0; l <= len(p.Shared); l++ {
+		opts := p.list(l)
+		for i := range opts {
+			if !yield(&opts[i]) {
+				return
+			}
+		}
+	}
+}
+
 // option returns the program's option of that name, or nil.
 func (p *Program) option(name string) *Option {
 	for l := 0; l <= len(p.Shared); l++ {
@@ -446,17 +458,13 @@ func (s *scanner) abbreviated(name string) *Option {
 	var found *Option
 	several := false
 	for d := s.depth - 1; d >= 0; d-- {
-		for l := 0; l <= len(s.parents[d].Shared); l++ {
-			opts := s.parents[d].list(l)
-			for i := range opts {
-				o := &opts[i]
-				if !o.begins(name) || o == found {
-					continue
-				}
-				several = several || found != nil
-				if found == nil || found.Effect == EffNone {
-					found = o
-				}
+		for o := range s.parents[d].All {
+			if !o.begins(name) || o == found {
+				continue
+			}
+			several = several || found != nil
+			if found == nil || found.Effect == EffNone {
+				found = o
 			}
 		}
 		if d > 0 && !s.parents[d-1].Inherit {
@@ -488,12 +496,9 @@ func (s *scanner) longestPrefix(w *Word) (*Option, int) {
 	}
 	var found *Option
 	length := 0
-	for l := 0; l <= len(s.prog.Shared); l++ {
-		opts := s.prog.list(l)
-		for i := range opts {
-			if n := opts[i].prefixOf(text); opts[i].Value != NoValue && n > length {
-				found, length = &opts[i], n
-			}
+	for o := range s.prog.All {
+		if n := o.prefixOf(text); o.Value != NoValue && n > length {
+			found, length = o, n
 		}
 	}
 	return found, length
