@@ -33,6 +33,7 @@ type answer struct {
 	rule     cause
 	reason   string
 	held     bool // an ask that no later layer lifts
+	whole    bool // it is about the tool use as a whole, not about one action
 }
 
 // cause is the rule behind an answer.
@@ -176,14 +177,14 @@ func (e *evaluation) wall(layer Layer) answer {
 	switch layer {
 	case LayerGuard:
 		if why := e.guard(); why != "" {
-			return answer{behavior: Deny, layer: layer, reason: why}
+			return answer{behavior: Deny, layer: layer, reason: why, whole: true}
 		}
 	case LayerAllowList:
 		if e.ceiling == nil || e.facts == nil {
 			break
 		}
 		if why := e.ceiling.Forbid(e.facts.Source, e.facts); why != "" {
-			return answer{behavior: Deny, layer: layer, reason: why}
+			return answer{behavior: Deny, layer: layer, reason: why, whole: true}
 		}
 	}
 	return answer{}

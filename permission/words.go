@@ -117,7 +117,7 @@ func (e *evaluation) decision(a answer, i int) Decision {
 }
 
 func (e *evaluation) reason(a answer, i int) string {
-	if i >= len(e.acts) || a.layer == LayerAllowList {
+	if a.whole || i >= len(e.acts) || a.layer == LayerAllowList {
 		return a.reason
 	}
 	return a.reason + ": " + e.acts[i].describe()
