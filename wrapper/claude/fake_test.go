@@ -187,8 +187,8 @@ func (f *fake) ready() object {
 	return prompt
 }
 
-// readyOld plays the preflight of version 2.1.197.
-func (f *fake) readyOld() {
+// readyOld plays the preflight of version 2.1.197 and returns the prompt line.
+func (f *fake) readyOld() object {
 	f.noMeta = true
 	f.answer(f.hear(), object{"commands": []any{}, "pid": 7})
 	for range 3 {
@@ -199,8 +199,9 @@ func (f *fake) readyOld() {
 		}
 		f.answer(q, goodSettings)
 	}
-	f.hear()
+	prompt := f.hear()
 	f.begin("2.1.197")
+	return prompt
 }
 
 func (f *fake) begin(version string) {

@@ -245,7 +245,7 @@ func (r *run) checked(a *response) error {
 		return nil
 	}
 	r.phase, r.prompted = working, true
-	r.speaker.say(prompting(r.o.Prompt))
+	r.speaker.say(prompting(r.o.Prompt, r.flight.version))
 	r.waiting = nothing
 	r.timer.Stop()
 	if r.o.Session != "" {

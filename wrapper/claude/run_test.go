@@ -69,6 +69,23 @@ func TestPrompt(t *testing.T) {
 	})
 }
 
+// TestPromptOld: 2.1.197 does not know client_composed, and reads commands and
+// @files in the last block of a prompt.
+func TestPromptOld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		play(t, byWord, func(f *fake) {
+			blocks := f.readyOld()["message"].(object)["content"].([]any)
+			if text := blocks[0].(object)["text"]; len(blocks) != 2 || text != "do it" {
+				t.Errorf("prompt %v", blocks)
+			}
+			if last := blocks[1].(object)["text"].(string); strings.ContainsAny(last, "@/#!") || strings.TrimSpace(last) == "" {
+				t.Errorf("the last block is %q", last)
+			}
+			f.ends()
+		})
+	})
+}
+
 func TestPreflightRefuses(t *testing.T) {
 	with := func(base object, key string, value any) object {
 		out := object{}

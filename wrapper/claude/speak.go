@@ -133,11 +133,23 @@ type userLine struct {
 
 type userMessage struct {
 	Role    string `json:"role"`
-	Content string `json:"content"`
+	Content any    `json:"content"` // a text or blocks
 }
 
-func prompting(text string) userLine {
-	return userLine{Type: "user", Composed: true, Message: userMessage{"user", text}}
+type textBlock struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+// prompting is the line that gives the agent its task. CLIs that do not know
+// client_composed read commands and @files only in the last block, so for them
+// the task is not the last.
+func prompting(text string, v version) userLine {
+	var content any = text
+	if v.before(lists) {
+		content = []textBlock{{"text", text}, {"text", "The task is above, word for word."}}
+	}
+	return userLine{Type: "user", Composed: true, Message: userMessage{"user", content}}
 }
 
 type controlResponse struct {

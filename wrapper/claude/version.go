@@ -37,7 +37,7 @@ func (v version) before(w version) bool {
 }
 
 // The versions that matter: the oldest one accepted, and the first that is
-// known to list its rules and hooks.
+// known to list its rules and hooks and to take a prompt as composed.
 var (
 	oldest = version{2, 1, 197}
 	lists  = version{2, 1, 329}
