@@ -8355,7 +8355,7 @@ var options66 = []Option{
 	{Names: names{"--lcov"}},
 	{Names: names{"--json"}},
 	{Names: names{"--open"}, Effect: EffUnproven},
-	{Names: names{"-o"}, Effect: EffWrite},
+	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
 var options67 = []Option{
@@ -16705,7 +16705,7 @@ var subs551 = []Program{
 	{Name: "bug", Style: Dash, Path: names{"version"}, Options: options547, Safe: true, Workdir: true, Special: "go"},
 	{Name: "build", Style: Dash, Path: names{"build"}, Options: options527, Shared: [][]Option{options528}, Workdir: true, Special: "go"},
 	{Name: "clean", Style: Dash, Path: names{"clean"}, Options: options529, Shared: [][]Option{options528}, Workdir: true, Special: "go"},
-	{Name: "doc", Style: Dash, Path: names{"doc"}, Options: options530, Safe: true, Workdir: true, Special: "go"},
+	{Name: "doc", Style: Dash, Path: names{"doc"}, Options: options530, Workdir: true, Special: "go"},
 	{Name: "env", Style: Dash, Path: names{"env"}, Options: options531, Workdir: true, Special: "go"},
 	{Name: "fix", Style: Dash, Path: names{"fix"}, Options: options532, Shared: [][]Option{options528}, Workdir: true, Special: "go"},
 	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options533, Workdir: true, Special: "go"},
@@ -19591,7 +19591,7 @@ var options697 = []Option{
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-C"}},
 	{Names: names{"-d"}, Value: Required},
-	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-D"}, Value: Required},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-E"}},
 	{Names: names{"-F"}, Value: Optional},
@@ -28414,7 +28414,7 @@ var options1009 = []Option{
 	{Names: names{"--noent"}, Effect: EffUnproven},
 	{Names: names{"--nonet"}},
 	{Names: names{"--path"}, Value: Required, Effect: EffProgram},
-	{Names: names{"--catalogs"}, Effect: EffProgram},
+	{Names: names{"--catalogs"}, Effect: EffOpaque},
 	{Names: names{"--nocatalogs"}},
 	{Names: names{"--xinclude"}, Effect: EffUnproven},
 	{Names: names{"--load-trace"}},

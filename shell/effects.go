@@ -200,7 +200,7 @@ func (e *effector) optionEffect(a Arg) {
 	what := "option " + a.Option.Names[0] + " of " + e.prog.Name
 	switch a.Option.Effect {
 	case EffRun:
-		e.runText(a.Value, what, a.Option.Value == NoValue)
+		e.runText(a.Value, what, a.ValueAt < 0)
 	case EffProgram:
 		e.runFile(a.Value, what)
 	case EffPlugin:

@@ -1,0 +1,150 @@
+package shell
+
+import (
+	"strings"
+	"testing"
+)
+
+// walk calls check for every program and subcommand of the tables, with its
+// full name.
+func walkPrograms(check func(name string, p *Program)) {
+	var walk func(name string, p *Program)
+	walk = func(name string, p *Program) {
+		check(name, p)
+		for i := range p.Subs {
+			walk(name+" "+p.Subs[i].Name, &p.Subs[i])
+		}
+	}
+	for i := range programs {
+		walk(programs[i].Name, &programs[i])
+	}
+}
+
+func TestProgramsAreFound(t *testing.T) {
+	for i := range programs {
+		if p := builtin(programs[i].Name); p != &programs[i] {
+			t.Errorf("%s is found as %v", programs[i].Name, p)
+		}
+	}
+	if p := builtin("no such program"); p != nil {
+		t.Errorf("an unknown name is found as %s", p.Name)
+	}
+}
+
+func TestSubcommandsAreFound(t *testing.T) {
+	walkPrograms(func(name string, p *Program) {
+		for i := range p.Subs {
+			if got := p.subcommand(p.Subs[i].Name); got != &p.Subs[i] {
+				t.Errorf("%s %s is not found: the list is not sorted, or the name stands in it twice", name, p.Subs[i].Name)
+			}
+			if len(p.Subs[i].Path) != len(p.Path)+1 {
+				t.Errorf("%s %s has the path %q", name, p.Subs[i].Name, p.Subs[i].Path)
+			}
+		}
+	})
+}
+
+// TestOptionNames: every name leads to its option by the lookup that Scan
+// uses, no list holds a name twice, and the form of a name fits the style.
+func TestOptionNames(t *testing.T) {
+	walkPrograms(func(name string, p *Program) {
+		for l := 0; l <= len(p.Shared); l++ {
+			seen := map[string]bool{}
+			for _, o := range p.list(l) {
+				for _, n := range o.Names {
+					if seen[n] {
+						t.Errorf("%s: option %s stands twice", name, n)
+					}
+					seen[n] = true
+					if !strings.HasPrefix(n, "-") && !strings.HasPrefix(n, "+") {
+						t.Errorf("%s: %q is no option", name, n)
+					}
+				}
+			}
+		}
+		for _, o := range p.Options {
+			if p.option(o.Names[0]) == nil {
+				t.Errorf("%s: option %s is not found", name, o.Names[0])
+			}
+		}
+	})
+}
+
+// TestEffectsHaveValues: an effect of a value needs a value, and one of the
+// option itself must not swallow a word without a use for it.
+func TestEffectsHaveValues(t *testing.T) {
+	needs := map[Effect]string{
+		EffProgram: "program", EffCode: "code", EffWrite: "write", EffOutput: "output", EffRead: "read", EffSend: "send",
+		EffInput: "input", EffDir: "dir", EffURL: "url", EffTarget: "target", EffPlugin: "plugin", EffModule: "module", EffExec: "exec",
+	}
+	walkPrograms(func(name string, p *Program) {
+		for o := range p.All {
+			if effect, ok := needs[o.Effect]; ok && o.Value == NoValue {
+				t.Errorf("%s: option %s has the effect %s and no value", name, o.Names[0], effect)
+			}
+			if (o.Effect == EffWriteHere || o.Effect == EffInPlace || o.Effect == EffReadOnly) && o.Value == Required {
+				t.Errorf("%s: option %s takes a value that its effect has no use for", name, o.Names[0])
+			}
+		}
+	})
+}
+
+// TestSafePrograms: an unknown argument of a safe program is harmless, so none
+// of its options may run, write or fetch anything.
+func TestSafePrograms(t *testing.T) {
+	harmful := map[Effect]bool{
+		EffRun: true, EffProgram: true, EffCode: true, EffWrite: true, EffOutput: true, EffSend: true, EffURL: true, EffOpaque: true,
+		EffUnproven: true, EffWriteHere: true, EffInPlace: true, EffExec: true, EffPlugin: true, EffModule: true, EffSystem: true,
+	}
+	walkPrograms(func(name string, p *Program) {
+		if !p.Safe {
+			return
+		}
+		for o := range p.All {
+			if harmful[o.Effect] {
+				t.Errorf("%s is safe and has the option %s", name, o.Names[0])
+			}
+		}
+		switch p.Operands {
+		case Text, Reads, ReadsTree, Names, PatternReads:
+		default:
+			t.Errorf("%s is safe, and its operands are not", name)
+		}
+	})
+}
+
+func TestSpecialsExist(t *testing.T) {
+	walkPrograms(func(name string, p *Program) {
+		if p.Special == "" || p.Special == "kill" {
+			return
+		}
+		if _, ok := specials[p.Special]; !ok {
+			t.Errorf("%s: there is no reader %q", name, p.Special)
+		}
+	})
+}
+
+// TestWrappers: what runs its words must know where its options end.
+func TestWrappers(t *testing.T) {
+	walkPrograms(func(name string, p *Program) {
+		if p.Plain && p.Operands != RunsArgs {
+			t.Errorf("%s is a plain wrapper and runs nothing", name)
+		}
+		if p.Skip > 0 && p.Operands == Text {
+			t.Errorf("%s skips operands that mean nothing", name)
+		}
+	})
+}
+
+// TestCatalogSize keeps the count of programs that the documentation names.
+func TestCatalogSize(t *testing.T) {
+	detailed := 0
+	for i := range programs {
+		if len(programs[i].Options) > 0 || len(programs[i].Subs) > 0 || len(programs[i].Shared) > 0 {
+			detailed++
+		}
+	}
+	if detailed < 250 {
+		t.Errorf("%d programs with options, want 250", detailed)
+	}
+}
