@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"syscall"
@@ -102,11 +103,15 @@ func killOnce(t *testing.T, r release, random *rand.Rand) (ran, all int, took ti
 	m := startModel(t, s)
 	x := wrapped{release: r, Policy: []string{"--allow", "Bash,mcp__marks__*"}}
 	cmd := x.command(t, b, m, startWeb(t, b))
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if !m.await("k00", 30*time.Second) {
-		t.Fatal("the first tool use never came back")
+	if !m.await("k00", 90*time.Second) {
+		end(descendants())
+		cmd.Wait()
+		t.Fatalf("the first tool use never came back: %s", out.String())
 	}
 	time.Sleep(time.Duration(random.Int64N(int64(900 * time.Millisecond))))
 	syscall.Kill(cmd.Process.Pid, signals[random.IntN(len(signals))])

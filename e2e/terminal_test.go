@@ -65,7 +65,7 @@ func (x *terminal) listen() {
 // its end.
 func (x *terminal) expect(want string) string {
 	x.t.Helper()
-	timeout := time.After(30 * time.Second)
+	timeout := time.After(90 * time.Second)
 	for {
 		x.mu.Lock()
 		rest, over, changed := x.text[x.read:], x.over, x.changed
