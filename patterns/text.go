@@ -1,6 +1,8 @@
 package patterns
 
 import (
+	"math/bits"
+	"slices"
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/shell"
@@ -151,71 +153,146 @@ func wordSteps(steps []step, w *shell.Word, loose bool) []step {
 	return steps
 }
 
-// meets reports whether the pattern and the steps have a text in common: a
-// table of two rows, one step of the text at a time.
+// meets reports whether the pattern and the steps have a text in common.
 func (p *textPattern) meets(steps []step) bool {
-	pat := make([]step, 0, 64)
-	for i, chunk := range p.chunks {
-		if i > 0 {
-			pat = append(pat, step{any: true})
-		}
-		for j := 0; j < len(chunk); j++ {
-			pat = append(pat, step{byte: chunk[j]})
-		}
-	}
-	row, next := make([]bool, len(pat)+1), make([]bool, len(pat)+1)
-	row[0] = true
-	spread(row, pat, nil)
+	m := newMachine(p.chunks)
 	for i := range steps {
-		if p.open && row[len(pat)] && (steps[i].any || steps[i].byte == border) {
+		s := &steps[i]
+		if p.open && m.ended() && (s.any || s.byte == border) {
 			return true
 		}
-		clear(next)
-		alive := advance(row, next, pat, &steps[i])
-		if !alive {
+		switch {
+		case !s.any:
+			m.read(s.byte)
+		case s.kind == shell.AnyText:
+			m.readAnything()
+		default:
+			m.readSome(s)
+		}
+		if !m.alive() {
 			return false
 		}
-		row, next = next, row
 	}
-	return row[len(pat)]
+	return m.ended()
 }
 
-// advance computes the row after one step of the text.
-func advance(row, next []bool, pat []step, s *step) bool {
-	alive := false
-	for i, on := range row {
-		if !on {
-			continue
-		}
-		switch {
-		case s.any:
-			next[i] = true // the run may be empty, or what it holds is absorbed
-		case i < len(pat) && pat[i].any:
-			next[i] = true
-		case i < len(pat) && pat[i].byte == s.byte:
-			next[i+1] = true
-		}
-	}
-	if s.any {
-		spread(next, pat, s)
-	} else {
-		spread(next, pat, nil)
-	}
-	for _, on := range next {
-		alive = alive || on
-	}
-	return alive
+// machine goes through a pattern in all possible ways at once: a bit for each
+// place in it that may be reached.
+type machine struct {
+	size  int      // places; the bit behind the last is the end
+	bytes []byte   // the literal byte at each place
+	wild  []uint64 // the places of wildcards
+	at    [256][]uint64
+	now   []uint64
+	next  []uint64
 }
 
-// spread goes on over wildcards of the pattern, which may be empty, and, if
-// run is set, over bytes that the run may hold.
-func spread(row []bool, pat []step, run *step) {
-	for i := range pat {
-		if row[i] && (pat[i].any || run != nil && run.admits(pat[i].byte)) {
-			row[i+1] = true
+func newMachine(chunks []string) *machine {
+	chunks = oneWild(chunks)
+	m := &machine{size: len(chunks) - 1}
+	for _, c := range chunks {
+		m.size += len(c)
+	}
+	n := m.size/64 + 1
+	m.bytes, m.wild, m.now, m.next = make([]byte, m.size), make([]uint64, n), make([]uint64, n), make([]uint64, n)
+	place := 0
+	for i, chunk := range chunks {
+		if i > 0 {
+			m.wild[place/64] |= 1 << (place % 64)
+			place++
+		}
+		for j := 0; j < len(chunk); j++ {
+			c := chunk[j]
+			if m.at[c] == nil {
+				m.at[c] = make([]uint64, n)
+			}
+			m.at[c][place/64] |= 1 << (place % 64)
+			m.bytes[place] = c
+			place++
 		}
 	}
+	m.next[0] = 1
+	m.turn()
+	return m
 }
+
+// oneWild makes one wildcard of several side by side.
+func oneWild(chunks []string) []string {
+	if len(chunks) < 3 || !slices.Contains(chunks[1:len(chunks)-1], "") {
+		return chunks
+	}
+	last := len(chunks) - 1
+	kept := chunks[:1:1]
+	for _, c := range chunks[1:last] {
+		if c != "" {
+			kept = append(kept, c)
+		}
+	}
+	return append(kept, chunks[last])
+}
+
+// read goes on over one byte: literal places move on, wildcards stay.
+func (m *machine) read(c byte) {
+	at := m.at[c]
+	carry := uint64(0)
+	for i, now := range m.now {
+		hit := uint64(0)
+		if at != nil {
+			hit = now & at[i]
+		}
+		m.next[i] = hit<<1 | carry | now&m.wild[i]
+		carry = hit >> 63
+	}
+	m.turn()
+}
+
+// readAnything goes on over text of which nothing is known.
+func (m *machine) readAnything() {
+	full := uint64(0)
+	for i, now := range m.now {
+		m.next[i] = full
+		if full == 0 && now != 0 {
+			m.next[i] = ^uint64(0) << bits.TrailingZeros64(now)
+			full = ^uint64(0)
+		}
+	}
+	m.turn()
+}
+
+// readSome goes on over a run of some kind of text.
+func (m *machine) readSome(s *step) {
+	copy(m.next, m.now)
+	for i, c := range m.bytes {
+		bit := uint64(1) << (i % 64)
+		if m.next[i/64]&bit != 0 && (m.wild[i/64]&bit != 0 || s.admits(c)) {
+			m.next[(i+1)/64] |= 1 << ((i + 1) % 64)
+		}
+	}
+	m.turn()
+}
+
+// turn goes on over wildcards, which may be empty, and makes next the state.
+func (m *machine) turn() {
+	carry := uint64(0)
+	for i, next := range m.next {
+		over := next & m.wild[i]
+		m.next[i] = next | over<<1 | carry
+		carry = over >> 63
+	}
+	m.now, m.next = m.next, m.now
+}
+
+func (m *machine) alive() bool {
+	for i, now := range m.now {
+		if i < m.size/64 && now != 0 || i == m.size/64 && now<<(63-m.size%64) != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// ended reports whether the whole pattern may have been gone through.
+func (m *machine) ended() bool { return m.now[m.size/64]&(1<<(m.size%64)) != 0 }
 
 // fits says whether a word can be the word of a rule, which may hold
 // wildcards.
