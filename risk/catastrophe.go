@@ -28,16 +28,18 @@ func Catastrophic(f *shell.Facts, place Place) (reason string, found bool) {
 	if f.Failed != "" && spellsForkBomb(f.Source) {
 		return forkBomb, true
 	}
+	first := firstMove(f)
 	for i := range f.Actions {
-		if reason := catastropheOf(f, i, place); reason != "" {
+		if reason := catastropheOf(f, i, place, first < i); reason != "" {
 			return reason, true
 		}
 	}
 	return "", false
 }
 
-// catastropheOf returns why the action at index i is catastrophic, or "".
-func catastropheOf(f *shell.Facts, i int, place Place) string {
+// catastropheOf returns why the action at index i is catastrophic, or "";
+// moved says that the line changes the directory before it.
+func catastropheOf(f *shell.Facts, i int, place Place, moved bool) string {
 	a := &f.Actions[i]
 	switch {
 	case a.Kind == shell.Opaque && a.Reason == forkBomb:
@@ -45,7 +47,7 @@ func catastropheOf(f *shell.Facts, i int, place Place) string {
 	case a.Kind == shell.Write && device(&a.Path) && !onlyMetadata(f, a):
 		return "destructive operation on the block device " + shown(&a.Path)
 	case a.Kind == shell.Command:
-		return catastrophe(f, i, place)
+		return catastrophe(f, i, place, moved)
 	}
 	return ""
 }
@@ -89,10 +91,10 @@ func programName(a *shell.Action) string {
 }
 
 // catastrophe returns why the command at index i is catastrophic, or "".
-func catastrophe(f *shell.Facts, i int, place Place) string {
+func catastrophe(f *shell.Facts, i int, place Place, moved bool) string {
 	a := &f.Actions[i]
 	name := programName(a)
-	t := target{facts: f, action: a, place: place, moved: moves(f, i)}
+	t := target{facts: f, action: a, place: place, moved: moved}
 	switch {
 	case name == "rm" || name == "srm":
 		return t.removal()
@@ -127,15 +129,17 @@ type target struct {
 	moved  bool // the line changes the directory before the command
 }
 
-// moves reports whether a command before index i changes the directory.
-func moves(f *shell.Facts, i int) bool {
-	for k := range f.Actions[:i] {
-		switch programName(&f.Actions[k]) {
+// firstMove returns the index of the first command that changes the directory,
+// or one behind the last action. It is looked for once a line: a line may hold
+// thousands of commands.
+func firstMove(f *shell.Facts) int {
+	for i := range f.Actions {
+		switch programName(&f.Actions[i]) {
 		case "cd", "pushd", "popd":
-			return true
+			return i
 		}
 	}
-	return false
+	return len(f.Actions)
 }
 
 func (t *target) formatting(name string) string {

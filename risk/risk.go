@@ -133,7 +133,7 @@ func (f *Finding) join(g Finding) {
 // run; a catastrophic command.
 func Each(f *shell.Facts, p Profile) []Finding {
 	out := make([]Finding, len(f.Actions))
-	fetches := false
+	fetches, first := false, firstMove(f)
 	for i := range f.Actions {
 		a := &f.Actions[i]
 		out[i] = Action(a, p)
@@ -141,7 +141,7 @@ func Each(f *shell.Facts, p Profile) []Finding {
 		if up := a.Parent; a.Kind == shell.Command && up >= 0 && up < i && out[up].Class == Safe && out[up].Reason == readOnly {
 			out[up].raise(Moderate, wrapper, "")
 		}
-		if reason := catastropheOf(f, i, Place{}); reason != "" {
+		if reason := catastropheOf(f, i, Place{}, first < i); reason != "" {
 			out[i].raise(Forbidden, reason, FactorCatastrophic)
 		}
 	}
