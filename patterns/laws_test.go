@@ -351,3 +351,26 @@ func TestSetIsSharedSafely(t *testing.T) {
 	}
 	group.Wait()
 }
+
+// Text without holes meets a pattern exactly if it matches it.
+func TestMeetsIsMatch(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		p := textPattern{
+			chunks: rapid.SliceOfN(rapid.StringMatching(`[ab\x00]{0,40}`), 1, 4).Draw(t, "chunks"),
+			open:   rapid.Bool().Draw(t, "open"),
+		}
+		text := rapid.OneOf(
+			rapid.StringMatching(`[ab\x00]{0,80}`),
+			rapid.Just(strings.Join(p.chunks, "ab")),
+			rapid.Just(strings.Join(p.chunks, "")+"\x00a"),
+		).Draw(t, "text")
+		var steps []step
+		for i := 0; i < len(text); i++ {
+			steps = append(steps, step{byte: text[i]})
+		}
+		if m, meets := p.match(text), p.meets(steps); m != meets {
+			t.Fatalf("%q of %q: matches %v, meets %v", p.chunks, text, m, meets)
+		}
+	})
+}
