@@ -1,0 +1,82 @@
+package policy
+
+import (
+	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/workspace"
+)
+
+// FuzzParse: a policy loads, or says why and then denies everything.
+func FuzzParse(f *testing.F) {
+	f.Add(full)
+	f.Add("mode = 'bypassPermissions'\nallow = ['Bash']")
+	f.Add("[[rules]]\ntools=['Bash']\naction='deny'\nmatch=['ls','Bash(x)']\nnot_match=['Read(y)']")
+	f.Fuzz(func(t *testing.T, text string) {
+		spec, err := Parse([]byte(text), "p")
+		if err != nil {
+			return
+		}
+		p, session, _, err := spec.Compile(place)
+		use := permission.ToolUse{Tool: "Read", Input: []byte(`{"file_path":"x"}`), Dir: place.Workspace}
+		d := permission.Evaluate(p, session, &use, workspace.Fake{}, nil)
+		if err != nil && d.Behavior != permission.Deny {
+			t.Fatalf("a policy that does not load (%v) gives %v", err, d.Behavior)
+		}
+		if err == nil && p.Version != spec.digest() {
+			t.Fatal("the version is not that of the spec")
+		}
+	})
+}
+
+// FuzzParseRules: rules come out with a place inside their text.
+func FuzzParseRules(f *testing.F) {
+	f.Add(`[{"tools":["Bash"],"action":"deny","match":["rm x"]}]`)
+	f.Add("[\n\n{}]")
+	f.Fuzz(func(t *testing.T, text string) {
+		rules, err := ParseRules(text, patterns.Source{Name: "r"})
+		if err != nil && rules != nil {
+			t.Fatal("rules and an error")
+		}
+		for _, r := range rules {
+			if r.Source.Line < 1 || r.Source.Col < 1 {
+				t.Fatalf("no place: %+v", r.Source)
+			}
+		}
+	})
+}
+
+// FuzzRewrite: new expectations are put into a file of cases, or refused; what
+// is written reads as it should.
+func FuzzRewrite(f *testing.F) {
+	f.Add(someCases, "deny", "Bash(a \"b\" 'c' \\)")
+	f.Add("[[case]]\nuse='Bash'\n[case.with]\nmode='plan'", "ask", "")
+	f.Add(`case=[{use="Bash"}]`, "allow", "x")
+	f.Fuzz(func(t *testing.T, text, behavior, rule string) {
+		cases, err := ParseCases([]byte(text), "c")
+		if err != nil {
+			return
+		}
+		want, err := parseExpectation(behavior + " guard " + rule)
+		if err != nil {
+			return
+		}
+		for i := range cases {
+			cases[i].Want = want
+		}
+		next := rewrite([]byte(text), cases)
+		if reads(next, "c", []byte(text), cases) != nil {
+			return
+		}
+		after, err := ParseCases(next, "c")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range after {
+			if c.Want != want {
+				t.Fatalf("want %+v, wrote %+v", want, c.Want)
+			}
+		}
+	})
+}
