@@ -231,6 +231,16 @@ func TestRunTestsErrors(t *testing.T) {
 	}
 }
 
+// TestBrokenPolicyOnce: a policy that does not load is told once, however many
+// files of cases there are.
+func TestBrokenPolicyOnce(t *testing.T) {
+	dir := write(t, FileName, "deny = ['bash']", "a.cases.toml", sampleCases, "b.cases.toml", sampleCases)
+	_, err := RunTests(dir, TestOptions{})
+	if err == nil || strings.Count(err.Error(), "did you mean Bash") != 1 {
+		t.Error(err)
+	}
+}
+
 // TestNearestPolicy: the policy above the tree is not looked at, the nearest
 // one inside is.
 func TestNearestPolicy(t *testing.T) {

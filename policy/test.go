@@ -111,8 +111,10 @@ type tester struct {
 
 // underTest is one policy file with its coverage.
 type underTest struct {
-	spec    *Spec
+	spec *Spec
+	// err is why the policy does not load; told, that it was said.
 	err     error
+	told    bool
 	cases   []Case
 	touched map[patterns.Source]bool
 }
@@ -121,6 +123,13 @@ func (t *tester) file(path string) error {
 	p, err := t.policyFor(filepath.Dir(path))
 	if err != nil {
 		return err
+	}
+	if p.err != nil {
+		if p.told {
+			return nil
+		}
+		p.told = true
+		return fmt.Errorf("the policy does not load: %w", p.err)
 	}
 	data, err := readFile(path)
 	if err != nil {
@@ -151,8 +160,7 @@ func (t *tester) policyFor(dir string) (*underTest, error) {
 	for at := dir; ; at = filepath.Dir(at) {
 		path := filepath.Join(at, FileName)
 		if _, err := os.Stat(path); err == nil {
-			p := t.read(path)
-			return p, p.err
+			return t.read(path), nil
 		}
 		if at == filepath.Clean(t.root) || at == filepath.Dir(at) {
 			return nil, fmt.Errorf("%s: no %s here or above", dir, FileName)
@@ -166,6 +174,9 @@ func (t *tester) read(path string) *underTest {
 	}
 	p := &underTest{touched: map[patterns.Source]bool{}}
 	p.spec, p.err = ReadFile(path)
+	if p.err == nil {
+		_, _, _, p.err = p.spec.Compile(patterns.Place{Workspace: defaultDir, Home: defaultHome})
+	}
 	t.policies[path] = p
 	t.order = append(t.order, p)
 	return p
