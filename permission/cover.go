@@ -23,10 +23,7 @@ func (e *evaluation) coverBy(set *patterns.Set, i int, specific bool) *patterns.
 		return nil
 	}
 	a := &e.acts[i]
-	q := patterns.Query{Specific: specific}
-	if a.sub.Kind == patterns.RunCommand && a.does.Unproven != "" {
-		q.Reach = exactOnly
-	}
+	q := patterns.Query{Specific: specific, Reach: a.reach()}
 	if rule := yes(set, &a.sub, q); rule != nil || !a.command() {
 		return rule
 	}
@@ -37,6 +34,17 @@ func (e *evaluation) coverBy(set *patterns.Set, i int, specific bool) *patterns.
 		return e.coverBy(set, a.parent, specific)
 	}
 	return nil
+}
+
+// reach is how far the literal words of a rule for a command must go.
+func (a *act) reach() int {
+	switch {
+	case a.sub.Kind != patterns.RunCommand:
+		return 0
+	case a.does.Unproven != "":
+		return exactOnly
+	}
+	return a.does.Reach
 }
 
 func yes(set *patterns.Set, sub *patterns.Subject, q patterns.Query) *patterns.Rule {
@@ -60,10 +68,7 @@ func (e *evaluation) coverParent(set *patterns.Set, i int, specific bool) *patte
 			return nil
 		}
 		p := &e.acts[parent]
-		q := patterns.Query{Specific: specific, Reach: reach}
-		if p.does.Unproven != "" {
-			q.Reach = exactOnly
-		}
+		q := patterns.Query{Specific: specific, Reach: max(reach, p.reach())}
 		if rule := yes(set, &p.sub, q); rule != nil {
 			return rule
 		}

@@ -373,10 +373,15 @@ func (e *evaluation) gate(i int) (answer, listing) {
 
 // unprovenBy says why a rule that seems to name the action does not prove it.
 func (a *act) unprovenBy() string {
-	if a.does == nil || a.does.Unproven == "" {
+	switch {
+	case a.does == nil:
 		return ""
+	case a.does.Unproven != "":
+		return " (" + a.does.Unproven + ")"
+	case a.does.Reach > 0:
+		return " (a rule must name the subcommand: it runs what it fetches)"
 	}
-	return " (" + a.does.Unproven + ")"
+	return ""
 }
 
 // listing is what the allow list says of an action.
@@ -434,7 +439,7 @@ func (e *evaluation) rules(i int) answer {
 // matches.
 func (e *evaluation) proves(g *patterns.Granular, i int) bool {
 	does := e.acts[i].does
-	return does == nil || does.Unproven == "" || !g.Specific()
+	return does == nil || does.Unproven == "" && does.Reach == 0 || !g.Specific()
 }
 
 // fallback is the last layer: what the allow list named is allowed; without an

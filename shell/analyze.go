@@ -114,6 +114,7 @@ func (w *walker) run(text string, d Dialect, s *scope, parent int) (*scope, stri
 	w.parent = parent
 	w.unit = w.survey(file, text, d, parent)
 	w.unit.outer = outer
+	w.moved = w.moved || w.unit.moves
 	end := w.stmts(file.Stmts, s)
 	if outer == nil {
 		w.facts.Simple = simpleLine(file)

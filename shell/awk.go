@@ -45,8 +45,10 @@ func (e *effector) awkProgram(text string) {
 	printing, depth := false, 0
 	for i, t := range toks {
 		switch {
+		case t.str:
 		case t.text == "print" || t.text == "printf":
 			printing, depth = true, 0
+		case t.text == "\n" && awkGoesOn(toks, i):
 		case t.text == ";" || t.text == "\n" || t.text == "{" || t.text == "}":
 			printing = false
 		case t.text == "(" || t.text == "[":
@@ -59,12 +61,26 @@ func (e *effector) awkProgram(text string) {
 			e.awkOutput(toks, i)
 		case t.text == "getline":
 			e.awkInput(toks, i)
+		case t.text == "ARGV" || t.text == "ARGC":
+			e.w.opaque(e.index, MayRead, "the awk program can name the files that it reads", "name the files as operands")
 		case t.text == "system":
 			e.awkSystem(toks, i)
 		case t.text == "@":
 			e.odd("@ in the awk program loads or calls something", "leave it out")
 		}
 	}
+}
+
+// awkGoesOn reports whether a newline does not end the statement.
+func awkGoesOn(toks []awkToken, i int) bool {
+	if i == 0 || toks[i-1].str {
+		return false
+	}
+	switch toks[i-1].text {
+	case ",", "&&", "||", "?", ":":
+		return true
+	}
+	return false
 }
 
 func (e *effector) awkOutput(toks []awkToken, i int) {
@@ -78,7 +94,10 @@ func (e *effector) awkOutput(toks []awkToken, i int) {
 }
 
 func (e *effector) awkInput(toks []awkToken, i int) {
-	for j := i + 1; j < len(toks) && j < i+4; j++ {
+	for j := i + 1; j < len(toks); j++ {
+		if !toks[j].str && strings.Contains(";\n{}", toks[j].text) {
+			return
+		}
 		if toks[j].text != "<" || toks[j].str {
 			continue
 		}
@@ -119,7 +138,8 @@ type awkToken struct {
 }
 
 // awkTokens splits a program as far as strings, regular expressions and
-// comments must be told from code. Not ok: one of them does not end.
+// comments must be told from code. Not ok: one of them does not end, or a slash
+// is a division to one awk and a regular expression to another.
 func awkTokens(text string) ([]awkToken, bool) {
 	var out []awkToken
 	for i := 0; i < len(text); {
@@ -140,6 +160,8 @@ func awkTokens(text string) ([]awkToken, bool) {
 			}
 			out = append(out, awkToken{s, true})
 			i += n
+		case c == '/' && awkUnclear(out):
+			return nil, false
 		case c == '/' && awkRegexp(out):
 			n, ok := awkSlash(text[i:])
 			if !ok {
@@ -163,7 +185,7 @@ func awkTokens(text string) ([]awkToken, bool) {
 }
 
 func awkOperator(text string) int {
-	for _, op := range []string{"||", "|&", ">>", ">=", "<=", "=="} {
+	for _, op := range []string{"||", "&&", "|&", ">>", ">=", "<=", "==", "++", "--"} {
 		if strings.HasPrefix(text, op) {
 			return 2
 		}
@@ -209,6 +231,43 @@ func awkEscape(c byte) string {
 	return "\x00" // an escape that is not decoded: no known name holds it
 }
 
+// awkUnclear reports whether awks differ in what a slash behind the tokens is.
+func awkUnclear(out []awkToken) bool {
+	if len(out) == 0 || out[len(out)-1].str {
+		return false
+	}
+	switch out[len(out)-1].text {
+	case "++", "--", "length", "getline":
+		return true
+	case ")":
+		return awkCondition(out)
+	}
+	return false
+}
+
+// awkCondition reports whether the last token closes the brackets of an if, a
+// loop or a switch.
+func awkCondition(out []awkToken) bool {
+	depth := 0
+	for i := len(out) - 1; i > 0; i-- {
+		switch {
+		case out[i].str:
+		case out[i].text == ")":
+			depth++
+		case out[i].text == "(":
+			if depth--; depth > 0 {
+				continue
+			}
+			switch out[i-1].text {
+			case "if", "while", "for", "switch":
+				return true
+			}
+			return false
+		}
+	}
+	return false
+}
+
 // awkRegexp reports whether a slash behind the tokens begins a regular
 // expression: it does not divide behind a value.
 func awkRegexp(out []awkToken) bool {
@@ -220,7 +279,7 @@ func awkRegexp(out []awkToken) bool {
 		return false
 	}
 	switch last.text {
-	case "print", "printf", "return", "in", "getline":
+	case "print", "printf", "return", "in", "else", "do", "exit", "case":
 		return true
 	}
 	return !awkLetter(last.text[0])

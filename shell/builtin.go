@@ -176,6 +176,9 @@ func (e *effector) mapfile() {
 
 func (e *effector) wait() {
 	for _, a := range e.scan.Args {
+		if a.Kind == ArgUnsure {
+			e.odd("an argument of wait is known only when it runs", "wait for a plain number")
+		}
 		if a.Kind == ArgOption && a.Option.Names[0] == "-p" {
 			e.setName(&a.Value)
 		}
@@ -196,17 +199,17 @@ func (e *effector) unset() {
 
 // printf -v sets a variable.
 func (e *effector) printf() {
-	if len(e.words) < 3 {
+	if len(e.words) < 2 || len(e.words) == 2 && !e.words[1].Split {
 		return
 	}
 	first := &e.words[1]
 	switch {
-	case first.Known() && first.Text == "-v":
+	case first.Known() && first.Text == "-v" && len(e.words) > 2:
 		e.setName(&e.words[2])
 	case first.Known() && strings.HasPrefix(first.Text, "-v"):
 		t := cutWord(*first, 2)
 		e.setName(&t)
-	case first.MayBeOption() && strings.ContainsAny(e.words[2].Text, "["):
+	case first.MayBeOption():
 		e.odd("the format of printf is known only when it runs, and may be an option", "write the format out")
 	}
 }
@@ -216,7 +219,7 @@ func (e *effector) testCommand() {
 	e.done = true
 	for i := range e.words[1:] {
 		t := &e.words[i+1]
-		if t.Text != "-v" && t.Text != "-R" || i+2 >= len(e.words) {
+		if !t.MayBeOption() && t.Text != "-v" && t.Text != "-R" || i+2 >= len(e.words) {
 			continue
 		}
 		if name := &e.words[i+2]; !name.Known() || !plainIndex(name.Text) && name.Text != "]" {
@@ -234,27 +237,32 @@ func (e *effector) hash() {
 }
 
 // trap runs its first argument later, in this shell.
-func (e *effector) trap() {
+func (e *effector) trap() outcome {
 	e.done = true
 	rest := e.words[1:]
 	for len(rest) > 0 && rest[0].Known() && strings.HasPrefix(rest[0].Text, "-") && rest[0].Text != "-" {
 		if rest[0].Text == "-l" || rest[0].Text == "-p" {
-			return
+			return same(e.s)
 		}
 		rest = rest[1:]
 	}
 	if len(rest) < 2 || rest[0].Known() && (rest[0].Text == "-" || rest[0].Text == "") {
-		return
+		return same(e.s)
 	}
 	if !rest[0].Known() {
 		e.odd("a trap whose text is known only when it runs", "write the command out")
-		return
+		return same(e.s)
 	}
 	s := &scope{dirs: []Word{unknown()}, funcs: e.s.funcs}
 	if !e.w.unit.moves {
 		s.dirs = e.s.dirs
 	}
+	e.w.moved = false
 	e.w.nested(rest[0].Text, e.w.unit.dialect, s, e.index, "trap")
+	if e.w.moved { // it may run before any of the commands behind
+		return same(e.s.in(unknown()))
+	}
+	return same(e.s)
 }
 
 func (e *effector) alias() {
@@ -284,12 +292,12 @@ func (e *effector) set() {
 		case t.Text == "--" || t.Text == "-":
 			return
 		case t.Text == "-o" || t.Text == "+o":
-			if i++; i < len(e.words) && (!e.words[i].Known() || e.words[i].Text == "keyword" || e.words[i].Text == "posix") {
+			if i++; i < len(e.words) && (!e.words[i].Known() || e.words[i].Text == "keyword" || e.words[i].Text == "posix" || e.words[i].Text == "physical") {
 				e.odd("an option of set changes what the line means", "leave it out")
 			}
 		case strings.HasPrefix(t.Text, "-") || strings.HasPrefix(t.Text, "+"):
-			if strings.ContainsAny(t.Text, "k") {
-				e.odd("set -k makes arguments variables", "leave it out")
+			if strings.ContainsAny(t.Text, "kP") {
+				e.odd("set -k makes arguments variables, set -P changes what cd means", "leave it out")
 			}
 		default:
 			return

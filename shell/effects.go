@@ -23,9 +23,9 @@ func (w *walker) effects(a Action, s *scope) outcome {
 	e.scan = a.Program.Scan(a.Words)
 	e.readOptions()
 	e.workdir()
+	e.namedSub()
 	e.index = w.add(e.frame)
 	e.optionEffects()
-	e.namedSub()
 	out := e.special()
 	e.operandEffects()
 	return out
@@ -169,23 +169,16 @@ func (w *walker) allInside(dirs []Word) bool {
 	return true
 }
 
-// namedSub adds the subcommand as a command of its own, which is covered by a
-// rule whose words reach it.
+// namedSub asks for a rule that names the subcommand.
 func (e *effector) namedSub() {
 	if !e.sub().Named || len(e.operands) == 0 {
 		return
 	}
-	at := 0
 	for _, a := range e.scan.Args {
 		if a.Kind == ArgSubcommand {
-			at = a.Word
+			e.frame.Reach = a.Word
 		}
 	}
-	name := Word{Text: e.prog.Name + " " + e.words[at].Text, Pos: e.words[at].Pos, End: e.words[at].End}
-	e.w.add(Action{
-		Kind: Command, Need: NeedCover, Words: append([]Word{name}, e.words[at+1:]...), Dirs: e.dirs,
-		Reason: name.Text + " runs what it fetches", Parent: e.index, From: at, Pos: name.Pos, End: name.End,
-	})
 }
 
 func (e *effector) optionEffects() {

@@ -318,7 +318,7 @@ func wordPieces(v Word, at place) []piece {
 // was assigned for certain, and every assignment in the text is known.
 func (w *walker) valuesOf(name string, s *scope) ([]Word, bool) {
 	u := w.unit
-	if u.poisoned {
+	if u.poisoned || setByShell[name] {
 		return nil, false
 	}
 	if u.assigned[name] == nil {

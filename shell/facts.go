@@ -145,6 +145,10 @@ type Action struct {
 	// its words may match: an argument that may be an option, a variable that
 	// the program may obey. Empty when there is no such reason.
 	Unproven string
+	// Reach: an allow rule covers the Command only if its own literal words go
+	// beyond this many of the Command's (npm install x runs what it fetches:
+	// "npm install:*" says so, "npm:*" does not). 0 asks for nothing.
+	Reach int
 	// Elsewhere: the Command takes configuration from a directory that its
 	// words do not show and that is not proven to lie in the workspace. Not
 	// even a rule for exactly its words covers it.

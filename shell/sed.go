@@ -4,6 +4,7 @@ import "strings"
 
 // sed reads its scripts: what they write, read and run.
 func (e *effector) sed() {
+	e.sedBackup()
 	scripts := e.sedScripts()
 	for _, s := range scripts {
 		if !s.Known() {
@@ -11,6 +12,16 @@ func (e *effector) sed() {
 			continue
 		}
 		e.sedScript(s.Text)
+	}
+}
+
+// sedBackup: a suffix of -i with a slash in it names a file of another
+// directory.
+func (e *effector) sedBackup() {
+	for _, a := range e.scan.Args {
+		if a.Kind == ArgOption && a.Option.Effect == EffInPlace && (!a.Value.Known() || strings.Contains(a.Value.Text, "/")) {
+			e.odd("the suffix of sed -i can name a file elsewhere", "use a suffix like .bak")
+		}
 	}
 }
 
@@ -210,7 +221,8 @@ func (p *sedParser) line() string {
 }
 
 func (p *sedParser) label() {
-	for p.more() && p.peek() != '\n' && p.peek() != ';' && p.peek() != '}' {
+	p.skip(" \t")
+	for p.more() && strings.IndexByte(" \t\n;}", p.peek()) < 0 {
 		p.at++
 	}
 }
@@ -264,7 +276,9 @@ func (p *sedParser) translate() bool {
 func (p *sedParser) insert() bool {
 	for {
 		text := p.line()
-		if !strings.HasSuffix(text, "\\") || !p.more() {
+		// Of two backslashes one is text.
+		backslashes := len(text) - len(strings.TrimRight(text, "\\"))
+		if backslashes%2 == 0 || !p.more() {
 			return true
 		}
 		p.at++

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -33,7 +34,7 @@ func init() {
 		"declare": here((*effector).declare), "read": here((*effector).names), "mapfile": here((*effector).mapfile),
 		"getopts": here((*effector).names), "wait": here((*effector).wait), "unset": here((*effector).unset),
 		"printf": here((*effector).printf), "let": here((*effector).letCommand), "hash": here((*effector).hash),
-		"trap": here((*effector).trap), "alias": here((*effector).alias), "enable": here((*effector).enable),
+		"trap": (*effector).trap, "alias": here((*effector).alias), "enable": here((*effector).enable),
 		"set": here((*effector).set), "shopt": here((*effector).shopt), "complete": here((*effector).complete),
 		"compgen": here((*effector).complete), "fc": here((*effector).fc), "history": here((*effector).history),
 		"git": here((*effector).git), "tar": here((*effector).tar), "jq": here((*effector).jq),
@@ -57,10 +58,21 @@ func (e *effector) cd() outcome {
 	switch {
 	case len(rest) == 0:
 		to = known(e.w.opt.Home)
+	case e.physical() && strings.Contains(rest[0].Text, ".."):
 	case len(rest) == 1 && rest[0].Known() && plainDir(rest[0].Text):
 		return outcome{ok: e.s.in(clean(beneath(e.s.dirs, rest[0]))...), fail: e.s}
 	}
 	return outcome{ok: e.s.in(to), fail: e.s}
+}
+
+// physical reports whether cd follows links before it goes up.
+func (e *effector) physical() bool {
+	for _, a := range e.scan.Args {
+		if a.Kind == ArgOption && a.Option.Names[0] == "-P" {
+			return true
+		}
+	}
+	return false
 }
 
 // plainDir: cd - goes back, and an empty word stays.
@@ -81,7 +93,8 @@ func (e *effector) stack() outcome { return outcome{ok: e.s.in(unknown()), fail:
 
 // exit ends the shell: what stands behind is not reached.
 func (e *effector) exit() outcome {
-	plain := len(e.words) == 1 || len(e.words) == 2 && e.words[1].Known()
+	// exit --help goes on, and so does an exit whose assignment fails.
+	plain := (len(e.words) == 1 || len(e.words) == 2 && number(&e.words[1])) && len(e.frame.Assigns) == 0
 	if plain && e.w.unit.outer == nil && e.words[0].Text == "exit" {
 		return outcome{}
 	}
@@ -97,9 +110,10 @@ func (e *effector) builtin() outcome {
 		case !t.Known():
 			e.odd("the command is known only when it runs", "write the command name out")
 			return same(e.s)
-		case t.Text == "-p" || t.Text == "--":
 		case strings.HasPrefix(t.Text, "-"):
-			return same(e.s) // -v, -V: names only
+			if strings.ContainsAny(t.Text, "vV") {
+				return same(e.s) // names only
+			}
 		default:
 			f := frame{assigns: e.frame.Assigns, parent: e.index, from: i, subst: e.frame.Substitution}
 			return e.w.simple(e.words[i:], f, e.s)
@@ -143,9 +157,13 @@ func (e *effector) exec() outcome {
 	for i := 1; i < len(e.words); i++ {
 		t := &e.words[i]
 		switch {
-		case t.Known() && (t.Text == "-a"):
-			i++
 		case t.Known() && strings.HasPrefix(t.Text, "-"):
+			// The name that -a gives is attached, or the next word.
+			if at := strings.IndexByte(t.Text, 'a'); at == len(t.Text)-1 {
+				if i++; i < len(e.words) && !e.words[i].Known() {
+					e.odd("the name that exec -a gives is known only when it runs", "write it out")
+				}
+			}
 		default:
 			e.runWords(i)
 			return same(e.s)
@@ -241,10 +259,13 @@ func (e *effector) xargsReplace() (string, bool) {
 // holeFor replaces text in a word by a hole.
 func holeFor(w Word, text string, under []Word) Word {
 	at := strings.Index(w.Text, text)
-	out := Word{Text: w.Text[:at] + w.Text[at+len(text):], Pos: w.Pos, End: w.End, under: under}
+	out := Word{Text: w.Text[:at] + w.Text[at+len(text):], Pos: w.Pos, End: w.End}
 	out.Holes = []Hole{{At: at, Kind: AnyText}}
+	if out.Text == "" {
+		out.under = under // with text around it the name lies elsewhere
+	}
 	if strings.Contains(out.Text, text) {
-		return Word{Holes: []Hole{{Kind: AnyText}}, under: under, Pos: w.Pos, End: w.End}
+		return Word{Holes: []Hole{{Kind: AnyText}}, Pos: w.Pos, End: w.End}
 	}
 	return out
 }
@@ -257,6 +278,10 @@ func (e *effector) find() {
 		t := &e.words[i]
 		if t.MayBeOption() && i >= start.end {
 			e.odd("an argument of find is known only when it runs, and may be an action", "write it out")
+			continue
+		}
+		if i >= start.end && e.findTest(t.Text) {
+			i++ // what looks like an action is the value of a test
 			continue
 		}
 		switch t.Text {
@@ -279,6 +304,18 @@ func (e *effector) find() {
 			}
 		}
 	}
+}
+
+// findTest reports whether a word of find takes the next one for its value,
+// and nothing else.
+func (e *effector) findTest(text string) bool {
+	for i := range e.prog.Options {
+		o := &e.prog.Options[i]
+		if o.Value == Required && o.Effect == EffNone && slices.Contains(o.Names, text) {
+			return text != "-files0-from" && !strings.HasPrefix(text, "-fprint") && text != "-fls"
+		}
+	}
+	return false
 }
 
 // findPaths are the places where find starts, and where they end.
@@ -324,7 +361,12 @@ func (e *effector) findExec(i int, start findPaths) int {
 		}
 	}
 	if len(words) > 0 {
+		dirs := e.dirs
+		if strings.HasSuffix(e.words[i].Text, "dir") {
+			e.dirs = []Word{unknown()} // the directory of each name
+		}
 		e.runList(words, i+1)
+		e.dirs = dirs
 	}
 	return end
 }

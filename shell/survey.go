@@ -36,6 +36,7 @@ func (w *walker) survey(file *syntax.File, src string, d Dialect, parent int) *u
 	v := surveyor{w: w, u: u, parent: parent}
 	syntax.Walk(file, v.node)
 	v.carriageReturns()
+	v.functions()
 	for _, name := range v.dynamic {
 		if !v.harmless(name) {
 			u.poisoned, u.moves = true, true
@@ -53,6 +54,21 @@ type surveyor struct {
 	parent   int
 	quotedCR int
 	dynamic  []*syntax.Word // command names that are not plain text
+	called   []string       // plain command names, where functions are known
+	defines  []string
+}
+
+// functions notes that a function of another text may assign any variable of
+// this one and change its directory.
+func (v *surveyor) functions() {
+	for _, name := range v.called {
+		if v.w.defined[name] {
+			v.u.poisoned, v.u.moves = true, true
+		}
+	}
+	for _, name := range v.defines {
+		v.w.defined = plus(v.w.defined, name)
+	}
 }
 
 func (v *surveyor) node(n syntax.Node) bool {
@@ -90,6 +106,10 @@ func (v *surveyor) node(n syntax.Node) bool {
 		}
 	case *syntax.DeclClause:
 		v.decl(n)
+	case *syntax.FuncDecl:
+		if n.Name != nil {
+			v.defines = append(v.defines, n.Name.Value)
+		}
 	case *syntax.ForClause:
 		if iter, ok := n.Loop.(*syntax.WordIter); ok && n.Select {
 			v.add("REPLY", assigned{})
@@ -178,6 +198,18 @@ var assigners = map[string]bool{
 	"eval": true, "source": true, ".": true, "trap": true, "coproc": true, "enable": true,
 }
 
+// setsUnasked are the variables that a builtin sets without being told.
+var setsUnasked = map[string][]string{
+	"read": {"REPLY"}, "mapfile": {"MAPFILE"}, "readarray": {"MAPFILE"}, "getopts": {"OPTARG", "OPTIND"},
+}
+
+// setByShell are the variables that the shell itself changes: an assignment
+// says nothing of what they hold later.
+var setByShell = set(
+	"_", "LINENO", "RANDOM", "SRANDOM", "SECONDS", "EPOCHSECONDS", "EPOCHREALTIME", "FUNCNAME", "DIRSTACK", "PIPESTATUS",
+	"HISTCMD", "GROUPS", "PPID", "UID", "EUID", "COPROC",
+)
+
 // movers are the builtins that change the directory.
 var movers = map[string]bool{"cd": true, "pushd": true, "popd": true, "eval": true, "source": true, ".": true}
 
@@ -192,6 +224,9 @@ func (v *surveyor) call(c *syntax.CallExpr) {
 		v.dynamic = append(v.dynamic, c.Args[0])
 		return
 	}
+	if v.w.defined != nil {
+		v.called = append(v.called, first)
+	}
 	found, all := false, false
 	for i, arg := range c.Args {
 		text, ok := literal(arg)
@@ -203,6 +238,9 @@ func (v *surveyor) call(c *syntax.CallExpr) {
 		}
 		if any, is := assigners[text]; is {
 			found, all = true, all || any
+			for _, name := range setsUnasked[text] {
+				v.add(name, assigned{})
+			}
 		}
 		if movers[text] {
 			v.u.moves = true
@@ -279,6 +317,19 @@ func (v *surveyor) names(args []*syntax.Word) {
 		if syntax.ValidName(name) {
 			v.add(name, assigned{})
 		}
+		v.attached(name)
+	}
+}
+
+// attached notes the name behind the letter of an option: read -ax, printf -vx.
+func (v *surveyor) attached(text string) {
+	if !strings.HasPrefix(text, "-") {
+		return
+	}
+	for i := range text {
+		if name := text[i+1:]; strings.IndexByte("avp", text[i]) >= 0 && syntax.ValidName(name) {
+			v.add(name, assigned{})
+		}
 	}
 }
 
@@ -296,7 +347,8 @@ func leadingName(word *syntax.Word) (string, bool) {
 }
 
 // decl notes that a name reference makes every variable unknown, and that a
-// declaration without a value empties one.
+// declaration without a value may empty one (in a function), or keep it as it
+// is for good (readonly).
 func (v *surveyor) decl(d *syntax.DeclClause) {
 	for _, a := range d.Args {
 		switch {
@@ -305,7 +357,7 @@ func (v *surveyor) decl(d *syntax.DeclClause) {
 			if !ok || !strings.HasPrefix(text, "-") || strings.ContainsAny(text, "niuclA") {
 				v.u.poisoned = true
 			}
-		case a.Naked && a.Name != nil && d.Variant.Value == "local":
+		case a.Naked && a.Name != nil && d.Variant.Value != "export":
 			v.add(a.Name.Value, assigned{})
 		}
 	}

@@ -23,6 +23,10 @@ type walker struct {
 	// backquotes: how many `..` are around; the parser leaves the third in the
 	// text, where an escaped backquote is a real one.
 	backquotes int
+	// moved: a text that was read since it was cleared may change the directory.
+	moved bool
+	// defined are the functions of all texts that were read so far.
+	defined map[string]bool
 	// substituted: the words expanded last held a substitution.
 	substituted bool
 }
@@ -99,6 +103,8 @@ func (w *walker) stmt(st *syntax.Stmt, s *scope) outcome {
 	switch {
 	case st.Background || st.Coprocess || st.Disown:
 		return same(s)
+	case out.ok == nil && out.fail == nil && len(st.Redirs) > 0:
+		return same(in) // exit does not run when its redirection fails
 	case st.Negated:
 		return outcome{ok: out.fail, fail: out.ok}
 	}
@@ -361,7 +367,7 @@ func moves(stmts []*syntax.Stmt) bool {
 				if movers[text] || !plain && i == 0 {
 					found = true
 				}
-				if !runsBuiltins[text] {
+				if !runsBuiltins[text] && !strings.HasPrefix(text, "-") {
 					break
 				}
 			}
@@ -660,7 +666,11 @@ func (w *walker) simple(words []Word, f frame, s *scope) outcome {
 	}
 	a.Program = w.opt.Catalog.Lookup(base(name.Text))
 	a.Unproven = unprovenAssign(f.assigns)
-	return w.effects(a, s)
+	out := w.effects(a, s)
+	if w.defined[name.Text] { // perhaps the function: what it changes is not known
+		return same(s.in(unknown()))
+	}
+	return out
 }
 
 func unprovenAssign(assigns []Assign) string {
