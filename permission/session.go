@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"cmp"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -81,6 +82,14 @@ func (s *Session) Pause(reason string) { s.pause(true, reason) }
 
 // Resume ends a pause.
 func (s *Session) Resume() { s.pause(false, "") }
+
+// Paused returns why the agent is paused, "" if it is not.
+func (s *Session) Paused() string {
+	if now := s.standing(); now.paused {
+		return cmp.Or(now.reason, "paused")
+	}
+	return ""
+}
 
 func (s *Session) pause(on bool, reason string) {
 	s.write.Lock()

@@ -111,7 +111,7 @@ func (c *compiled) run(ctx context.Context, o *claude.Options, r *record, events
 	}
 	o.Dir = c.place.Workspace
 	o.Disallowed = texts(c.spec.Deny)
-	o.Events = events.event
+	o.Events, o.Paused = events.event, c.session.Paused
 	o.Decider = &permission.Evaluator{
 		Policy: c.policy, Session: c.session, Env: workspace.Env{Place: c.place}, Recorder: r,
 		Approver: claude.Announce(events.event, person),
