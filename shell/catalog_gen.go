@@ -995,2915 +995,2915 @@ func builtin(name string) *Program {
 		return &programs[492]
 	case "echo":
 		return &programs[493]
-	case "emulate":
-		return &programs[494]
-	case "enable":
-		return &programs[495]
-	case "entr":
-		return &programs[496]
-	case "env":
-		return &programs[497]
-	case "envsubst":
-		return &programs[498]
-	case "eslint":
-		return &programs[499]
-	case "eslint_d":
-		return &programs[500]
-	case "xo":
-		return &programs[501]
-	case "standard":
-		return &programs[502]
-	case "semistandard":
-		return &programs[503]
-	case "ts-standard":
-		return &programs[504]
-	case "eval":
-		return &programs[505]
-	case "exec":
-		return &programs[506]
-	case "exit":
-		return &programs[507]
-	case "return":
-		return &programs[508]
-	case "bye":
-		return &programs[509]
-	case "expand":
-		return &programs[510]
-	case "unexpand":
-		return &programs[511]
-	case "expect":
-		return &programs[512]
-	case "export":
-		return &programs[513]
-	case "expr":
-		return &programs[514]
-	case "eza":
-		return &programs[515]
-	case "exa":
-		return &programs[516]
-	case "lsd":
-		return &programs[517]
-	case "faketime":
-		return &programs[518]
-	case "fc":
-		return &programs[519]
-	case "r":
-		return &programs[520]
-	case "fd":
-		return &programs[521]
-	case "fdfind":
-		return &programs[522]
-	case "ffmpeg":
-		return &programs[523]
-	case "ffprobe":
-		return &programs[524]
-	case "ffplay":
-		return &programs[525]
-	case "file":
-		return &programs[526]
-	case "find":
-		return &programs[527]
-	case "gfind":
-		return &programs[528]
-	case "firejail":
-		return &programs[529]
-	case "fish":
-		return &programs[530]
-	case "flock":
-		return &programs[531]
-	case "fmt":
-		return &programs[532]
-	case "fnm":
-		return &programs[533]
-	case "n":
-		return &programs[534]
-	case "nodenv":
-		return &programs[535]
-	case "volta":
-		return &programs[536]
-	case "nvm":
-		return &programs[537]
-	case "nvs":
-		return &programs[538]
-	case "fold":
-		return &programs[539]
-	case "free":
-		return &programs[540]
-	case "vmstat":
-		return &programs[541]
-	case "iostat":
-		return &programs[542]
-	case "mpstat":
-		return &programs[543]
-	case "slabtop":
-		return &programs[544]
-	case "lscpu":
-		return &programs[545]
-	case "lsmem":
-		return &programs[546]
-	case "lspci":
-		return &programs[547]
-	case "lsusb":
-		return &programs[548]
-	case "lsmod":
-		return &programs[549]
-	case "lsns":
-		return &programs[550]
-	case "lsipc":
-		return &programs[551]
-	case "lslocks":
-		return &programs[552]
-	case "lsb_release":
-		return &programs[553]
-	case "lshw":
-		return &programs[554]
-	case "dmidecode":
-		return &programs[555]
-	case "hwinfo":
-		return &programs[556]
-	case "inxi":
-		return &programs[557]
-	case "sensors":
-		return &programs[558]
-	case "acpi":
-		return &programs[559]
-	case "numastat":
-		return &programs[560]
-	case "nvidia-smi":
-		return &programs[561]
-	case "rocm-smi":
-		return &programs[562]
-	case "getfacl":
-		return &programs[563]
-	case "lsattr":
-		return &programs[564]
-	case "ipcs":
-		return &programs[565]
-	case "last":
-		return &programs[566]
-	case "lastb":
-		return &programs[567]
-	case "lastlog":
-		return &programs[568]
-	case "locale":
-		return &programs[569]
-	case "getcap":
-		return &programs[570]
-	case "getenforce":
-		return &programs[571]
-	case "sestatus":
-		return &programs[572]
-	case "sw_vers":
-		return &programs[573]
-	case "system_profiler":
-		return &programs[574]
-	case "vm_stat":
-		return &programs[575]
-	case "cal":
-		return &programs[576]
-	case "ncal":
-		return &programs[577]
-	case "uuidgen":
-		return &programs[578]
-	case "neofetch":
-		return &programs[579]
-	case "fastfetch":
-		return &programs[580]
-	case "screenfetch":
-		return &programs[581]
-	case "cowsay":
-		return &programs[582]
-	case "figlet":
-		return &programs[583]
-	case "fortune":
-		return &programs[584]
-	case "toilet":
-		return &programs[585]
-	case "lolcat":
-		return &programs[586]
-	case "tput":
-		return &programs[587]
-	case "clear":
-		return &programs[588]
-	case "reset":
-		return &programs[589]
-	case "tabs":
-		return &programs[590]
-	case "infocmp":
-		return &programs[591]
-	case "toe":
-		return &programs[592]
-	case "units":
-		return &programs[593]
-	case "pstree":
-		return &programs[594]
-	case "pidof":
-		return &programs[595]
-	case "pwdx":
-		return &programs[596]
-	case "pmap":
-		return &programs[597]
-	case "prtstat":
-		return &programs[598]
-	case "peekfd":
-		return &programs[599]
-	case "fuser":
-		return &programs[600]
-	case "lsfd":
-		return &programs[601]
-	case "findmnt":
-		return &programs[602]
-	case "lsblk":
-		return &programs[603]
-	case "blkid":
-		return &programs[604]
-	case "mountpoint":
-		return &programs[605]
-	case "namei":
-		return &programs[606]
-	case "runlevel":
-		return &programs[607]
-	case "tzselect":
-		return &programs[608]
-	case "ac":
-		return &programs[609]
-	case "vnstat":
-		return &programs[610]
-	case "ipcalc":
-		return &programs[611]
-	case "sipcalc":
-		return &programs[612]
-	case "mcookie":
-		return &programs[613]
-	case "procinfo":
-		return &programs[614]
-	case "dmesg":
-		return &programs[615]
-	case "ftp":
-		return &programs[616]
-	case "lftp":
-		return &programs[617]
-	case "tnftp":
-		return &programs[618]
-	case "ncftp":
-		return &programs[619]
-	case "fzf":
-		return &programs[620]
-	case "gcc":
-		return &programs[621]
-	case "cc":
-		return &programs[622]
-	case "g++":
-		return &programs[623]
-	case "c++":
-		return &programs[624]
-	case "clang":
-		return &programs[625]
-	case "clang++":
-		return &programs[626]
-	case "gcc-10":
-		return &programs[627]
-	case "gcc-11":
-		return &programs[628]
-	case "gcc-12":
-		return &programs[629]
-	case "gcc-13":
-		return &programs[630]
-	case "gcc-14":
-		return &programs[631]
-	case "g++-10":
-		return &programs[632]
-	case "g++-11":
-		return &programs[633]
-	case "g++-12":
-		return &programs[634]
-	case "g++-13":
-		return &programs[635]
-	case "g++-14":
-		return &programs[636]
-	case "clang-14":
-		return &programs[637]
-	case "clang-15":
-		return &programs[638]
-	case "clang-16":
-		return &programs[639]
-	case "clang-17":
-		return &programs[640]
-	case "clang-18":
-		return &programs[641]
-	case "clang-19":
-		return &programs[642]
-	case "clang++-14":
-		return &programs[643]
-	case "clang++-15":
-		return &programs[644]
-	case "clang++-16":
-		return &programs[645]
-	case "clang++-17":
-		return &programs[646]
-	case "clang++-18":
-		return &programs[647]
-	case "cpp":
-		return &programs[648]
-	case "gfortran":
-		return &programs[649]
-	case "tcc":
-		return &programs[650]
-	case "icx":
-		return &programs[651]
-	case "icpx":
-		return &programs[652]
-	case "nvcc":
-		return &programs[653]
-	case "emcc":
-		return &programs[654]
-	case "em++":
-		return &programs[655]
-	case "x86_64-linux-gnu-gcc":
-		return &programs[656]
-	case "aarch64-linux-gnu-gcc":
-		return &programs[657]
-	case "musl-gcc":
-		return &programs[658]
-	case "gcloud":
-		return &programs[659]
-	case "gsutil":
-		return &programs[660]
-	case "az":
-		return &programs[661]
-	case "doctl":
-		return &programs[662]
-	case "linode-cli":
-		return &programs[663]
-	case "hcloud":
-		return &programs[664]
-	case "oci":
-		return &programs[665]
-	case "ibmcloud":
-		return &programs[666]
-	case "scw":
-		return &programs[667]
-	case "vultr-cli":
-		return &programs[668]
-	case "flyctl":
-		return &programs[669]
-	case "fly":
-		return &programs[670]
-	case "heroku":
-		return &programs[671]
-	case "railway":
-		return &programs[672]
-	case "render":
-		return &programs[673]
-	case "dokku":
-		return &programs[674]
-	case "cf":
-		return &programs[675]
-	case "eb":
-		return &programs[676]
-	case "sam":
-		return &programs[677]
-	case "copilot-aws":
-		return &programs[678]
-	case "cfn":
-		return &programs[679]
-	case "aliyun":
-		return &programs[680]
-	case "tccli":
-		return &programs[681]
-	case "yc":
-		return &programs[682]
-	case "stripe":
-		return &programs[683]
-	case "twilio":
-		return &programs[684]
-	case "sentry-cli":
-		return &programs[685]
-	case "datadog-ci":
-		return &programs[686]
-	case "newrelic":
-		return &programs[687]
-	case "snyk":
-		return &programs[688]
-	case "sonar-scanner":
-		return &programs[689]
-	case "circleci":
-		return &programs[690]
-	case "travis":
-		return &programs[691]
-	case "glab":
-		return &programs[692]
-	case "hub":
-		return &programs[693]
-	case "tea":
-		return &programs[694]
-	case "bb-cli":
-		return &programs[695]
-	case "jira":
-		return &programs[696]
-	case "linear":
-		return &programs[697]
-	case "slack":
-		return &programs[698]
-	case "sfdx":
-		return &programs[699]
-	case "sf":
-		return &programs[700]
-	case "shopify":
-		return &programs[701]
-	case "contentful":
-		return &programs[702]
-	case "sanity":
-		return &programs[703]
-	case "auth0":
-		return &programs[704]
-	case "okta":
-		return &programs[705]
-	case "launchdarkly":
-		return &programs[706]
-	case "ngrok-cli":
-		return &programs[707]
-	case "gitlab-runner":
-		return &programs[708]
-	case "jenkins-cli":
-		return &programs[709]
-	case "drone":
-		return &programs[710]
-	case "buildkite-agent":
-		return &programs[711]
-	case "argo":
-		return &programs[712]
-	case "entire":
-		return &programs[713]
-	case "gdb":
-		return &programs[714]
-	case "lldb":
-		return &programs[715]
-	case "rr":
-		return &programs[716]
-	case "cgdb":
-		return &programs[717]
-	case "pwndbg":
-		return &programs[718]
-	case "gdb-multiarch":
-		return &programs[719]
-	case "lldb-15":
-		return &programs[720]
-	case "gem":
-		return &programs[721]
-	case "getconf":
-		return &programs[722]
-	case "getopts":
-		return &programs[723]
-	case "gh":
-		return &programs[724]
-	case "git":
-		return &programs[725]
-	case "go":
-		return &programs[726]
-	case "go1.21":
-		return &programs[727]
-	case "go1.22":
-		return &programs[728]
-	case "go1.23":
-		return &programs[729]
-	case "go1.24":
-		return &programs[730]
-	case "go1.25":
-		return &programs[731]
-	case "go1.26":
-		return &programs[732]
-	case "gotip":
-		return &programs[733]
-	case "gofmt":
-		return &programs[734]
-	case "goimports":
-		return &programs[735]
-	case "gofumpt":
-		return &programs[736]
-	case "gci":
-		return &programs[737]
-	case "golines":
-		return &programs[738]
-	case "golangci-lint":
-		return &programs[739]
-	case "gosu":
-		return &programs[740]
-	case "su-exec":
-		return &programs[741]
-	case "setuidgid":
-		return &programs[742]
-	case "gpg":
-		return &programs[743]
-	case "gpg2":
-		return &programs[744]
-	case "gpgv":
-		return &programs[745]
-	case "age":
-		return &programs[746]
-	case "age-keygen":
-		return &programs[747]
-	case "sops":
-		return &programs[748]
-	case "pass":
-		return &programs[749]
-	case "gopass":
-		return &programs[750]
-	case "minisign":
-		return &programs[751]
-	case "signify":
-		return &programs[752]
-	case "keybase":
-		return &programs[753]
-	case "vault":
-		return &programs[754]
-	case "op":
-		return &programs[755]
-	case "bw":
-		return &programs[756]
-	case "lpass":
-		return &programs[757]
-	case "doppler":
-		return &programs[758]
-	case "infisical":
-		return &programs[759]
-	case "chamber":
-		return &programs[760]
-	case "aws-vault":
-		return &programs[761]
-	case "teller":
-		return &programs[762]
-	case "gradle":
-		return &programs[763]
-	case "gradlew":
-		return &programs[764]
-	case "grep":
-		return &programs[765]
-	case "egrep":
-		return &programs[766]
-	case "fgrep":
-		return &programs[767]
-	case "rgrep":
-		return &programs[768]
-	case "ggrep":
-		return &programs[769]
-	case "zgrep":
-		return &programs[770]
-	case "zegrep":
-		return &programs[771]
-	case "zfgrep":
-		return &programs[772]
-	case "bzgrep":
-		return &programs[773]
-	case "xzgrep":
-		return &programs[774]
-	case "pcregrep":
-		return &programs[775]
-	case "pcre2grep":
-		return &programs[776]
-	case "groovy":
-		return &programs[777]
-	case "scala":
-		return &programs[778]
-	case "kotlin":
-		return &programs[779]
-	case "kscript":
-		return &programs[780]
-	case "jshell":
-		return &programs[781]
-	case "julia":
-		return &programs[782]
-	case "elixir":
-		return &programs[783]
-	case "iex":
-		return &programs[784]
-	case "erl":
-		return &programs[785]
-	case "escript":
-		return &programs[786]
-	case "ghci":
-		return &programs[787]
-	case "runghc":
-		return &programs[788]
-	case "runhaskell":
-		return &programs[789]
-	case "clojure":
-		return &programs[790]
-	case "clj":
-		return &programs[791]
-	case "bb":
-		return &programs[792]
-	case "racket":
-		return &programs[793]
-	case "guile":
-		return &programs[794]
-	case "sbcl":
-		return &programs[795]
-	case "emacs":
-		return &programs[796]
-	case "emacsclient":
-		return &programs[797]
-	case "swipl":
-		return &programs[798]
-	case "octave":
-		return &programs[799]
-	case "matlab":
-		return &programs[800]
-	case "janet":
-		return &programs[801]
-	case "gjs":
-		return &programs[802]
-	case "qjs":
-		return &programs[803]
-	case "d8":
-		return &programs[804]
-	case "bun.exe":
-		return &programs[805]
-	case "ts-node":
-		return &programs[806]
-	case "tsx":
-		return &programs[807]
-	case "esno":
-		return &programs[808]
-	case "babel-node":
-		return &programs[809]
-	case "vite-node":
-		return &programs[810]
-	case "coffee":
-		return &programs[811]
-	case "gtime":
-		return &programs[812]
-	case "gunicorn":
-		return &programs[813]
-	case "uvicorn":
-		return &programs[814]
-	case "hypercorn":
-		return &programs[815]
-	case "daphne":
-		return &programs[816]
-	case "waitress-serve":
-		return &programs[817]
-	case "uwsgi":
-		return &programs[818]
-	case "flask":
-		return &programs[819]
-	case "fastapi":
-		return &programs[820]
-	case "granian":
-		return &programs[821]
-	case "celery":
-		return &programs[822]
-	case "django-admin":
-		return &programs[823]
-	case "alembic":
-		return &programs[824]
-	case "airflow":
-		return &programs[825]
-	case "dagster":
-		return &programs[826]
-	case "prefect":
-		return &programs[827]
-	case "dbt":
-		return &programs[828]
-	case "scrapy":
-		return &programs[829]
-	case "locust":
-		return &programs[830]
-	case "rq":
-		return &programs[831]
-	case "dramatiq":
-		return &programs[832]
-	case "huey":
-		return &programs[833]
-	case "supervisord":
-		return &programs[834]
-	case "supervisorctl":
-		return &programs[835]
-	case "ansible":
-		return &programs[836]
-	case "ansible-playbook":
-		return &programs[837]
-	case "ansible-galaxy":
-		return &programs[838]
-	case "ansible-vault":
-		return &programs[839]
-	case "ansible-inventory":
-		return &programs[840]
-	case "ansible-doc":
-		return &programs[841]
-	case "salt":
-		return &programs[842]
-	case "salt-call":
-		return &programs[843]
-	case "puppet":
-		return &programs[844]
-	case "chef-client":
-		return &programs[845]
-	case "knife":
-		return &programs[846]
-	case "gzip":
-		return &programs[847]
-	case "gunzip":
-		return &programs[848]
-	case "pigz":
-		return &programs[849]
-	case "unpigz":
-		return &programs[850]
-	case "compress":
-		return &programs[851]
-	case "uncompress":
-		return &programs[852]
-	case "zopfli":
-		return &programs[853]
-	case "brotli":
-		return &programs[854]
-	case "hash":
-		return &programs[855]
-	case "head":
-		return &programs[856]
-	case "helm":
-		return &programs[857]
-	case "help":
-		return &programs[858]
-	case "hexdump":
-		return &programs[859]
-	case "hd":
-		return &programs[860]
-	case "history":
-		return &programs[861]
-	case "host":
-		return &programs[862]
-	case "nslookup":
-		return &programs[863]
-	case "drill":
-		return &programs[864]
-	case "resolvectl":
-		return &programs[865]
-	case "getent":
-		return &programs[866]
-	case "hostid":
-		return &programs[867]
-	case "hostname":
-		return &programs[868]
-	case "http":
-		return &programs[869]
-	case "https":
-		return &programs[870]
-	case "xh":
-		return &programs[871]
-	case "xhs":
-		return &programs[872]
-	case "httpie":
-		return &programs[873]
-	case "http.server":
-		return &programs[874]
-	case "hyperfine":
-		return &programs[875]
-	case "iconv":
-		return &programs[876]
-	case "id":
-		return &programs[877]
-	case "ifconfig":
-		return &programs[878]
-	case "iwconfig":
-		return &programs[879]
-	case "arp":
-		return &programs[880]
-	case "route":
-		return &programs[881]
-	case "inotifywait":
-		return &programs[882]
-	case "inotifywatch":
-		return &programs[883]
-	case "fsnotifywait":
-		return &programs[884]
-	case "fswatch":
-		return &programs[885]
-	case "install":
-		return &programs[886]
-	case "ginstall":
-		return &programs[887]
-	case "ionice":
-		return &programs[888]
-	case "ip":
-		return &programs[889]
-	case "ipython":
-		return &programs[890]
-	case "ipython3":
-		return &programs[891]
-	case "jupyter":
-		return &programs[892]
-	case "jupyter-lab":
-		return &programs[893]
-	case "jupyter-notebook":
-		return &programs[894]
-	case "jupyter-nbconvert":
-		return &programs[895]
-	case "papermill":
-		return &programs[896]
-	case "streamlit":
-		return &programs[897]
-	case "gradio":
-		return &programs[898]
-	case "chainlit":
-		return &programs[899]
-	case "mlflow":
-		return &programs[900]
-	case "tensorboard":
-		return &programs[901]
-	case "java":
-		return &programs[902]
-	case "javac":
-		return &programs[903]
-	case "jest":
-		return &programs[904]
-	case "jobs":
-		return &programs[905]
-	case "join":
-		return &programs[906]
-	case "journalctl":
-		return &programs[907]
-	case "jq":
-		return &programs[908]
-	case "gojq":
-		return &programs[909]
-	case "jaq":
-		return &programs[910]
-	case "json.tool":
-		return &programs[911]
-	case "just":
-		return &programs[912]
-	case "k9s":
-		return &programs[913]
-	case "kubectx":
-		return &programs[914]
-	case "kubens":
-		return &programs[915]
-	case "stern":
-		return &programs[916]
-	case "kubetail":
-		return &programs[917]
-	case "istioctl":
-		return &programs[918]
-	case "linkerd":
-		return &programs[919]
-	case "argocd":
-		return &programs[920]
-	case "flux":
-		return &programs[921]
-	case "velero":
-		return &programs[922]
-	case "cilium":
-		return &programs[923]
-	case "eksctl":
-		return &programs[924]
-	case "kops":
-		return &programs[925]
-	case "kubeadm":
-		return &programs[926]
-	case "tkn":
-		return &programs[927]
-	case "kn":
-		return &programs[928]
-	case "crossplane":
-		return &programs[929]
-	case "werf":
-		return &programs[930]
-	case "devspace":
-		return &programs[931]
-	case "okteto":
-		return &programs[932]
-	case "kubeseal":
-		return &programs[933]
-	case "kubeconform":
-		return &programs[934]
-	case "kubeval":
-		return &programs[935]
-	case "conftest":
-		return &programs[936]
-	case "opa":
-		return &programs[937]
-	case "trivy":
-		return &programs[938]
-	case "grype":
-		return &programs[939]
-	case "syft":
-		return &programs[940]
-	case "cosign":
-		return &programs[941]
-	case "crane":
-		return &programs[942]
-	case "dive":
-		return &programs[943]
-	case "hadolint":
-		return &programs[944]
-	case "buildah":
-		return &programs[945]
-	case "skopeo":
-		return &programs[946]
-	case "lxc":
-		return &programs[947]
-	case "incus":
-		return &programs[948]
-	case "multipass":
-		return &programs[949]
-	case "vagrant":
-		return &programs[950]
-	case "packer":
-		return &programs[951]
-	case "ctr":
-		return &programs[952]
-	case "crictl":
-		return &programs[953]
-	case "buildctl":
-		return &programs[954]
-	case "umoci":
-		return &programs[955]
-	case "oras":
-		return &programs[956]
-	case "dockle":
-		return &programs[957]
-	case "docker-machine":
-		return &programs[958]
-	case "kill":
-		return &programs[959]
-	case "killall":
-		return &programs[960]
-	case "kubectl":
-		return &programs[961]
-	case "oc":
-		return &programs[962]
-	case "k":
-		return &programs[963]
-	case "kubecolor":
-		return &programs[964]
-	case "kustomize":
-		return &programs[965]
-	case "ld":
-		return &programs[966]
-	case "ld.lld":
-		return &programs[967]
-	case "lld":
-		return &programs[968]
-	case "ld.gold":
-		return &programs[969]
-	case "mold":
-		return &programs[970]
-	case "as":
-		return &programs[971]
-	case "nasm":
-		return &programs[972]
-	case "yasm":
-		return &programs[973]
-	case "objcopy":
-		return &programs[974]
-	case "strip":
-		return &programs[975]
-	case "ranlib":
-		return &programs[976]
-	case "dlltool":
-		return &programs[977]
-	case "windres":
-		return &programs[978]
-	case "llvm-objcopy":
-		return &programs[979]
-	case "llvm-strip":
-		return &programs[980]
-	case "ld-linux-x86-64.so.2":
-		return &programs[981]
-	case "ld-linux.so.2":
-		return &programs[982]
-	case "ld-linux-aarch64.so.1":
-		return &programs[983]
-	case "ld-linux-armhf.so.3":
-		return &programs[984]
-	case "ld-musl-x86_64.so.1":
-		return &programs[985]
-	case "ld.so":
-		return &programs[986]
-	case "less":
-		return &programs[987]
-	case "lessecho":
-		return &programs[988]
-	case "let":
-		return &programs[989]
-	case "link":
-		return &programs[990]
-	case "linux32":
-		return &programs[991]
-	case "linux64":
-		return &programs[992]
-	case "i386":
-		return &programs[993]
-	case "x86_64":
-		return &programs[994]
-	case "uname26":
-		return &programs[995]
-	case "ln":
-		return &programs[996]
-	case "locate":
-		return &programs[997]
-	case "plocate":
-		return &programs[998]
-	case "mlocate":
-		return &programs[999]
-	case "look":
-		return &programs[1000]
-	case "ls":
-		return &programs[1001]
-	case "gls":
-		return &programs[1002]
-	case "lsof":
-		return &programs[1003]
-	case "ltrace":
-		return &programs[1004]
-	case "lua":
-		return &programs[1005]
-	case "lua5.1":
-		return &programs[1006]
-	case "lua5.2":
-		return &programs[1007]
-	case "lua5.3":
-		return &programs[1008]
-	case "lua5.4":
-		return &programs[1009]
-	case "luajit":
-		return &programs[1010]
-	case "texlua":
-		return &programs[1011]
-	case "make":
-		return &programs[1012]
-	case "gmake":
-		return &programs[1013]
-	case "remake":
-		return &programs[1014]
-	case "bmake":
-		return &programs[1015]
-	case "pmake":
-		return &programs[1016]
-	case "man":
-		return &programs[1017]
-	case "mapfile":
-		return &programs[1018]
-	case "readarray":
-		return &programs[1019]
-	case "mdfind":
-		return &programs[1020]
-	case "meson":
-		return &programs[1021]
-	case "minikube":
-		return &programs[1022]
-	case "kind":
-		return &programs[1023]
-	case "k3d":
-		return &programs[1024]
-	case "k3s":
-		return &programs[1025]
-	case "microk8s":
-		return &programs[1026]
-	case "colima":
-		return &programs[1027]
-	case "rancher-desktop":
-		return &programs[1028]
-	case "lima":
-		return &programs[1029]
-	case "limactl":
-		return &programs[1030]
-	case "mise":
-		return &programs[1031]
-	case "rtx":
-		return &programs[1032]
-	case "mkdir":
-		return &programs[1033]
-	case "mkfifo":
-		return &programs[1034]
-	case "mknod":
-		return &programs[1035]
-	case "mktemp":
-		return &programs[1036]
-	case "mocha":
-		return &programs[1037]
-	case "mongosh":
-		return &programs[1038]
-	case "mongo":
-		return &programs[1039]
-	case "mongodump":
-		return &programs[1040]
-	case "mongorestore":
-		return &programs[1041]
-	case "mongoexport":
-		return &programs[1042]
-	case "mongoimport":
-		return &programs[1043]
-	case "cqlsh":
-		return &programs[1044]
-	case "clickhouse":
-		return &programs[1045]
-	case "clickhouse-client":
-		return &programs[1046]
-	case "influx":
-		return &programs[1047]
-	case "etcdctl":
-		return &programs[1048]
-	case "consul":
-		return &programs[1049]
-	case "nomad":
-		return &programs[1050]
-	case "boundary":
-		return &programs[1051]
-	case "waypoint":
-		return &programs[1052]
-	case "memcached":
-		return &programs[1053]
-	case "redis-server":
-		return &programs[1054]
-	case "cockroach":
-		return &programs[1055]
-	case "surreal":
-		return &programs[1056]
-	case "neo4j":
-		return &programs[1057]
-	case "cypher-shell":
-		return &programs[1058]
-	case "sqlcmd":
-		return &programs[1059]
-	case "bcp":
-		return &programs[1060]
-	case "sqlplus":
-		return &programs[1061]
-	case "snowsql":
-		return &programs[1062]
-	case "bq":
-		return &programs[1063]
-	case "trino":
-		return &programs[1064]
-	case "presto":
-		return &programs[1065]
-	case "beeline":
-		return &programs[1066]
-	case "hive":
-		return &programs[1067]
-	case "spark-submit":
-		return &programs[1068]
-	case "spark-shell":
-		return &programs[1069]
-	case "pyspark":
-		return &programs[1070]
-	case "hadoop":
-		return &programs[1071]
-	case "hdfs":
-		return &programs[1072]
-	case "kafka-topics":
-		return &programs[1073]
-	case "kafka-console-consumer":
-		return &programs[1074]
-	case "kafka-console-producer":
-		return &programs[1075]
-	case "kcat":
-		return &programs[1076]
-	case "rabbitmqctl":
-		return &programs[1077]
-	case "nats":
-		return &programs[1078]
-	case "mosquitto_pub":
-		return &programs[1079]
-	case "mosquitto_sub":
-		return &programs[1080]
-	case "flyway":
-		return &programs[1081]
-	case "liquibase":
-		return &programs[1082]
-	case "dbmate":
-		return &programs[1083]
-	case "migrate":
-		return &programs[1084]
-	case "goose-db":
-		return &programs[1085]
-	case "atlas":
-		return &programs[1086]
-	case "sqitch":
-		return &programs[1087]
-	case "hasura":
-		return &programs[1088]
-	case "neonctl":
-		return &programs[1089]
-	case "turso":
-		return &programs[1090]
-	case "pscale":
-		return &programs[1091]
-	case "usql":
-		return &programs[1092]
-	case "pgcli":
-		return &programs[1093]
-	case "mycli":
-		return &programs[1094]
-	case "more":
-		return &programs[1095]
-	case "mosh":
-		return &programs[1096]
-	case "mount":
-		return &programs[1097]
-	case "umount":
-		return &programs[1098]
-	case "fusermount":
-		return &programs[1099]
-	case "fusermount3":
-		return &programs[1100]
-	case "sshfs":
-		return &programs[1101]
-	case "losetup":
-		return &programs[1102]
-	case "swapon":
-		return &programs[1103]
-	case "swapoff":
-		return &programs[1104]
-	case "mkswap":
-		return &programs[1105]
-	case "cryptsetup":
-		return &programs[1106]
-	case "zpool":
-		return &programs[1107]
-	case "zfs":
-		return &programs[1108]
-	case "btrfs":
-		return &programs[1109]
-	case "lvcreate":
-		return &programs[1110]
-	case "lvremove":
-		return &programs[1111]
-	case "vgcreate":
-		return &programs[1112]
-	case "vgremove":
-		return &programs[1113]
-	case "pvcreate":
-		return &programs[1114]
-	case "pvremove":
-		return &programs[1115]
-	case "lvs":
-		return &programs[1116]
-	case "vgs":
-		return &programs[1117]
-	case "pvs":
-		return &programs[1118]
-	case "mdadm":
-		return &programs[1119]
-	case "parted":
-		return &programs[1120]
-	case "fdisk":
-		return &programs[1121]
-	case "sfdisk":
-		return &programs[1122]
-	case "cfdisk":
-		return &programs[1123]
-	case "gdisk":
-		return &programs[1124]
-	case "sgdisk":
-		return &programs[1125]
-	case "wipefs":
-		return &programs[1126]
-	case "mkfs":
-		return &programs[1127]
-	case "mkfs.ext2":
-		return &programs[1128]
-	case "mkfs.ext3":
-		return &programs[1129]
-	case "mkfs.ext4":
-		return &programs[1130]
-	case "mkfs.xfs":
-		return &programs[1131]
-	case "mkfs.btrfs":
-		return &programs[1132]
-	case "mkfs.vfat":
-		return &programs[1133]
-	case "mkfs.fat":
-		return &programs[1134]
-	case "mkfs.ntfs":
-		return &programs[1135]
-	case "mke2fs":
-		return &programs[1136]
-	case "fsck":
-		return &programs[1137]
-	case "fsck.ext4":
-		return &programs[1138]
-	case "e2fsck":
-		return &programs[1139]
-	case "tune2fs":
-		return &programs[1140]
-	case "resize2fs":
-		return &programs[1141]
-	case "xfs_growfs":
-		return &programs[1142]
-	case "xfs_repair":
-		return &programs[1143]
-	case "badblocks":
-		return &programs[1144]
-	case "hdparm":
-		return &programs[1145]
-	case "smartctl":
-		return &programs[1146]
-	case "blkdiscard":
-		return &programs[1147]
-	case "fstrim":
-		return &programs[1148]
-	case "partprobe":
-		return &programs[1149]
-	case "partx":
-		return &programs[1150]
-	case "kpartx":
-		return &programs[1151]
-	case "diskutil":
-		return &programs[1152]
-	case "hdiutil":
-		return &programs[1153]
-	case "dumpe2fs":
-		return &programs[1154]
-	case "debugfs":
-		return &programs[1155]
-	case "e2label":
-		return &programs[1156]
-	case "quota":
-		return &programs[1157]
-	case "setquota":
-		return &programs[1158]
-	case "chattr":
-		return &programs[1159]
-	case "setfacl":
-		return &programs[1160]
-	case "setcap":
-		return &programs[1161]
-	case "setfattr":
-		return &programs[1162]
-	case "chvt":
-		return &programs[1163]
-	case "sysctl":
-		return &programs[1164]
-	case "modprobe":
-		return &programs[1165]
-	case "insmod":
-		return &programs[1166]
-	case "rmmod":
-		return &programs[1167]
-	case "depmod":
-		return &programs[1168]
-	case "udevadm":
-		return &programs[1169]
-	case "kexec":
-		return &programs[1170]
-	case "efibootmgr":
-		return &programs[1171]
-	case "grub-install":
-		return &programs[1172]
-	case "update-grub":
-		return &programs[1173]
-	case "update-initramfs":
-		return &programs[1174]
-	case "dracut":
-		return &programs[1175]
-	case "hwclock":
-		return &programs[1176]
-	case "timedatectl":
-		return &programs[1177]
-	case "hostnamectl":
-		return &programs[1178]
-	case "localectl":
-		return &programs[1179]
-	case "loginctl":
-		return &programs[1180]
-	case "iptables":
-		return &programs[1181]
-	case "ip6tables":
-		return &programs[1182]
-	case "nft":
-		return &programs[1183]
-	case "ufw":
-		return &programs[1184]
-	case "firewall-cmd":
-		return &programs[1185]
-	case "iptables-restore":
-		return &programs[1186]
-	case "tc":
-		return &programs[1187]
-	case "ethtool":
-		return &programs[1188]
-	case "brctl":
-		return &programs[1189]
-	case "ifup":
-		return &programs[1190]
-	case "ifdown":
-		return &programs[1191]
-	case "nmcli":
-		return &programs[1192]
-	case "networkctl":
-		return &programs[1193]
-	case "wpa_cli":
-		return &programs[1194]
-	case "rfkill":
-		return &programs[1195]
-	case "dhclient":
-		return &programs[1196]
-	case "bluetoothctl":
-		return &programs[1197]
-	case "useradd":
-		return &programs[1198]
-	case "userdel":
-		return &programs[1199]
-	case "usermod":
-		return &programs[1200]
-	case "groupadd":
-		return &programs[1201]
-	case "groupdel":
-		return &programs[1202]
-	case "groupmod":
-		return &programs[1203]
-	case "adduser":
-		return &programs[1204]
-	case "deluser":
-		return &programs[1205]
-	case "addgroup":
-		return &programs[1206]
-	case "delgroup":
-		return &programs[1207]
-	case "passwd":
-		return &programs[1208]
-	case "chpasswd":
-		return &programs[1209]
-	case "chage":
-		return &programs[1210]
-	case "chsh":
-		return &programs[1211]
-	case "chfn":
-		return &programs[1212]
-	case "gpasswd":
-		return &programs[1213]
-	case "newgrp":
-		return &programs[1214]
-	case "vipw":
-		return &programs[1215]
-	case "visudo":
-		return &programs[1216]
-	case "pwck":
-		return &programs[1217]
-	case "setenforce":
-		return &programs[1218]
-	case "semanage":
-		return &programs[1219]
-	case "restorecon":
-		return &programs[1220]
-	case "aa-enforce":
-		return &programs[1221]
-	case "auditctl":
-		return &programs[1222]
-	case "shutdown":
-		return &programs[1223]
-	case "reboot":
-		return &programs[1224]
-	case "halt":
-		return &programs[1225]
-	case "poweroff":
-		return &programs[1226]
-	case "init":
-		return &programs[1227]
-	case "telinit":
-		return &programs[1228]
-	case "wall":
-		return &programs[1229]
-	case "write":
-		return &programs[1230]
-	case "mesg":
-		return &programs[1231]
-	case "crontab":
-		return &programs[1232]
-	case "at":
-		return &programs[1233]
-	case "batch":
-		return &programs[1234]
-	case "atrm":
-		return &programs[1235]
-	case "atq":
-		return &programs[1236]
-	case "logrotate":
-		return &programs[1237]
-	case "ldconfig":
-		return &programs[1238]
-	case "locale-gen":
-		return &programs[1239]
-	case "dpkg-reconfigure":
-		return &programs[1240]
-	case "update-alternatives":
-		return &programs[1241]
-	case "alternatives":
-		return &programs[1242]
-	case "launchctl":
-		return &programs[1243]
-	case "defaults":
-		return &programs[1244]
-	case "scutil":
-		return &programs[1245]
-	case "networksetup":
-		return &programs[1246]
-	case "systemsetup":
-		return &programs[1247]
-	case "pmset":
-		return &programs[1248]
-	case "csrutil":
-		return &programs[1249]
-	case "spctl":
-		return &programs[1250]
-	case "codesign":
-		return &programs[1251]
-	case "security":
-		return &programs[1252]
-	case "tmutil":
-		return &programs[1253]
-	case "softwareupdate":
-		return &programs[1254]
-	case "chkconfig":
-		return &programs[1255]
-	case "rc-service":
-		return &programs[1256]
-	case "rc-update":
-		return &programs[1257]
-	case "service":
-		return &programs[1258]
-	case "invoke-rc.d":
-		return &programs[1259]
-	case "update-rc.d":
-		return &programs[1260]
-	case "sv":
-		return &programs[1261]
-	case "runit":
-		return &programs[1262]
-	case "s6-svc":
-		return &programs[1263]
-	case "monit":
-		return &programs[1264]
-	case "fail2ban-client":
-		return &programs[1265]
-	case "certbot":
-		return &programs[1266]
-	case "acme.sh":
-		return &programs[1267]
-	case "wg":
-		return &programs[1268]
-	case "wg-quick":
-		return &programs[1269]
-	case "openvpn":
-		return &programs[1270]
-	case "ipsec":
-		return &programs[1271]
-	case "tailscale":
-		return &programs[1272]
-	case "zerotier-cli":
-		return &programs[1273]
-	case "cloudflared":
-		return &programs[1274]
-	case "dd_rescue":
-		return &programs[1275]
-	case "ddrescue":
-		return &programs[1276]
-	case "testdisk":
-		return &programs[1277]
-	case "wodim":
-		return &programs[1278]
-	case "growisofs":
-		return &programs[1279]
-	case "mkisofs":
-		return &programs[1280]
-	case "xorriso":
-		return &programs[1281]
-	case "genisoimage":
-		return &programs[1282]
-	case "sgpio":
-		return &programs[1283]
-	case "nvme":
-		return &programs[1284]
-	case "ipmitool":
-		return &programs[1285]
-	case "racadm":
-		return &programs[1286]
-	case "virsh":
-		return &programs[1287]
-	case "virt-install":
-		return &programs[1288]
-	case "qemu-img":
-		return &programs[1289]
-	case "qemu-system-x86_64":
-		return &programs[1290]
-	case "VBoxManage":
-		return &programs[1291]
-	case "vmrun":
-		return &programs[1292]
-	case "xl":
-		return &programs[1293]
-	case "osqueryi":
-		return &programs[1294]
-	case "killall5":
-		return &programs[1295]
-	case "fstab-decode":
-		return &programs[1296]
-	case "tftp":
-		return &programs[1297]
-	case "ntpdate":
-		return &programs[1298]
-	case "chronyc":
-		return &programs[1299]
-	case "rdate":
-		return &programs[1300]
-	case "rtcwake":
-		return &programs[1301]
-	case "nologin":
-		return &programs[1302]
-	case "sulogin":
-		return &programs[1303]
-	case "agetty":
-		return &programs[1304]
-	case "login":
-		return &programs[1305]
-	case "mv":
-		return &programs[1306]
-	case "mvn":
-		return &programs[1307]
-	case "mvnw":
-		return &programs[1308]
-	case "mvnd":
-		return &programs[1309]
-	case "mypy":
-		return &programs[1310]
-	case "pyright":
-		return &programs[1311]
-	case "basedpyright":
-		return &programs[1312]
-	case "pyre":
-		return &programs[1313]
-	case "pytype":
-		return &programs[1314]
-	case "flake8":
-		return &programs[1315]
-	case "pylint":
-		return &programs[1316]
-	case "pyflakes":
-		return &programs[1317]
-	case "pycodestyle":
-		return &programs[1318]
-	case "pydocstyle":
-		return &programs[1319]
-	case "bandit":
-		return &programs[1320]
-	case "vulture":
-		return &programs[1321]
-	case "radon":
-		return &programs[1322]
-	case "xenon":
-		return &programs[1323]
-	case "pyroma":
-		return &programs[1324]
-	case "interrogate":
-		return &programs[1325]
-	case "safety":
-		return &programs[1326]
-	case "pip-audit":
-		return &programs[1327]
-	case "semgrep":
-		return &programs[1328]
-	case "ty":
-		return &programs[1329]
-	case "zuban":
-		return &programs[1330]
-	case "dmypy":
-		return &programs[1331]
-	case "yamllint":
-		return &programs[1332]
-	case "ansible-lint":
-		return &programs[1333]
-	case "cfn-lint":
-		return &programs[1334]
-	case "sqlfluff":
-		return &programs[1335]
-	case "codespell":
-		return &programs[1336]
-	case "curlylint":
-		return &programs[1337]
-	case "refurb":
-		return &programs[1338]
-	case "fixit":
-		return &programs[1339]
-	case "slotscheck":
-		return &programs[1340]
-	case "import-linter":
-		return &programs[1341]
-	case "lint-imports":
-		return &programs[1342]
-	case "deptry":
-		return &programs[1343]
-	case "mutmut":
-		return &programs[1344]
-	case "proselint":
-		return &programs[1345]
-	case "vale":
-		return &programs[1346]
-	case "rstcheck":
-		return &programs[1347]
-	case "doc8":
-		return &programs[1348]
-	case "check-manifest":
-		return &programs[1349]
-	case "twine":
-		return &programs[1350]
-	case "towncrier":
-		return &programs[1351]
-	case "bumpversion":
-		return &programs[1352]
-	case "bump2version":
-		return &programs[1353]
-	case "bump-my-version":
-		return &programs[1354]
-	case "cz":
-		return &programs[1355]
-	case "commitizen":
-		return &programs[1356]
-	case "jupytext":
-		return &programs[1357]
-	case "stubtest":
-		return &programs[1358]
-	case "stubgen":
-		return &programs[1359]
-	case "mysql":
-		return &programs[1360]
-	case "mariadb":
-		return &programs[1361]
-	case "mysqldump":
-		return &programs[1362]
-	case "mariadb-dump":
-		return &programs[1363]
-	case "mysqladmin":
-		return &programs[1364]
-	case "mariadb-admin":
-		return &programs[1365]
-	case "mysqlcheck":
-		return &programs[1366]
-	case "mariadb-check":
-		return &programs[1367]
-	case "mysqlimport":
-		return &programs[1368]
-	case "mysqlshow":
-		return &programs[1369]
-	case "mariadb-show":
-		return &programs[1370]
-	case "mysqlpump":
-		return &programs[1371]
-	case "mysqlslap":
-		return &programs[1372]
-	case "mysqlbinlog":
-		return &programs[1373]
-	case "mysqld":
-		return &programs[1374]
-	case "mariadbd":
-		return &programs[1375]
-	case "nc":
-		return &programs[1376]
-	case "netcat":
-		return &programs[1377]
-	case "ncat":
-		return &programs[1378]
-	case "nc.openbsd":
-		return &programs[1379]
-	case "nc.traditional":
-		return &programs[1380]
-	case "nice":
-		return &programs[1381]
-	case "ninja":
-		return &programs[1382]
-	case "ninja-build":
-		return &programs[1383]
-	case "samu":
-		return &programs[1384]
-	case "nix":
-		return &programs[1385]
-	case "nix-shell":
-		return &programs[1386]
-	case "nl":
-		return &programs[1387]
-	case "nm":
-		return &programs[1388]
-	case "objdump":
-		return &programs[1389]
-	case "readelf":
-		return &programs[1390]
-	case "size":
-		return &programs[1391]
-	case "ldd":
-		return &programs[1392]
-	case "c++filt":
-		return &programs[1393]
-	case "addr2line":
-		return &programs[1394]
-	case "elfedit":
-		return &programs[1395]
-	case "llvm-nm":
-		return &programs[1396]
-	case "llvm-objdump":
-		return &programs[1397]
-	case "llvm-readelf":
-		return &programs[1398]
-	case "otool":
-		return &programs[1399]
-	case "dwarfdump":
-		return &programs[1400]
-	case "nmap":
-		return &programs[1401]
-	case "node":
-		return &programs[1402]
-	case "nodejs":
-		return &programs[1403]
-	case "node.exe":
-		return &programs[1404]
-	case "nohup":
-		return &programs[1405]
-	case "npm":
-		return &programs[1406]
-	case "cnpm":
-		return &programs[1407]
-	case "tnpm":
-		return &programs[1408]
-	case "npm-run-all":
-		return &programs[1409]
-	case "run-s":
-		return &programs[1410]
-	case "run-p":
-		return &programs[1411]
-	case "npm-run-all2":
-		return &programs[1412]
-	case "nproc":
-		return &programs[1413]
-	case "npx":
-		return &programs[1414]
-	case "nsenter":
-		return &programs[1415]
-	case "nu":
-		return &programs[1416]
-	case "elvish":
-		return &programs[1417]
-	case "xonsh":
-		return &programs[1418]
-	case "pwsh":
-		return &programs[1419]
-	case "powershell":
-		return &programs[1420]
-	case "cmd":
-		return &programs[1421]
-	case "cmd.exe":
-		return &programs[1422]
-	case "powershell.exe":
-		return &programs[1423]
-	case "wsl":
-		return &programs[1424]
-	case "wsl.exe":
-		return &programs[1425]
-	case "oil":
-		return &programs[1426]
-	case "osh":
-		return &programs[1427]
-	case "ysh":
-		return &programs[1428]
-	case "rc":
-		return &programs[1429]
-	case "es":
-		return &programs[1430]
-	case "numactl":
-		return &programs[1431]
-	case "numfmt":
-		return &programs[1432]
-	case "od":
-		return &programs[1433]
-	case "god":
-		return &programs[1434]
-	case "openssl":
-		return &programs[1435]
-	case "osascript":
-		return &programs[1436]
-	case "pandoc":
-		return &programs[1437]
-	case "parallel":
-		return &programs[1438]
-	case "paste":
-		return &programs[1439]
-	case "patch":
-		return &programs[1440]
-	case "pathchk":
-		return &programs[1441]
-	case "pct":
-		return &programs[1442]
-	case "pdfinfo":
-		return &programs[1443]
-	case "pdffonts":
-		return &programs[1444]
-	case "mediainfo":
-		return &programs[1445]
-	case "mutool":
-		return &programs[1446]
-	case "tiffinfo":
-		return &programs[1447]
-	case "pnginfo":
-		return &programs[1448]
-	case "jpeginfo":
-		return &programs[1449]
-	case "xlsinfo":
-		return &programs[1450]
-	case "fc-list":
-		return &programs[1451]
-	case "fc-match":
-		return &programs[1452]
-	case "pdftotext":
-		return &programs[1453]
-	case "perf":
-		return &programs[1454]
-	case "perl":
-		return &programs[1455]
-	case "perl5":
-		return &programs[1456]
-	case "perl5.36":
-		return &programs[1457]
-	case "perl5.38":
-		return &programs[1458]
-	case "perl5.40":
-		return &programs[1459]
-	case "pg_dump":
-		return &programs[1460]
-	case "pg_dumpall":
-		return &programs[1461]
-	case "pg_restore":
-		return &programs[1462]
-	case "pg_basebackup":
-		return &programs[1463]
-	case "pgbench":
-		return &programs[1464]
-	case "vacuumdb":
-		return &programs[1465]
-	case "reindexdb":
-		return &programs[1466]
-	case "clusterdb":
-		return &programs[1467]
-	case "createdb":
-		return &programs[1468]
-	case "dropdb":
-		return &programs[1469]
-	case "createuser":
-		return &programs[1470]
-	case "dropuser":
-		return &programs[1471]
-	case "pg_isready":
-		return &programs[1472]
-	case "initdb":
-		return &programs[1473]
-	case "pg_ctl":
-		return &programs[1474]
-	case "pg_ctlcluster":
-		return &programs[1475]
-	case "pg_lsclusters":
-		return &programs[1476]
-	case "pgrep":
-		return &programs[1477]
-	case "php":
-		return &programs[1478]
-	case "php7.4":
-		return &programs[1479]
-	case "php8.0":
-		return &programs[1480]
-	case "php8.1":
-		return &programs[1481]
-	case "php8.2":
-		return &programs[1482]
-	case "php8.3":
-		return &programs[1483]
-	case "php8.4":
-		return &programs[1484]
-	case "php-cgi":
-		return &programs[1485]
-	case "phpunit":
-		return &programs[1486]
-	case "pest":
-		return &programs[1487]
-	case "phpstan":
-		return &programs[1488]
-	case "psalm":
-		return &programs[1489]
-	case "phpcs":
-		return &programs[1490]
-	case "phpcbf":
-		return &programs[1491]
-	case "php-cs-fixer":
-		return &programs[1492]
-	case "pint":
-		return &programs[1493]
-	case "rector":
-		return &programs[1494]
-	case "phpmd":
-		return &programs[1495]
-	case "infection":
-		return &programs[1496]
-	case "phan":
-		return &programs[1497]
-	case "deptrac":
-		return &programs[1498]
-	case "larastan":
-		return &programs[1499]
-	case "behat":
-		return &programs[1500]
-	case "codecept":
-		return &programs[1501]
-	case "paratest":
-		return &programs[1502]
-	case "artisan":
-		return &programs[1503]
-	case "symfony":
-		return &programs[1504]
-	case "drush":
-		return &programs[1505]
-	case "wp":
-		return &programs[1506]
-	case "ping":
-		return &programs[1507]
-	case "ping6":
-		return &programs[1508]
-	case "arping":
-		return &programs[1509]
-	case "fping":
-		return &programs[1510]
-	case "pinky":
-		return &programs[1511]
-	case "finger":
-		return &programs[1512]
-	case "pip":
-		return &programs[1513]
-	case "pip3":
-		return &programs[1514]
-	case "pip2":
-		return &programs[1515]
-	case "pip3.8":
-		return &programs[1516]
-	case "pip3.9":
-		return &programs[1517]
-	case "pip3.10":
-		return &programs[1518]
-	case "pip3.11":
-		return &programs[1519]
-	case "pip3.12":
-		return &programs[1520]
-	case "pip3.13":
-		return &programs[1521]
-	case "pip3.14":
-		return &programs[1522]
-	case "pip.exe":
-		return &programs[1523]
-	case "pipx":
-		return &programs[1524]
-	case "pkexec":
-		return &programs[1525]
-	case "pkill":
-		return &programs[1526]
-	case "pidwait":
-		return &programs[1527]
-	case "playwright":
-		return &programs[1528]
-	case "pnpm":
-		return &programs[1529]
-	case "pnpx":
-		return &programs[1530]
-	case "poetry":
-		return &programs[1531]
-	case "pdm":
-		return &programs[1532]
-	case "hatch":
-		return &programs[1533]
-	case "rye":
-		return &programs[1534]
-	case "pipenv":
-		return &programs[1535]
-	case "pixi":
-		return &programs[1536]
-	case "flit":
-		return &programs[1537]
-	case "popd":
-		return &programs[1538]
-	case "pr":
-		return &programs[1539]
-	case "pre-commit":
-		return &programs[1540]
-	case "prek":
-		return &programs[1541]
-	case "lefthook":
-		return &programs[1542]
-	case "overcommit":
-		return &programs[1543]
-	case "prettier":
-		return &programs[1544]
-	case "print":
-		return &programs[1545]
-	case "printenv":
-		return &programs[1546]
-	case "printf":
-		return &programs[1547]
-	case "prlimit":
-		return &programs[1548]
-	case "proot":
-		return &programs[1549]
-	case "bwrap":
-		return &programs[1550]
-	case "protoc":
-		return &programs[1551]
-	case "proxychains4":
-		return &programs[1552]
-	case "proxychains":
-		return &programs[1553]
-	case "ps":
-		return &programs[1554]
-	case "psql":
-		return &programs[1555]
-	case "ptx":
-		return &programs[1556]
-	case "pushd":
-		return &programs[1557]
-	case "pv":
-		return &programs[1558]
-	case "pvecm":
-		return &programs[1559]
-	case "pvesh":
-		return &programs[1560]
-	case "pvesm":
-		return &programs[1561]
-	case "pveum":
-		return &programs[1562]
-	case "pvenode":
-		return &programs[1563]
-	case "pveceph":
-		return &programs[1564]
-	case "pve-firewall":
-		return &programs[1565]
-	case "pveversion":
-		return &programs[1566]
-	case "pveam":
-		return &programs[1567]
-	case "ha-manager":
-		return &programs[1568]
-	case "pvesr":
-		return &programs[1569]
-	case "vzdump":
-		return &programs[1570]
-	case "qmrestore":
-		return &programs[1571]
-	case "pmxcfs":
-		return &programs[1572]
-	case "pvesubscription":
-		return &programs[1573]
-	case "pveperf":
-		return &programs[1574]
-	case "pvereport":
-		return &programs[1575]
-	case "pvedaemon":
-		return &programs[1576]
-	case "pveproxy":
-		return &programs[1577]
-	case "pvestatd":
-		return &programs[1578]
-	case "proxmox-backup-client":
-		return &programs[1579]
-	case "proxmox-backup-manager":
-		return &programs[1580]
-	case "ceph":
-		return &programs[1581]
-	case "rados":
-		return &programs[1582]
-	case "rbd":
-		return &programs[1583]
-	case "corosync-cfgtool":
-		return &programs[1584]
-	case "corosync-quorumtool":
-		return &programs[1585]
-	case "crm":
-		return &programs[1586]
-	case "pcs":
-		return &programs[1587]
-	case "pwd":
-		return &programs[1588]
-	case "py_compile":
-		return &programs[1589]
-	case "compileall":
-		return &programs[1590]
-	case "pytest":
-		return &programs[1591]
-	case "py.test":
-		return &programs[1592]
-	case "python":
-		return &programs[1593]
-	case "python2":
-		return &programs[1594]
-	case "python2.7":
-		return &programs[1595]
-	case "python3":
-		return &programs[1596]
-	case "python3.7":
-		return &programs[1597]
-	case "python3.8":
-		return &programs[1598]
-	case "python3.9":
-		return &programs[1599]
-	case "python3.10":
-		return &programs[1600]
-	case "python3.11":
-		return &programs[1601]
-	case "python3.12":
-		return &programs[1602]
-	case "python3.13":
-		return &programs[1603]
-	case "python3.14":
-		return &programs[1604]
-	case "pypy":
-		return &programs[1605]
-	case "pypy3":
-		return &programs[1606]
-	case "python.exe":
-		return &programs[1607]
-	case "py":
-		return &programs[1608]
-	case "qm":
-		return &programs[1609]
-	case "rails":
-		return &programs[1610]
-	case "rclone":
-		return &programs[1611]
-	case "read":
-		return &programs[1612]
-	case "readlink":
-		return &programs[1613]
-	case "realpath":
-		return &programs[1614]
-	case "grealpath":
-		return &programs[1615]
-	case "redis-cli":
-		return &programs[1616]
-	case "valkey-cli":
-		return &programs[1617]
-	case "keydb-cli":
-		return &programs[1618]
-	case "rev":
-		return &programs[1619]
-	case "rg":
-		return &programs[1620]
-	case "ripgrep":
-		return &programs[1621]
-	case "rimraf":
-		return &programs[1622]
-	case "del":
-		return &programs[1623]
-	case "trash":
-		return &programs[1624]
-	case "trash-put":
-		return &programs[1625]
-	case "del-cli":
-		return &programs[1626]
-	case "shx":
-		return &programs[1627]
-	case "cpx":
-		return &programs[1628]
-	case "cpy":
-		return &programs[1629]
-	case "ncp":
-		return &programs[1630]
-	case "mkdirp":
-		return &programs[1631]
-	case "copyfiles":
-		return &programs[1632]
-	case "replace-in-file":
-		return &programs[1633]
-	case "rlwrap":
-		return &programs[1634]
-	case "rm":
-		return &programs[1635]
-	case "grm":
-		return &programs[1636]
-	case "rmdir":
-		return &programs[1637]
-	case "rspec":
-		return &programs[1638]
-	case "rsync":
-		return &programs[1639]
-	case "openrsync":
-		return &programs[1640]
-	case "rubocop":
-		return &programs[1641]
-	case "standardrb":
-		return &programs[1642]
-	case "reek":
-		return &programs[1643]
-	case "brakeman":
-		return &programs[1644]
-	case "erblint":
-		return &programs[1645]
-	case "haml-lint":
-		return &programs[1646]
-	case "slim-lint":
-		return &programs[1647]
-	case "srb":
-		return &programs[1648]
-	case "steep":
-		return &programs[1649]
-	case "sorbet":
-		return &programs[1650]
-	case "solargraph":
-		return &programs[1651]
-	case "yard":
-		return &programs[1652]
-	case "rails_best_practices":
-		return &programs[1653]
-	case "fasterer":
-		return &programs[1654]
-	case "flog":
-		return &programs[1655]
-	case "flay":
-		return &programs[1656]
-	case "ruby":
-		return &programs[1657]
-	case "ruby2.7":
-		return &programs[1658]
-	case "ruby3.0":
-		return &programs[1659]
-	case "ruby3.1":
-		return &programs[1660]
-	case "ruby3.2":
-		return &programs[1661]
-	case "ruby3.3":
-		return &programs[1662]
-	case "jruby":
-		return &programs[1663]
-	case "irb":
-		return &programs[1664]
-	case "ruff":
-		return &programs[1665]
-	case "run0":
-		return &programs[1666]
-	case "runcon":
-		return &programs[1667]
-	case "runuser":
-		return &programs[1668]
-	case "rustc":
-		return &programs[1669]
-	case "rustfmt":
-		return &programs[1670]
-	case "rustup":
-		return &programs[1671]
-	case "say":
-		return &programs[1672]
-	case "open":
-		return &programs[1673]
-	case "xdg-open":
-		return &programs[1674]
-	case "start":
-		return &programs[1675]
-	case "explorer.exe":
-		return &programs[1676]
-	case "afplay":
-		return &programs[1677]
-	case "aplay":
-		return &programs[1678]
-	case "paplay":
-		return &programs[1679]
-	case "notify-send":
-		return &programs[1680]
-	case "pbcopy":
-		return &programs[1681]
-	case "pbpaste":
-		return &programs[1682]
-	case "xclip":
-		return &programs[1683]
-	case "xsel":
-		return &programs[1684]
-	case "wl-copy":
-		return &programs[1685]
-	case "wl-paste":
-		return &programs[1686]
-	case "clip.exe":
-		return &programs[1687]
-	case "screencapture":
-		return &programs[1688]
-	case "scrot":
-		return &programs[1689]
-	case "import":
-		return &programs[1690]
-	case "xdotool":
-		return &programs[1691]
-	case "wmctrl":
-		return &programs[1692]
-	case "xprop":
-		return &programs[1693]
-	case "xrandr":
-		return &programs[1694]
-	case "gsettings":
-		return &programs[1695]
-	case "dconf":
-		return &programs[1696]
-	case "zenity":
-		return &programs[1697]
-	case "dialog":
-		return &programs[1698]
-	case "whiptail":
-		return &programs[1699]
-	case "mail":
-		return &programs[1700]
-	case "mailx":
-		return &programs[1701]
-	case "mutt":
-		return &programs[1702]
-	case "sendmail":
-		return &programs[1703]
-	case "msmtp":
-		return &programs[1704]
-	case "swaks":
-		return &programs[1705]
-	case "logger":
-		return &programs[1706]
-	case "systemd-cat":
-		return &programs[1707]
-	case "scons":
-		return &programs[1708]
-	case "waf":
-		return &programs[1709]
-	case "tup":
-		return &programs[1710]
-	case "redo":
-		return &programs[1711]
-	case "buck":
-		return &programs[1712]
-	case "buck2":
-		return &programs[1713]
-	case "pants":
-		return &programs[1714]
-	case "please":
-		return &programs[1715]
-	case "rake":
-		return &programs[1716]
-	case "drake":
-		return &programs[1717]
-	case "thor":
-		return &programs[1718]
-	case "invoke":
-		return &programs[1719]
-	case "inv":
-		return &programs[1720]
-	case "fab":
-		return &programs[1721]
-	case "doit":
-		return &programs[1722]
-	case "nox":
-		return &programs[1723]
-	case "ant":
-		return &programs[1724]
-	case "sbt":
-		return &programs[1725]
-	case "lein":
-		return &programs[1726]
-	case "boot":
-		return &programs[1727]
-	case "mill":
-		return &programs[1728]
-	case "bleep":
-		return &programs[1729]
-	case "grunt":
-		return &programs[1730]
-	case "gulp":
-		return &programs[1731]
-	case "jake":
-		return &programs[1732]
-	case "cake":
-		return &programs[1733]
-	case "mage":
-		return &programs[1734]
-	case "xmake":
-		return &programs[1735]
-	case "premake5":
-		return &programs[1736]
-	case "earthly":
-		return &programs[1737]
-	case "dagger":
-		return &programs[1738]
-	case "tilt":
-		return &programs[1739]
-	case "skaffold":
-		return &programs[1740]
-	case "garden":
-		return &programs[1741]
-	case "bit":
-		return &programs[1742]
-	case "scp":
-		return &programs[1743]
-	case "screen":
-		return &programs[1744]
-	case "byobu":
-		return &programs[1745]
-	case "zellij":
-		return &programs[1746]
-	case "dtach":
-		return &programs[1747]
-	case "abduco":
-		return &programs[1748]
-	case "script":
-		return &programs[1749]
-	case "scriptreplay":
-		return &programs[1750]
-	case "sdiff":
-		return &programs[1751]
-	case "sed":
-		return &programs[1752]
-	case "gsed":
-		return &programs[1753]
-	case "seq":
-		return &programs[1754]
-	case "set":
-		return &programs[1755]
-	case "setarch":
-		return &programs[1756]
-	case "setopt":
-		return &programs[1757]
-	case "unsetopt":
-		return &programs[1758]
-	case "setpriv":
-		return &programs[1759]
-	case "setsid":
-		return &programs[1760]
-	case "sftp":
-		return &programs[1761]
-	case "sg":
-		return &programs[1762]
-	case "shellcheck":
-		return &programs[1763]
-	case "shfmt":
-		return &programs[1764]
-	case "shopt":
-		return &programs[1765]
-	case "shred":
-		return &programs[1766]
-	case "shuf":
-		return &programs[1767]
-	case "socat":
-		return &programs[1768]
-	case "softlimit":
-		return &programs[1769]
-	case "sort":
-		return &programs[1770]
-	case "gsort":
-		return &programs[1771]
-	case "source":
-		return &programs[1772]
-	case ".":
-		return &programs[1773]
-	case "split":
-		return &programs[1774]
-	case "gsplit":
-		return &programs[1775]
-	case "sqlite3":
-		return &programs[1776]
-	case "sqlite":
-		return &programs[1777]
-	case "sqlcipher":
-		return &programs[1778]
-	case "duckdb":
-		return &programs[1779]
-	case "litecli":
-		return &programs[1780]
-	case "ss":
-		return &programs[1781]
-	case "netstat":
-		return &programs[1782]
-	case "ssh":
-		return &programs[1783]
-	case "ssh-add":
-		return &programs[1784]
-	case "ssh-agent":
-		return &programs[1785]
-	case "ssh-copy-id":
-		return &programs[1786]
-	case "ssh-keygen":
-		return &programs[1787]
-	case "ssh-keyscan":
-		return &programs[1788]
-	case "sshpass":
-		return &programs[1789]
-	case "start-stop-daemon":
-		return &programs[1790]
-	case "stat":
-		return &programs[1791]
-	case "staticcheck":
-		return &programs[1792]
-	case "revive":
-		return &programs[1793]
-	case "errcheck":
-		return &programs[1794]
-	case "ineffassign":
-		return &programs[1795]
-	case "govulncheck":
-		return &programs[1796]
-	case "gosec":
-		return &programs[1797]
-	case "misspell":
-		return &programs[1798]
-	case "shadow":
-		return &programs[1799]
-	case "deadcode":
-		return &programs[1800]
-	case "nilaway":
-		return &programs[1801]
-	case "gopls":
-		return &programs[1802]
-	case "benchstat":
-		return &programs[1803]
-	case "stringer":
-		return &programs[1804]
-	case "mockgen":
-		return &programs[1805]
-	case "wire":
-		return &programs[1806]
-	case "sqlc":
-		return &programs[1807]
-	case "templ":
-		return &programs[1808]
-	case "swag":
-		return &programs[1809]
-	case "air":
-		return &programs[1810]
-	case "gotestsum":
-		return &programs[1811]
-	case "ginkgo":
-		return &programs[1812]
-	case "ko":
-		return &programs[1813]
-	case "goreleaser":
-		return &programs[1814]
-	case "protoc-gen-go":
-		return &programs[1815]
-	case "gocyclo":
-		return &programs[1816]
-	case "stdbuf":
-		return &programs[1817]
-	case "strace":
-		return &programs[1818]
-	case "strings":
-		return &programs[1819]
-	case "stty":
-		return &programs[1820]
-	case "su":
-		return &programs[1821]
-	case "sudo":
-		return &programs[1822]
-	case "sudoedit":
-		return &programs[1823]
-	case "swift":
-		return &programs[1824]
-	case "sync":
-		return &programs[1825]
-	case "systemctl":
-		return &programs[1826]
-	case "systemd-analyze":
-		return &programs[1827]
-	case "systemd-cgls":
-		return &programs[1828]
-	case "systemd-cgtop":
-		return &programs[1829]
-	case "systemd-detect-virt":
-		return &programs[1830]
-	case "systemd-path":
-		return &programs[1831]
-	case "systemd-resolve":
-		return &programs[1832]
-	case "coredumpctl":
-		return &programs[1833]
-	case "busctl":
-		return &programs[1834]
-	case "bootctl":
-		return &programs[1835]
-	case "machinectl":
-		return &programs[1836]
-	case "portablectl":
-		return &programs[1837]
-	case "homectl":
-		return &programs[1838]
-	case "userdbctl":
-		return &programs[1839]
-	case "oomctl":
-		return &programs[1840]
-	case "systemd-inhibit":
-		return &programs[1841]
-	case "systemd-nspawn":
-		return &programs[1842]
-	case "systemd-run":
-		return &programs[1843]
-	case "tac":
-		return &programs[1844]
-	case "tail":
-		return &programs[1845]
-	case "tar":
-		return &programs[1846]
-	case "gtar":
-		return &programs[1847]
-	case "bsdtar":
-		return &programs[1848]
-	case "task":
-		return &programs[1849]
-	case "go-task":
-		return &programs[1850]
-	case "taskset":
-		return &programs[1851]
-	case "tclsh":
-		return &programs[1852]
-	case "wish":
-		return &programs[1853]
-	case "tclsh8.6":
-		return &programs[1854]
-	case "expectk":
-		return &programs[1855]
-	case "tcpdump":
-		return &programs[1856]
-	case "tshark":
-		return &programs[1857]
-	case "tee":
-		return &programs[1858]
-	case "sponge":
-		return &programs[1859]
-	case "telnet":
-		return &programs[1860]
-	case "terraform":
-		return &programs[1861]
-	case "tofu":
-		return &programs[1862]
-	case "terragrunt":
-		return &programs[1863]
-	case "opentofu":
-		return &programs[1864]
-	case "test":
-		return &programs[1865]
-	case "[":
-		return &programs[1866]
-	case "time":
-		return &programs[1867]
-	case "timeit":
-		return &programs[1868]
-	case "timeout":
-		return &programs[1869]
-	case "gtimeout":
-		return &programs[1870]
-	case "tmux":
-		return &programs[1871]
-	case "tokei":
-		return &programs[1872]
-	case "cloc":
-		return &programs[1873]
-	case "scc":
-		return &programs[1874]
-	case "dust":
-		return &programs[1875]
-	case "duf":
-		return &programs[1876]
-	case "procs":
-		return &programs[1877]
-	case "hexyl":
-		return &programs[1878]
-	case "ncdu":
-		return &programs[1879]
-	case "gdu":
-		return &programs[1880]
-	case "dua":
-		return &programs[1881]
-	case "top":
-		return &programs[1882]
-	case "htop":
-		return &programs[1883]
-	case "btop":
-		return &programs[1884]
-	case "atop":
-		return &programs[1885]
-	case "iotop":
-		return &programs[1886]
-	case "glances":
-		return &programs[1887]
-	case "nvtop":
-		return &programs[1888]
-	case "iftop":
-		return &programs[1889]
-	case "nethogs":
-		return &programs[1890]
-	case "touch":
-		return &programs[1891]
-	case "tox":
-		return &programs[1892]
-	case "tr":
-		return &programs[1893]
-	case "traceroute":
-		return &programs[1894]
-	case "tracepath":
-		return &programs[1895]
-	case "mtr":
-		return &programs[1896]
-	case "traceroute6":
-		return &programs[1897]
-	case "trap":
-		return &programs[1898]
-	case "tree":
-		return &programs[1899]
-	case "truncate":
-		return &programs[1900]
-	case "ts":
-		return &programs[1901]
-	case "isutf8":
-		return &programs[1902]
-	case "errno":
-		return &programs[1903]
-	case "combine":
-		return &programs[1904]
-	case "mispipe":
-		return &programs[1905]
-	case "zrun":
-		return &programs[1906]
-	case "vidir":
-		return &programs[1907]
-	case "vipe":
-		return &programs[1908]
-	case "pee":
-		return &programs[1909]
-	case "lckdo":
-		return &programs[1910]
-	case "ifdata":
-		return &programs[1911]
-	case "tsc":
-		return &programs[1912]
-	case "vue-tsc":
-		return &programs[1913]
-	case "tsgo":
-		return &programs[1914]
-	case "tsort":
-		return &programs[1915]
-	case "tty":
-		return &programs[1916]
-	case "type":
-		return &programs[1917]
-	case "whence":
-		return &programs[1918]
-	case "where":
-		return &programs[1919]
-	case "ulimit":
-		return &programs[1920]
-	case "umask":
-		return &programs[1921]
-	case "unalias":
-		return &programs[1922]
-	case "uname":
-		return &programs[1923]
-	case "uniq":
-		return &programs[1924]
-	case "guniq":
-		return &programs[1925]
-	case "unittest":
-		return &programs[1926]
-	case "unlink":
-		return &programs[1927]
-	case "unset":
-		return &programs[1928]
-	case "unshare":
-		return &programs[1929]
-	case "unzip":
-		return &programs[1930]
-	case "uptime":
-		return &programs[1931]
-	case "uv":
-		return &programs[1932]
-	case "uvx":
-		return &programs[1933]
-	case "valgrind":
-		return &programs[1934]
-	case "venv":
-		return &programs[1935]
-	case "vim":
-		return &programs[1936]
-	case "vi":
-		return &programs[1937]
-	case "nvim":
-		return &programs[1938]
-	case "view":
-		return &programs[1939]
-	case "vimdiff":
-		return &programs[1940]
-	case "gvim":
-		return &programs[1941]
-	case "ex":
-		return &programs[1942]
-	case "rvim":
-		return &programs[1943]
-	case "nvi":
-		return &programs[1944]
-	case "vim.tiny":
-		return &programs[1945]
-	case "vim.basic":
-		return &programs[1946]
 	case "ed":
-		return &programs[1947]
+		return &programs[494]
 	case "red":
+		return &programs[495]
+	case "emulate":
+		return &programs[496]
+	case "enable":
+		return &programs[497]
+	case "entr":
+		return &programs[498]
+	case "env":
+		return &programs[499]
+	case "envsubst":
+		return &programs[500]
+	case "eslint":
+		return &programs[501]
+	case "eslint_d":
+		return &programs[502]
+	case "xo":
+		return &programs[503]
+	case "standard":
+		return &programs[504]
+	case "semistandard":
+		return &programs[505]
+	case "ts-standard":
+		return &programs[506]
+	case "eval":
+		return &programs[507]
+	case "exec":
+		return &programs[508]
+	case "exit":
+		return &programs[509]
+	case "return":
+		return &programs[510]
+	case "bye":
+		return &programs[511]
+	case "expand":
+		return &programs[512]
+	case "unexpand":
+		return &programs[513]
+	case "expect":
+		return &programs[514]
+	case "export":
+		return &programs[515]
+	case "expr":
+		return &programs[516]
+	case "eza":
+		return &programs[517]
+	case "exa":
+		return &programs[518]
+	case "lsd":
+		return &programs[519]
+	case "faketime":
+		return &programs[520]
+	case "fc":
+		return &programs[521]
+	case "r":
+		return &programs[522]
+	case "fd":
+		return &programs[523]
+	case "fdfind":
+		return &programs[524]
+	case "ffmpeg":
+		return &programs[525]
+	case "ffprobe":
+		return &programs[526]
+	case "ffplay":
+		return &programs[527]
+	case "file":
+		return &programs[528]
+	case "find":
+		return &programs[529]
+	case "gfind":
+		return &programs[530]
+	case "firejail":
+		return &programs[531]
+	case "fish":
+		return &programs[532]
+	case "flock":
+		return &programs[533]
+	case "fmt":
+		return &programs[534]
+	case "fnm":
+		return &programs[535]
+	case "n":
+		return &programs[536]
+	case "nodenv":
+		return &programs[537]
+	case "volta":
+		return &programs[538]
+	case "nvm":
+		return &programs[539]
+	case "nvs":
+		return &programs[540]
+	case "fold":
+		return &programs[541]
+	case "free":
+		return &programs[542]
+	case "vmstat":
+		return &programs[543]
+	case "iostat":
+		return &programs[544]
+	case "mpstat":
+		return &programs[545]
+	case "slabtop":
+		return &programs[546]
+	case "lscpu":
+		return &programs[547]
+	case "lsmem":
+		return &programs[548]
+	case "lspci":
+		return &programs[549]
+	case "lsusb":
+		return &programs[550]
+	case "lsmod":
+		return &programs[551]
+	case "lsns":
+		return &programs[552]
+	case "lsipc":
+		return &programs[553]
+	case "lslocks":
+		return &programs[554]
+	case "lsb_release":
+		return &programs[555]
+	case "lshw":
+		return &programs[556]
+	case "dmidecode":
+		return &programs[557]
+	case "hwinfo":
+		return &programs[558]
+	case "inxi":
+		return &programs[559]
+	case "sensors":
+		return &programs[560]
+	case "acpi":
+		return &programs[561]
+	case "numastat":
+		return &programs[562]
+	case "nvidia-smi":
+		return &programs[563]
+	case "rocm-smi":
+		return &programs[564]
+	case "getfacl":
+		return &programs[565]
+	case "lsattr":
+		return &programs[566]
+	case "ipcs":
+		return &programs[567]
+	case "last":
+		return &programs[568]
+	case "lastb":
+		return &programs[569]
+	case "lastlog":
+		return &programs[570]
+	case "locale":
+		return &programs[571]
+	case "getcap":
+		return &programs[572]
+	case "getenforce":
+		return &programs[573]
+	case "sestatus":
+		return &programs[574]
+	case "sw_vers":
+		return &programs[575]
+	case "system_profiler":
+		return &programs[576]
+	case "vm_stat":
+		return &programs[577]
+	case "cal":
+		return &programs[578]
+	case "ncal":
+		return &programs[579]
+	case "uuidgen":
+		return &programs[580]
+	case "neofetch":
+		return &programs[581]
+	case "fastfetch":
+		return &programs[582]
+	case "screenfetch":
+		return &programs[583]
+	case "cowsay":
+		return &programs[584]
+	case "figlet":
+		return &programs[585]
+	case "fortune":
+		return &programs[586]
+	case "toilet":
+		return &programs[587]
+	case "lolcat":
+		return &programs[588]
+	case "tput":
+		return &programs[589]
+	case "clear":
+		return &programs[590]
+	case "reset":
+		return &programs[591]
+	case "tabs":
+		return &programs[592]
+	case "infocmp":
+		return &programs[593]
+	case "toe":
+		return &programs[594]
+	case "units":
+		return &programs[595]
+	case "pstree":
+		return &programs[596]
+	case "pidof":
+		return &programs[597]
+	case "pwdx":
+		return &programs[598]
+	case "pmap":
+		return &programs[599]
+	case "prtstat":
+		return &programs[600]
+	case "peekfd":
+		return &programs[601]
+	case "fuser":
+		return &programs[602]
+	case "lsfd":
+		return &programs[603]
+	case "findmnt":
+		return &programs[604]
+	case "lsblk":
+		return &programs[605]
+	case "blkid":
+		return &programs[606]
+	case "mountpoint":
+		return &programs[607]
+	case "namei":
+		return &programs[608]
+	case "runlevel":
+		return &programs[609]
+	case "tzselect":
+		return &programs[610]
+	case "ac":
+		return &programs[611]
+	case "vnstat":
+		return &programs[612]
+	case "ipcalc":
+		return &programs[613]
+	case "sipcalc":
+		return &programs[614]
+	case "mcookie":
+		return &programs[615]
+	case "procinfo":
+		return &programs[616]
+	case "dmesg":
+		return &programs[617]
+	case "ftp":
+		return &programs[618]
+	case "lftp":
+		return &programs[619]
+	case "tnftp":
+		return &programs[620]
+	case "ncftp":
+		return &programs[621]
+	case "fzf":
+		return &programs[622]
+	case "gcc":
+		return &programs[623]
+	case "cc":
+		return &programs[624]
+	case "g++":
+		return &programs[625]
+	case "c++":
+		return &programs[626]
+	case "clang":
+		return &programs[627]
+	case "clang++":
+		return &programs[628]
+	case "gcc-10":
+		return &programs[629]
+	case "gcc-11":
+		return &programs[630]
+	case "gcc-12":
+		return &programs[631]
+	case "gcc-13":
+		return &programs[632]
+	case "gcc-14":
+		return &programs[633]
+	case "g++-10":
+		return &programs[634]
+	case "g++-11":
+		return &programs[635]
+	case "g++-12":
+		return &programs[636]
+	case "g++-13":
+		return &programs[637]
+	case "g++-14":
+		return &programs[638]
+	case "clang-14":
+		return &programs[639]
+	case "clang-15":
+		return &programs[640]
+	case "clang-16":
+		return &programs[641]
+	case "clang-17":
+		return &programs[642]
+	case "clang-18":
+		return &programs[643]
+	case "clang-19":
+		return &programs[644]
+	case "clang++-14":
+		return &programs[645]
+	case "clang++-15":
+		return &programs[646]
+	case "clang++-16":
+		return &programs[647]
+	case "clang++-17":
+		return &programs[648]
+	case "clang++-18":
+		return &programs[649]
+	case "cpp":
+		return &programs[650]
+	case "gfortran":
+		return &programs[651]
+	case "tcc":
+		return &programs[652]
+	case "icx":
+		return &programs[653]
+	case "icpx":
+		return &programs[654]
+	case "nvcc":
+		return &programs[655]
+	case "emcc":
+		return &programs[656]
+	case "em++":
+		return &programs[657]
+	case "x86_64-linux-gnu-gcc":
+		return &programs[658]
+	case "aarch64-linux-gnu-gcc":
+		return &programs[659]
+	case "musl-gcc":
+		return &programs[660]
+	case "gcloud":
+		return &programs[661]
+	case "gsutil":
+		return &programs[662]
+	case "az":
+		return &programs[663]
+	case "doctl":
+		return &programs[664]
+	case "linode-cli":
+		return &programs[665]
+	case "hcloud":
+		return &programs[666]
+	case "oci":
+		return &programs[667]
+	case "ibmcloud":
+		return &programs[668]
+	case "scw":
+		return &programs[669]
+	case "vultr-cli":
+		return &programs[670]
+	case "flyctl":
+		return &programs[671]
+	case "fly":
+		return &programs[672]
+	case "heroku":
+		return &programs[673]
+	case "railway":
+		return &programs[674]
+	case "render":
+		return &programs[675]
+	case "dokku":
+		return &programs[676]
+	case "cf":
+		return &programs[677]
+	case "eb":
+		return &programs[678]
+	case "sam":
+		return &programs[679]
+	case "copilot-aws":
+		return &programs[680]
+	case "cfn":
+		return &programs[681]
+	case "aliyun":
+		return &programs[682]
+	case "tccli":
+		return &programs[683]
+	case "yc":
+		return &programs[684]
+	case "stripe":
+		return &programs[685]
+	case "twilio":
+		return &programs[686]
+	case "sentry-cli":
+		return &programs[687]
+	case "datadog-ci":
+		return &programs[688]
+	case "newrelic":
+		return &programs[689]
+	case "snyk":
+		return &programs[690]
+	case "sonar-scanner":
+		return &programs[691]
+	case "circleci":
+		return &programs[692]
+	case "travis":
+		return &programs[693]
+	case "glab":
+		return &programs[694]
+	case "hub":
+		return &programs[695]
+	case "tea":
+		return &programs[696]
+	case "bb-cli":
+		return &programs[697]
+	case "jira":
+		return &programs[698]
+	case "linear":
+		return &programs[699]
+	case "slack":
+		return &programs[700]
+	case "sfdx":
+		return &programs[701]
+	case "sf":
+		return &programs[702]
+	case "shopify":
+		return &programs[703]
+	case "contentful":
+		return &programs[704]
+	case "sanity":
+		return &programs[705]
+	case "auth0":
+		return &programs[706]
+	case "okta":
+		return &programs[707]
+	case "launchdarkly":
+		return &programs[708]
+	case "ngrok-cli":
+		return &programs[709]
+	case "gitlab-runner":
+		return &programs[710]
+	case "jenkins-cli":
+		return &programs[711]
+	case "drone":
+		return &programs[712]
+	case "buildkite-agent":
+		return &programs[713]
+	case "argo":
+		return &programs[714]
+	case "entire":
+		return &programs[715]
+	case "gdb":
+		return &programs[716]
+	case "lldb":
+		return &programs[717]
+	case "rr":
+		return &programs[718]
+	case "cgdb":
+		return &programs[719]
+	case "pwndbg":
+		return &programs[720]
+	case "gdb-multiarch":
+		return &programs[721]
+	case "lldb-15":
+		return &programs[722]
+	case "gem":
+		return &programs[723]
+	case "getconf":
+		return &programs[724]
+	case "getopts":
+		return &programs[725]
+	case "gh":
+		return &programs[726]
+	case "git":
+		return &programs[727]
+	case "go":
+		return &programs[728]
+	case "go1.21":
+		return &programs[729]
+	case "go1.22":
+		return &programs[730]
+	case "go1.23":
+		return &programs[731]
+	case "go1.24":
+		return &programs[732]
+	case "go1.25":
+		return &programs[733]
+	case "go1.26":
+		return &programs[734]
+	case "gotip":
+		return &programs[735]
+	case "gofmt":
+		return &programs[736]
+	case "goimports":
+		return &programs[737]
+	case "gofumpt":
+		return &programs[738]
+	case "gci":
+		return &programs[739]
+	case "golines":
+		return &programs[740]
+	case "golangci-lint":
+		return &programs[741]
+	case "gosu":
+		return &programs[742]
+	case "su-exec":
+		return &programs[743]
+	case "setuidgid":
+		return &programs[744]
+	case "gpg":
+		return &programs[745]
+	case "gpg2":
+		return &programs[746]
+	case "gpgv":
+		return &programs[747]
+	case "age":
+		return &programs[748]
+	case "age-keygen":
+		return &programs[749]
+	case "sops":
+		return &programs[750]
+	case "pass":
+		return &programs[751]
+	case "gopass":
+		return &programs[752]
+	case "minisign":
+		return &programs[753]
+	case "signify":
+		return &programs[754]
+	case "keybase":
+		return &programs[755]
+	case "vault":
+		return &programs[756]
+	case "op":
+		return &programs[757]
+	case "bw":
+		return &programs[758]
+	case "lpass":
+		return &programs[759]
+	case "doppler":
+		return &programs[760]
+	case "infisical":
+		return &programs[761]
+	case "chamber":
+		return &programs[762]
+	case "aws-vault":
+		return &programs[763]
+	case "teller":
+		return &programs[764]
+	case "gradle":
+		return &programs[765]
+	case "gradlew":
+		return &programs[766]
+	case "grep":
+		return &programs[767]
+	case "egrep":
+		return &programs[768]
+	case "fgrep":
+		return &programs[769]
+	case "rgrep":
+		return &programs[770]
+	case "ggrep":
+		return &programs[771]
+	case "zgrep":
+		return &programs[772]
+	case "zegrep":
+		return &programs[773]
+	case "zfgrep":
+		return &programs[774]
+	case "bzgrep":
+		return &programs[775]
+	case "xzgrep":
+		return &programs[776]
+	case "pcregrep":
+		return &programs[777]
+	case "pcre2grep":
+		return &programs[778]
+	case "groovy":
+		return &programs[779]
+	case "scala":
+		return &programs[780]
+	case "kotlin":
+		return &programs[781]
+	case "kscript":
+		return &programs[782]
+	case "jshell":
+		return &programs[783]
+	case "julia":
+		return &programs[784]
+	case "elixir":
+		return &programs[785]
+	case "iex":
+		return &programs[786]
+	case "erl":
+		return &programs[787]
+	case "escript":
+		return &programs[788]
+	case "ghci":
+		return &programs[789]
+	case "runghc":
+		return &programs[790]
+	case "runhaskell":
+		return &programs[791]
+	case "clojure":
+		return &programs[792]
+	case "clj":
+		return &programs[793]
+	case "bb":
+		return &programs[794]
+	case "racket":
+		return &programs[795]
+	case "guile":
+		return &programs[796]
+	case "sbcl":
+		return &programs[797]
+	case "emacs":
+		return &programs[798]
+	case "emacsclient":
+		return &programs[799]
+	case "swipl":
+		return &programs[800]
+	case "octave":
+		return &programs[801]
+	case "matlab":
+		return &programs[802]
+	case "janet":
+		return &programs[803]
+	case "gjs":
+		return &programs[804]
+	case "qjs":
+		return &programs[805]
+	case "d8":
+		return &programs[806]
+	case "bun.exe":
+		return &programs[807]
+	case "ts-node":
+		return &programs[808]
+	case "tsx":
+		return &programs[809]
+	case "esno":
+		return &programs[810]
+	case "babel-node":
+		return &programs[811]
+	case "vite-node":
+		return &programs[812]
+	case "coffee":
+		return &programs[813]
+	case "gtime":
+		return &programs[814]
+	case "gunicorn":
+		return &programs[815]
+	case "uvicorn":
+		return &programs[816]
+	case "hypercorn":
+		return &programs[817]
+	case "daphne":
+		return &programs[818]
+	case "waitress-serve":
+		return &programs[819]
+	case "uwsgi":
+		return &programs[820]
+	case "flask":
+		return &programs[821]
+	case "fastapi":
+		return &programs[822]
+	case "granian":
+		return &programs[823]
+	case "celery":
+		return &programs[824]
+	case "django-admin":
+		return &programs[825]
+	case "alembic":
+		return &programs[826]
+	case "airflow":
+		return &programs[827]
+	case "dagster":
+		return &programs[828]
+	case "prefect":
+		return &programs[829]
+	case "dbt":
+		return &programs[830]
+	case "scrapy":
+		return &programs[831]
+	case "locust":
+		return &programs[832]
+	case "rq":
+		return &programs[833]
+	case "dramatiq":
+		return &programs[834]
+	case "huey":
+		return &programs[835]
+	case "supervisord":
+		return &programs[836]
+	case "supervisorctl":
+		return &programs[837]
+	case "ansible":
+		return &programs[838]
+	case "ansible-playbook":
+		return &programs[839]
+	case "ansible-galaxy":
+		return &programs[840]
+	case "ansible-vault":
+		return &programs[841]
+	case "ansible-inventory":
+		return &programs[842]
+	case "ansible-doc":
+		return &programs[843]
+	case "salt":
+		return &programs[844]
+	case "salt-call":
+		return &programs[845]
+	case "puppet":
+		return &programs[846]
+	case "chef-client":
+		return &programs[847]
+	case "knife":
+		return &programs[848]
+	case "gzip":
+		return &programs[849]
+	case "gunzip":
+		return &programs[850]
+	case "pigz":
+		return &programs[851]
+	case "unpigz":
+		return &programs[852]
+	case "compress":
+		return &programs[853]
+	case "uncompress":
+		return &programs[854]
+	case "zopfli":
+		return &programs[855]
+	case "brotli":
+		return &programs[856]
+	case "hash":
+		return &programs[857]
+	case "head":
+		return &programs[858]
+	case "helm":
+		return &programs[859]
+	case "help":
+		return &programs[860]
+	case "hexdump":
+		return &programs[861]
+	case "hd":
+		return &programs[862]
+	case "history":
+		return &programs[863]
+	case "host":
+		return &programs[864]
+	case "nslookup":
+		return &programs[865]
+	case "drill":
+		return &programs[866]
+	case "resolvectl":
+		return &programs[867]
+	case "getent":
+		return &programs[868]
+	case "hostid":
+		return &programs[869]
+	case "hostname":
+		return &programs[870]
+	case "http":
+		return &programs[871]
+	case "https":
+		return &programs[872]
+	case "xh":
+		return &programs[873]
+	case "xhs":
+		return &programs[874]
+	case "httpie":
+		return &programs[875]
+	case "http.server":
+		return &programs[876]
+	case "hyperfine":
+		return &programs[877]
+	case "iconv":
+		return &programs[878]
+	case "id":
+		return &programs[879]
+	case "ifconfig":
+		return &programs[880]
+	case "iwconfig":
+		return &programs[881]
+	case "arp":
+		return &programs[882]
+	case "route":
+		return &programs[883]
+	case "inotifywait":
+		return &programs[884]
+	case "inotifywatch":
+		return &programs[885]
+	case "fsnotifywait":
+		return &programs[886]
+	case "fswatch":
+		return &programs[887]
+	case "install":
+		return &programs[888]
+	case "ginstall":
+		return &programs[889]
+	case "ionice":
+		return &programs[890]
+	case "ip":
+		return &programs[891]
+	case "ipython":
+		return &programs[892]
+	case "ipython3":
+		return &programs[893]
+	case "jupyter":
+		return &programs[894]
+	case "jupyter-lab":
+		return &programs[895]
+	case "jupyter-notebook":
+		return &programs[896]
+	case "jupyter-nbconvert":
+		return &programs[897]
+	case "papermill":
+		return &programs[898]
+	case "streamlit":
+		return &programs[899]
+	case "gradio":
+		return &programs[900]
+	case "chainlit":
+		return &programs[901]
+	case "mlflow":
+		return &programs[902]
+	case "tensorboard":
+		return &programs[903]
+	case "java":
+		return &programs[904]
+	case "javac":
+		return &programs[905]
+	case "jest":
+		return &programs[906]
+	case "jobs":
+		return &programs[907]
+	case "join":
+		return &programs[908]
+	case "journalctl":
+		return &programs[909]
+	case "jq":
+		return &programs[910]
+	case "gojq":
+		return &programs[911]
+	case "jaq":
+		return &programs[912]
+	case "json.tool":
+		return &programs[913]
+	case "just":
+		return &programs[914]
+	case "k9s":
+		return &programs[915]
+	case "kubectx":
+		return &programs[916]
+	case "kubens":
+		return &programs[917]
+	case "stern":
+		return &programs[918]
+	case "kubetail":
+		return &programs[919]
+	case "istioctl":
+		return &programs[920]
+	case "linkerd":
+		return &programs[921]
+	case "argocd":
+		return &programs[922]
+	case "flux":
+		return &programs[923]
+	case "velero":
+		return &programs[924]
+	case "cilium":
+		return &programs[925]
+	case "eksctl":
+		return &programs[926]
+	case "kops":
+		return &programs[927]
+	case "kubeadm":
+		return &programs[928]
+	case "tkn":
+		return &programs[929]
+	case "kn":
+		return &programs[930]
+	case "crossplane":
+		return &programs[931]
+	case "werf":
+		return &programs[932]
+	case "devspace":
+		return &programs[933]
+	case "okteto":
+		return &programs[934]
+	case "kubeseal":
+		return &programs[935]
+	case "kubeconform":
+		return &programs[936]
+	case "kubeval":
+		return &programs[937]
+	case "conftest":
+		return &programs[938]
+	case "opa":
+		return &programs[939]
+	case "trivy":
+		return &programs[940]
+	case "grype":
+		return &programs[941]
+	case "syft":
+		return &programs[942]
+	case "cosign":
+		return &programs[943]
+	case "crane":
+		return &programs[944]
+	case "dive":
+		return &programs[945]
+	case "hadolint":
+		return &programs[946]
+	case "buildah":
+		return &programs[947]
+	case "skopeo":
+		return &programs[948]
+	case "lxc":
+		return &programs[949]
+	case "incus":
+		return &programs[950]
+	case "multipass":
+		return &programs[951]
+	case "vagrant":
+		return &programs[952]
+	case "packer":
+		return &programs[953]
+	case "ctr":
+		return &programs[954]
+	case "crictl":
+		return &programs[955]
+	case "buildctl":
+		return &programs[956]
+	case "umoci":
+		return &programs[957]
+	case "oras":
+		return &programs[958]
+	case "dockle":
+		return &programs[959]
+	case "docker-machine":
+		return &programs[960]
+	case "kill":
+		return &programs[961]
+	case "killall":
+		return &programs[962]
+	case "kubectl":
+		return &programs[963]
+	case "oc":
+		return &programs[964]
+	case "k":
+		return &programs[965]
+	case "kubecolor":
+		return &programs[966]
+	case "kustomize":
+		return &programs[967]
+	case "ld":
+		return &programs[968]
+	case "ld.lld":
+		return &programs[969]
+	case "lld":
+		return &programs[970]
+	case "ld.gold":
+		return &programs[971]
+	case "mold":
+		return &programs[972]
+	case "as":
+		return &programs[973]
+	case "nasm":
+		return &programs[974]
+	case "yasm":
+		return &programs[975]
+	case "objcopy":
+		return &programs[976]
+	case "strip":
+		return &programs[977]
+	case "ranlib":
+		return &programs[978]
+	case "dlltool":
+		return &programs[979]
+	case "windres":
+		return &programs[980]
+	case "llvm-objcopy":
+		return &programs[981]
+	case "llvm-strip":
+		return &programs[982]
+	case "ld-linux-x86-64.so.2":
+		return &programs[983]
+	case "ld-linux.so.2":
+		return &programs[984]
+	case "ld-linux-aarch64.so.1":
+		return &programs[985]
+	case "ld-linux-armhf.so.3":
+		return &programs[986]
+	case "ld-musl-x86_64.so.1":
+		return &programs[987]
+	case "ld.so":
+		return &programs[988]
+	case "less":
+		return &programs[989]
+	case "lessecho":
+		return &programs[990]
+	case "let":
+		return &programs[991]
+	case "link":
+		return &programs[992]
+	case "linux32":
+		return &programs[993]
+	case "linux64":
+		return &programs[994]
+	case "i386":
+		return &programs[995]
+	case "x86_64":
+		return &programs[996]
+	case "uname26":
+		return &programs[997]
+	case "ln":
+		return &programs[998]
+	case "locate":
+		return &programs[999]
+	case "plocate":
+		return &programs[1000]
+	case "mlocate":
+		return &programs[1001]
+	case "look":
+		return &programs[1002]
+	case "ls":
+		return &programs[1003]
+	case "gls":
+		return &programs[1004]
+	case "lsof":
+		return &programs[1005]
+	case "ltrace":
+		return &programs[1006]
+	case "lua":
+		return &programs[1007]
+	case "lua5.1":
+		return &programs[1008]
+	case "lua5.2":
+		return &programs[1009]
+	case "lua5.3":
+		return &programs[1010]
+	case "lua5.4":
+		return &programs[1011]
+	case "luajit":
+		return &programs[1012]
+	case "texlua":
+		return &programs[1013]
+	case "make":
+		return &programs[1014]
+	case "gmake":
+		return &programs[1015]
+	case "remake":
+		return &programs[1016]
+	case "bmake":
+		return &programs[1017]
+	case "pmake":
+		return &programs[1018]
+	case "man":
+		return &programs[1019]
+	case "mapfile":
+		return &programs[1020]
+	case "readarray":
+		return &programs[1021]
+	case "mdfind":
+		return &programs[1022]
+	case "meson":
+		return &programs[1023]
+	case "minikube":
+		return &programs[1024]
+	case "kind":
+		return &programs[1025]
+	case "k3d":
+		return &programs[1026]
+	case "k3s":
+		return &programs[1027]
+	case "microk8s":
+		return &programs[1028]
+	case "colima":
+		return &programs[1029]
+	case "rancher-desktop":
+		return &programs[1030]
+	case "lima":
+		return &programs[1031]
+	case "limactl":
+		return &programs[1032]
+	case "mise":
+		return &programs[1033]
+	case "rtx":
+		return &programs[1034]
+	case "mkdir":
+		return &programs[1035]
+	case "mkfifo":
+		return &programs[1036]
+	case "mknod":
+		return &programs[1037]
+	case "mktemp":
+		return &programs[1038]
+	case "mocha":
+		return &programs[1039]
+	case "mongosh":
+		return &programs[1040]
+	case "mongo":
+		return &programs[1041]
+	case "mongodump":
+		return &programs[1042]
+	case "mongorestore":
+		return &programs[1043]
+	case "mongoexport":
+		return &programs[1044]
+	case "mongoimport":
+		return &programs[1045]
+	case "cqlsh":
+		return &programs[1046]
+	case "clickhouse":
+		return &programs[1047]
+	case "clickhouse-client":
+		return &programs[1048]
+	case "influx":
+		return &programs[1049]
+	case "etcdctl":
+		return &programs[1050]
+	case "consul":
+		return &programs[1051]
+	case "nomad":
+		return &programs[1052]
+	case "boundary":
+		return &programs[1053]
+	case "waypoint":
+		return &programs[1054]
+	case "memcached":
+		return &programs[1055]
+	case "redis-server":
+		return &programs[1056]
+	case "cockroach":
+		return &programs[1057]
+	case "surreal":
+		return &programs[1058]
+	case "neo4j":
+		return &programs[1059]
+	case "cypher-shell":
+		return &programs[1060]
+	case "sqlcmd":
+		return &programs[1061]
+	case "bcp":
+		return &programs[1062]
+	case "sqlplus":
+		return &programs[1063]
+	case "snowsql":
+		return &programs[1064]
+	case "bq":
+		return &programs[1065]
+	case "trino":
+		return &programs[1066]
+	case "presto":
+		return &programs[1067]
+	case "beeline":
+		return &programs[1068]
+	case "hive":
+		return &programs[1069]
+	case "spark-submit":
+		return &programs[1070]
+	case "spark-shell":
+		return &programs[1071]
+	case "pyspark":
+		return &programs[1072]
+	case "hadoop":
+		return &programs[1073]
+	case "hdfs":
+		return &programs[1074]
+	case "kafka-topics":
+		return &programs[1075]
+	case "kafka-console-consumer":
+		return &programs[1076]
+	case "kafka-console-producer":
+		return &programs[1077]
+	case "kcat":
+		return &programs[1078]
+	case "rabbitmqctl":
+		return &programs[1079]
+	case "nats":
+		return &programs[1080]
+	case "mosquitto_pub":
+		return &programs[1081]
+	case "mosquitto_sub":
+		return &programs[1082]
+	case "flyway":
+		return &programs[1083]
+	case "liquibase":
+		return &programs[1084]
+	case "dbmate":
+		return &programs[1085]
+	case "migrate":
+		return &programs[1086]
+	case "goose-db":
+		return &programs[1087]
+	case "atlas":
+		return &programs[1088]
+	case "sqitch":
+		return &programs[1089]
+	case "hasura":
+		return &programs[1090]
+	case "neonctl":
+		return &programs[1091]
+	case "turso":
+		return &programs[1092]
+	case "pscale":
+		return &programs[1093]
+	case "usql":
+		return &programs[1094]
+	case "pgcli":
+		return &programs[1095]
+	case "mycli":
+		return &programs[1096]
+	case "more":
+		return &programs[1097]
+	case "mosh":
+		return &programs[1098]
+	case "mount":
+		return &programs[1099]
+	case "umount":
+		return &programs[1100]
+	case "fusermount":
+		return &programs[1101]
+	case "fusermount3":
+		return &programs[1102]
+	case "sshfs":
+		return &programs[1103]
+	case "losetup":
+		return &programs[1104]
+	case "swapon":
+		return &programs[1105]
+	case "swapoff":
+		return &programs[1106]
+	case "mkswap":
+		return &programs[1107]
+	case "cryptsetup":
+		return &programs[1108]
+	case "zpool":
+		return &programs[1109]
+	case "zfs":
+		return &programs[1110]
+	case "btrfs":
+		return &programs[1111]
+	case "lvcreate":
+		return &programs[1112]
+	case "lvremove":
+		return &programs[1113]
+	case "vgcreate":
+		return &programs[1114]
+	case "vgremove":
+		return &programs[1115]
+	case "pvcreate":
+		return &programs[1116]
+	case "pvremove":
+		return &programs[1117]
+	case "lvs":
+		return &programs[1118]
+	case "vgs":
+		return &programs[1119]
+	case "pvs":
+		return &programs[1120]
+	case "mdadm":
+		return &programs[1121]
+	case "parted":
+		return &programs[1122]
+	case "fdisk":
+		return &programs[1123]
+	case "sfdisk":
+		return &programs[1124]
+	case "cfdisk":
+		return &programs[1125]
+	case "gdisk":
+		return &programs[1126]
+	case "sgdisk":
+		return &programs[1127]
+	case "wipefs":
+		return &programs[1128]
+	case "mkfs":
+		return &programs[1129]
+	case "mkfs.ext2":
+		return &programs[1130]
+	case "mkfs.ext3":
+		return &programs[1131]
+	case "mkfs.ext4":
+		return &programs[1132]
+	case "mkfs.xfs":
+		return &programs[1133]
+	case "mkfs.btrfs":
+		return &programs[1134]
+	case "mkfs.vfat":
+		return &programs[1135]
+	case "mkfs.fat":
+		return &programs[1136]
+	case "mkfs.ntfs":
+		return &programs[1137]
+	case "mke2fs":
+		return &programs[1138]
+	case "fsck":
+		return &programs[1139]
+	case "fsck.ext4":
+		return &programs[1140]
+	case "e2fsck":
+		return &programs[1141]
+	case "tune2fs":
+		return &programs[1142]
+	case "resize2fs":
+		return &programs[1143]
+	case "xfs_growfs":
+		return &programs[1144]
+	case "xfs_repair":
+		return &programs[1145]
+	case "badblocks":
+		return &programs[1146]
+	case "hdparm":
+		return &programs[1147]
+	case "smartctl":
+		return &programs[1148]
+	case "blkdiscard":
+		return &programs[1149]
+	case "fstrim":
+		return &programs[1150]
+	case "partprobe":
+		return &programs[1151]
+	case "partx":
+		return &programs[1152]
+	case "kpartx":
+		return &programs[1153]
+	case "diskutil":
+		return &programs[1154]
+	case "hdiutil":
+		return &programs[1155]
+	case "dumpe2fs":
+		return &programs[1156]
+	case "debugfs":
+		return &programs[1157]
+	case "e2label":
+		return &programs[1158]
+	case "quota":
+		return &programs[1159]
+	case "setquota":
+		return &programs[1160]
+	case "chattr":
+		return &programs[1161]
+	case "setfacl":
+		return &programs[1162]
+	case "setcap":
+		return &programs[1163]
+	case "setfattr":
+		return &programs[1164]
+	case "chvt":
+		return &programs[1165]
+	case "sysctl":
+		return &programs[1166]
+	case "modprobe":
+		return &programs[1167]
+	case "insmod":
+		return &programs[1168]
+	case "rmmod":
+		return &programs[1169]
+	case "depmod":
+		return &programs[1170]
+	case "udevadm":
+		return &programs[1171]
+	case "kexec":
+		return &programs[1172]
+	case "efibootmgr":
+		return &programs[1173]
+	case "grub-install":
+		return &programs[1174]
+	case "update-grub":
+		return &programs[1175]
+	case "update-initramfs":
+		return &programs[1176]
+	case "dracut":
+		return &programs[1177]
+	case "hwclock":
+		return &programs[1178]
+	case "timedatectl":
+		return &programs[1179]
+	case "hostnamectl":
+		return &programs[1180]
+	case "localectl":
+		return &programs[1181]
+	case "loginctl":
+		return &programs[1182]
+	case "iptables":
+		return &programs[1183]
+	case "ip6tables":
+		return &programs[1184]
+	case "nft":
+		return &programs[1185]
+	case "ufw":
+		return &programs[1186]
+	case "firewall-cmd":
+		return &programs[1187]
+	case "iptables-restore":
+		return &programs[1188]
+	case "tc":
+		return &programs[1189]
+	case "ethtool":
+		return &programs[1190]
+	case "brctl":
+		return &programs[1191]
+	case "ifup":
+		return &programs[1192]
+	case "ifdown":
+		return &programs[1193]
+	case "nmcli":
+		return &programs[1194]
+	case "networkctl":
+		return &programs[1195]
+	case "wpa_cli":
+		return &programs[1196]
+	case "rfkill":
+		return &programs[1197]
+	case "dhclient":
+		return &programs[1198]
+	case "bluetoothctl":
+		return &programs[1199]
+	case "useradd":
+		return &programs[1200]
+	case "userdel":
+		return &programs[1201]
+	case "usermod":
+		return &programs[1202]
+	case "groupadd":
+		return &programs[1203]
+	case "groupdel":
+		return &programs[1204]
+	case "groupmod":
+		return &programs[1205]
+	case "adduser":
+		return &programs[1206]
+	case "deluser":
+		return &programs[1207]
+	case "addgroup":
+		return &programs[1208]
+	case "delgroup":
+		return &programs[1209]
+	case "passwd":
+		return &programs[1210]
+	case "chpasswd":
+		return &programs[1211]
+	case "chage":
+		return &programs[1212]
+	case "chsh":
+		return &programs[1213]
+	case "chfn":
+		return &programs[1214]
+	case "gpasswd":
+		return &programs[1215]
+	case "newgrp":
+		return &programs[1216]
+	case "vipw":
+		return &programs[1217]
+	case "visudo":
+		return &programs[1218]
+	case "pwck":
+		return &programs[1219]
+	case "setenforce":
+		return &programs[1220]
+	case "semanage":
+		return &programs[1221]
+	case "restorecon":
+		return &programs[1222]
+	case "aa-enforce":
+		return &programs[1223]
+	case "auditctl":
+		return &programs[1224]
+	case "shutdown":
+		return &programs[1225]
+	case "reboot":
+		return &programs[1226]
+	case "halt":
+		return &programs[1227]
+	case "poweroff":
+		return &programs[1228]
+	case "init":
+		return &programs[1229]
+	case "telinit":
+		return &programs[1230]
+	case "wall":
+		return &programs[1231]
+	case "write":
+		return &programs[1232]
+	case "mesg":
+		return &programs[1233]
+	case "crontab":
+		return &programs[1234]
+	case "at":
+		return &programs[1235]
+	case "batch":
+		return &programs[1236]
+	case "atrm":
+		return &programs[1237]
+	case "atq":
+		return &programs[1238]
+	case "logrotate":
+		return &programs[1239]
+	case "ldconfig":
+		return &programs[1240]
+	case "locale-gen":
+		return &programs[1241]
+	case "dpkg-reconfigure":
+		return &programs[1242]
+	case "update-alternatives":
+		return &programs[1243]
+	case "alternatives":
+		return &programs[1244]
+	case "launchctl":
+		return &programs[1245]
+	case "defaults":
+		return &programs[1246]
+	case "scutil":
+		return &programs[1247]
+	case "networksetup":
+		return &programs[1248]
+	case "systemsetup":
+		return &programs[1249]
+	case "pmset":
+		return &programs[1250]
+	case "csrutil":
+		return &programs[1251]
+	case "spctl":
+		return &programs[1252]
+	case "codesign":
+		return &programs[1253]
+	case "security":
+		return &programs[1254]
+	case "tmutil":
+		return &programs[1255]
+	case "softwareupdate":
+		return &programs[1256]
+	case "chkconfig":
+		return &programs[1257]
+	case "rc-service":
+		return &programs[1258]
+	case "rc-update":
+		return &programs[1259]
+	case "service":
+		return &programs[1260]
+	case "invoke-rc.d":
+		return &programs[1261]
+	case "update-rc.d":
+		return &programs[1262]
+	case "sv":
+		return &programs[1263]
+	case "runit":
+		return &programs[1264]
+	case "s6-svc":
+		return &programs[1265]
+	case "monit":
+		return &programs[1266]
+	case "fail2ban-client":
+		return &programs[1267]
+	case "certbot":
+		return &programs[1268]
+	case "acme.sh":
+		return &programs[1269]
+	case "wg":
+		return &programs[1270]
+	case "wg-quick":
+		return &programs[1271]
+	case "openvpn":
+		return &programs[1272]
+	case "ipsec":
+		return &programs[1273]
+	case "tailscale":
+		return &programs[1274]
+	case "zerotier-cli":
+		return &programs[1275]
+	case "cloudflared":
+		return &programs[1276]
+	case "dd_rescue":
+		return &programs[1277]
+	case "ddrescue":
+		return &programs[1278]
+	case "testdisk":
+		return &programs[1279]
+	case "wodim":
+		return &programs[1280]
+	case "growisofs":
+		return &programs[1281]
+	case "mkisofs":
+		return &programs[1282]
+	case "xorriso":
+		return &programs[1283]
+	case "genisoimage":
+		return &programs[1284]
+	case "sgpio":
+		return &programs[1285]
+	case "nvme":
+		return &programs[1286]
+	case "ipmitool":
+		return &programs[1287]
+	case "racadm":
+		return &programs[1288]
+	case "virsh":
+		return &programs[1289]
+	case "virt-install":
+		return &programs[1290]
+	case "qemu-img":
+		return &programs[1291]
+	case "qemu-system-x86_64":
+		return &programs[1292]
+	case "VBoxManage":
+		return &programs[1293]
+	case "vmrun":
+		return &programs[1294]
+	case "xl":
+		return &programs[1295]
+	case "osqueryi":
+		return &programs[1296]
+	case "killall5":
+		return &programs[1297]
+	case "fstab-decode":
+		return &programs[1298]
+	case "tftp":
+		return &programs[1299]
+	case "ntpdate":
+		return &programs[1300]
+	case "chronyc":
+		return &programs[1301]
+	case "rdate":
+		return &programs[1302]
+	case "rtcwake":
+		return &programs[1303]
+	case "nologin":
+		return &programs[1304]
+	case "sulogin":
+		return &programs[1305]
+	case "agetty":
+		return &programs[1306]
+	case "login":
+		return &programs[1307]
+	case "mv":
+		return &programs[1308]
+	case "mvn":
+		return &programs[1309]
+	case "mvnw":
+		return &programs[1310]
+	case "mvnd":
+		return &programs[1311]
+	case "mypy":
+		return &programs[1312]
+	case "pyright":
+		return &programs[1313]
+	case "basedpyright":
+		return &programs[1314]
+	case "pyre":
+		return &programs[1315]
+	case "pytype":
+		return &programs[1316]
+	case "flake8":
+		return &programs[1317]
+	case "pylint":
+		return &programs[1318]
+	case "pyflakes":
+		return &programs[1319]
+	case "pycodestyle":
+		return &programs[1320]
+	case "pydocstyle":
+		return &programs[1321]
+	case "bandit":
+		return &programs[1322]
+	case "vulture":
+		return &programs[1323]
+	case "radon":
+		return &programs[1324]
+	case "xenon":
+		return &programs[1325]
+	case "pyroma":
+		return &programs[1326]
+	case "interrogate":
+		return &programs[1327]
+	case "safety":
+		return &programs[1328]
+	case "pip-audit":
+		return &programs[1329]
+	case "semgrep":
+		return &programs[1330]
+	case "ty":
+		return &programs[1331]
+	case "zuban":
+		return &programs[1332]
+	case "dmypy":
+		return &programs[1333]
+	case "yamllint":
+		return &programs[1334]
+	case "ansible-lint":
+		return &programs[1335]
+	case "cfn-lint":
+		return &programs[1336]
+	case "sqlfluff":
+		return &programs[1337]
+	case "codespell":
+		return &programs[1338]
+	case "curlylint":
+		return &programs[1339]
+	case "refurb":
+		return &programs[1340]
+	case "fixit":
+		return &programs[1341]
+	case "slotscheck":
+		return &programs[1342]
+	case "import-linter":
+		return &programs[1343]
+	case "lint-imports":
+		return &programs[1344]
+	case "deptry":
+		return &programs[1345]
+	case "mutmut":
+		return &programs[1346]
+	case "proselint":
+		return &programs[1347]
+	case "vale":
+		return &programs[1348]
+	case "rstcheck":
+		return &programs[1349]
+	case "doc8":
+		return &programs[1350]
+	case "check-manifest":
+		return &programs[1351]
+	case "twine":
+		return &programs[1352]
+	case "towncrier":
+		return &programs[1353]
+	case "bumpversion":
+		return &programs[1354]
+	case "bump2version":
+		return &programs[1355]
+	case "bump-my-version":
+		return &programs[1356]
+	case "cz":
+		return &programs[1357]
+	case "commitizen":
+		return &programs[1358]
+	case "jupytext":
+		return &programs[1359]
+	case "stubtest":
+		return &programs[1360]
+	case "stubgen":
+		return &programs[1361]
+	case "mysql":
+		return &programs[1362]
+	case "mariadb":
+		return &programs[1363]
+	case "mysqldump":
+		return &programs[1364]
+	case "mariadb-dump":
+		return &programs[1365]
+	case "mysqladmin":
+		return &programs[1366]
+	case "mariadb-admin":
+		return &programs[1367]
+	case "mysqlcheck":
+		return &programs[1368]
+	case "mariadb-check":
+		return &programs[1369]
+	case "mysqlimport":
+		return &programs[1370]
+	case "mysqlshow":
+		return &programs[1371]
+	case "mariadb-show":
+		return &programs[1372]
+	case "mysqlpump":
+		return &programs[1373]
+	case "mysqlslap":
+		return &programs[1374]
+	case "mysqlbinlog":
+		return &programs[1375]
+	case "mysqld":
+		return &programs[1376]
+	case "mariadbd":
+		return &programs[1377]
+	case "nc":
+		return &programs[1378]
+	case "netcat":
+		return &programs[1379]
+	case "ncat":
+		return &programs[1380]
+	case "nc.openbsd":
+		return &programs[1381]
+	case "nc.traditional":
+		return &programs[1382]
+	case "nice":
+		return &programs[1383]
+	case "ninja":
+		return &programs[1384]
+	case "ninja-build":
+		return &programs[1385]
+	case "samu":
+		return &programs[1386]
+	case "nix":
+		return &programs[1387]
+	case "nix-shell":
+		return &programs[1388]
+	case "nl":
+		return &programs[1389]
+	case "nm":
+		return &programs[1390]
+	case "objdump":
+		return &programs[1391]
+	case "readelf":
+		return &programs[1392]
+	case "size":
+		return &programs[1393]
+	case "ldd":
+		return &programs[1394]
+	case "c++filt":
+		return &programs[1395]
+	case "addr2line":
+		return &programs[1396]
+	case "elfedit":
+		return &programs[1397]
+	case "llvm-nm":
+		return &programs[1398]
+	case "llvm-objdump":
+		return &programs[1399]
+	case "llvm-readelf":
+		return &programs[1400]
+	case "otool":
+		return &programs[1401]
+	case "dwarfdump":
+		return &programs[1402]
+	case "nmap":
+		return &programs[1403]
+	case "node":
+		return &programs[1404]
+	case "nodejs":
+		return &programs[1405]
+	case "node.exe":
+		return &programs[1406]
+	case "nohup":
+		return &programs[1407]
+	case "npm":
+		return &programs[1408]
+	case "cnpm":
+		return &programs[1409]
+	case "tnpm":
+		return &programs[1410]
+	case "npm-run-all":
+		return &programs[1411]
+	case "run-s":
+		return &programs[1412]
+	case "run-p":
+		return &programs[1413]
+	case "npm-run-all2":
+		return &programs[1414]
+	case "nproc":
+		return &programs[1415]
+	case "npx":
+		return &programs[1416]
+	case "nsenter":
+		return &programs[1417]
+	case "nu":
+		return &programs[1418]
+	case "elvish":
+		return &programs[1419]
+	case "xonsh":
+		return &programs[1420]
+	case "pwsh":
+		return &programs[1421]
+	case "powershell":
+		return &programs[1422]
+	case "cmd":
+		return &programs[1423]
+	case "cmd.exe":
+		return &programs[1424]
+	case "powershell.exe":
+		return &programs[1425]
+	case "wsl":
+		return &programs[1426]
+	case "wsl.exe":
+		return &programs[1427]
+	case "oil":
+		return &programs[1428]
+	case "osh":
+		return &programs[1429]
+	case "ysh":
+		return &programs[1430]
+	case "rc":
+		return &programs[1431]
+	case "es":
+		return &programs[1432]
+	case "numactl":
+		return &programs[1433]
+	case "numfmt":
+		return &programs[1434]
+	case "od":
+		return &programs[1435]
+	case "god":
+		return &programs[1436]
+	case "openssl":
+		return &programs[1437]
+	case "osascript":
+		return &programs[1438]
+	case "pandoc":
+		return &programs[1439]
+	case "parallel":
+		return &programs[1440]
+	case "paste":
+		return &programs[1441]
+	case "patch":
+		return &programs[1442]
+	case "pathchk":
+		return &programs[1443]
+	case "pct":
+		return &programs[1444]
+	case "pdfinfo":
+		return &programs[1445]
+	case "pdffonts":
+		return &programs[1446]
+	case "mediainfo":
+		return &programs[1447]
+	case "mutool":
+		return &programs[1448]
+	case "tiffinfo":
+		return &programs[1449]
+	case "pnginfo":
+		return &programs[1450]
+	case "jpeginfo":
+		return &programs[1451]
+	case "xlsinfo":
+		return &programs[1452]
+	case "fc-list":
+		return &programs[1453]
+	case "fc-match":
+		return &programs[1454]
+	case "pdftotext":
+		return &programs[1455]
+	case "perf":
+		return &programs[1456]
+	case "perl":
+		return &programs[1457]
+	case "perl5":
+		return &programs[1458]
+	case "perl5.36":
+		return &programs[1459]
+	case "perl5.38":
+		return &programs[1460]
+	case "perl5.40":
+		return &programs[1461]
+	case "pg_dump":
+		return &programs[1462]
+	case "pg_dumpall":
+		return &programs[1463]
+	case "pg_restore":
+		return &programs[1464]
+	case "pg_basebackup":
+		return &programs[1465]
+	case "pgbench":
+		return &programs[1466]
+	case "vacuumdb":
+		return &programs[1467]
+	case "reindexdb":
+		return &programs[1468]
+	case "clusterdb":
+		return &programs[1469]
+	case "createdb":
+		return &programs[1470]
+	case "dropdb":
+		return &programs[1471]
+	case "createuser":
+		return &programs[1472]
+	case "dropuser":
+		return &programs[1473]
+	case "pg_isready":
+		return &programs[1474]
+	case "initdb":
+		return &programs[1475]
+	case "pg_ctl":
+		return &programs[1476]
+	case "pg_ctlcluster":
+		return &programs[1477]
+	case "pg_lsclusters":
+		return &programs[1478]
+	case "pgrep":
+		return &programs[1479]
+	case "php":
+		return &programs[1480]
+	case "php7.4":
+		return &programs[1481]
+	case "php8.0":
+		return &programs[1482]
+	case "php8.1":
+		return &programs[1483]
+	case "php8.2":
+		return &programs[1484]
+	case "php8.3":
+		return &programs[1485]
+	case "php8.4":
+		return &programs[1486]
+	case "php-cgi":
+		return &programs[1487]
+	case "phpunit":
+		return &programs[1488]
+	case "pest":
+		return &programs[1489]
+	case "phpstan":
+		return &programs[1490]
+	case "psalm":
+		return &programs[1491]
+	case "phpcs":
+		return &programs[1492]
+	case "phpcbf":
+		return &programs[1493]
+	case "php-cs-fixer":
+		return &programs[1494]
+	case "pint":
+		return &programs[1495]
+	case "rector":
+		return &programs[1496]
+	case "phpmd":
+		return &programs[1497]
+	case "infection":
+		return &programs[1498]
+	case "phan":
+		return &programs[1499]
+	case "deptrac":
+		return &programs[1500]
+	case "larastan":
+		return &programs[1501]
+	case "behat":
+		return &programs[1502]
+	case "codecept":
+		return &programs[1503]
+	case "paratest":
+		return &programs[1504]
+	case "artisan":
+		return &programs[1505]
+	case "symfony":
+		return &programs[1506]
+	case "drush":
+		return &programs[1507]
+	case "wp":
+		return &programs[1508]
+	case "ping":
+		return &programs[1509]
+	case "ping6":
+		return &programs[1510]
+	case "arping":
+		return &programs[1511]
+	case "fping":
+		return &programs[1512]
+	case "pinky":
+		return &programs[1513]
+	case "finger":
+		return &programs[1514]
+	case "pip":
+		return &programs[1515]
+	case "pip3":
+		return &programs[1516]
+	case "pip2":
+		return &programs[1517]
+	case "pip3.8":
+		return &programs[1518]
+	case "pip3.9":
+		return &programs[1519]
+	case "pip3.10":
+		return &programs[1520]
+	case "pip3.11":
+		return &programs[1521]
+	case "pip3.12":
+		return &programs[1522]
+	case "pip3.13":
+		return &programs[1523]
+	case "pip3.14":
+		return &programs[1524]
+	case "pip.exe":
+		return &programs[1525]
+	case "pipx":
+		return &programs[1526]
+	case "pkexec":
+		return &programs[1527]
+	case "pkill":
+		return &programs[1528]
+	case "pidwait":
+		return &programs[1529]
+	case "playwright":
+		return &programs[1530]
+	case "pnpm":
+		return &programs[1531]
+	case "pnpx":
+		return &programs[1532]
+	case "poetry":
+		return &programs[1533]
+	case "pdm":
+		return &programs[1534]
+	case "hatch":
+		return &programs[1535]
+	case "rye":
+		return &programs[1536]
+	case "pipenv":
+		return &programs[1537]
+	case "pixi":
+		return &programs[1538]
+	case "flit":
+		return &programs[1539]
+	case "popd":
+		return &programs[1540]
+	case "pr":
+		return &programs[1541]
+	case "pre-commit":
+		return &programs[1542]
+	case "prek":
+		return &programs[1543]
+	case "lefthook":
+		return &programs[1544]
+	case "overcommit":
+		return &programs[1545]
+	case "prettier":
+		return &programs[1546]
+	case "print":
+		return &programs[1547]
+	case "printenv":
+		return &programs[1548]
+	case "printf":
+		return &programs[1549]
+	case "prlimit":
+		return &programs[1550]
+	case "proot":
+		return &programs[1551]
+	case "bwrap":
+		return &programs[1552]
+	case "protoc":
+		return &programs[1553]
+	case "proxychains4":
+		return &programs[1554]
+	case "proxychains":
+		return &programs[1555]
+	case "ps":
+		return &programs[1556]
+	case "psql":
+		return &programs[1557]
+	case "ptx":
+		return &programs[1558]
+	case "pushd":
+		return &programs[1559]
+	case "pv":
+		return &programs[1560]
+	case "pvecm":
+		return &programs[1561]
+	case "pvesh":
+		return &programs[1562]
+	case "pvesm":
+		return &programs[1563]
+	case "pveum":
+		return &programs[1564]
+	case "pvenode":
+		return &programs[1565]
+	case "pveceph":
+		return &programs[1566]
+	case "pve-firewall":
+		return &programs[1567]
+	case "pveversion":
+		return &programs[1568]
+	case "pveam":
+		return &programs[1569]
+	case "ha-manager":
+		return &programs[1570]
+	case "pvesr":
+		return &programs[1571]
+	case "vzdump":
+		return &programs[1572]
+	case "qmrestore":
+		return &programs[1573]
+	case "pmxcfs":
+		return &programs[1574]
+	case "pvesubscription":
+		return &programs[1575]
+	case "pveperf":
+		return &programs[1576]
+	case "pvereport":
+		return &programs[1577]
+	case "pvedaemon":
+		return &programs[1578]
+	case "pveproxy":
+		return &programs[1579]
+	case "pvestatd":
+		return &programs[1580]
+	case "proxmox-backup-client":
+		return &programs[1581]
+	case "proxmox-backup-manager":
+		return &programs[1582]
+	case "ceph":
+		return &programs[1583]
+	case "rados":
+		return &programs[1584]
+	case "rbd":
+		return &programs[1585]
+	case "corosync-cfgtool":
+		return &programs[1586]
+	case "corosync-quorumtool":
+		return &programs[1587]
+	case "crm":
+		return &programs[1588]
+	case "pcs":
+		return &programs[1589]
+	case "pwd":
+		return &programs[1590]
+	case "py_compile":
+		return &programs[1591]
+	case "compileall":
+		return &programs[1592]
+	case "pytest":
+		return &programs[1593]
+	case "py.test":
+		return &programs[1594]
+	case "python":
+		return &programs[1595]
+	case "python2":
+		return &programs[1596]
+	case "python2.7":
+		return &programs[1597]
+	case "python3":
+		return &programs[1598]
+	case "python3.7":
+		return &programs[1599]
+	case "python3.8":
+		return &programs[1600]
+	case "python3.9":
+		return &programs[1601]
+	case "python3.10":
+		return &programs[1602]
+	case "python3.11":
+		return &programs[1603]
+	case "python3.12":
+		return &programs[1604]
+	case "python3.13":
+		return &programs[1605]
+	case "python3.14":
+		return &programs[1606]
+	case "pypy":
+		return &programs[1607]
+	case "pypy3":
+		return &programs[1608]
+	case "python.exe":
+		return &programs[1609]
+	case "py":
+		return &programs[1610]
+	case "qm":
+		return &programs[1611]
+	case "rails":
+		return &programs[1612]
+	case "rclone":
+		return &programs[1613]
+	case "read":
+		return &programs[1614]
+	case "readlink":
+		return &programs[1615]
+	case "realpath":
+		return &programs[1616]
+	case "grealpath":
+		return &programs[1617]
+	case "redis-cli":
+		return &programs[1618]
+	case "valkey-cli":
+		return &programs[1619]
+	case "keydb-cli":
+		return &programs[1620]
+	case "rev":
+		return &programs[1621]
+	case "rg":
+		return &programs[1622]
+	case "ripgrep":
+		return &programs[1623]
+	case "rimraf":
+		return &programs[1624]
+	case "del":
+		return &programs[1625]
+	case "trash":
+		return &programs[1626]
+	case "trash-put":
+		return &programs[1627]
+	case "del-cli":
+		return &programs[1628]
+	case "shx":
+		return &programs[1629]
+	case "cpx":
+		return &programs[1630]
+	case "cpy":
+		return &programs[1631]
+	case "ncp":
+		return &programs[1632]
+	case "mkdirp":
+		return &programs[1633]
+	case "copyfiles":
+		return &programs[1634]
+	case "replace-in-file":
+		return &programs[1635]
+	case "rlwrap":
+		return &programs[1636]
+	case "rm":
+		return &programs[1637]
+	case "grm":
+		return &programs[1638]
+	case "rmdir":
+		return &programs[1639]
+	case "rspec":
+		return &programs[1640]
+	case "rsync":
+		return &programs[1641]
+	case "openrsync":
+		return &programs[1642]
+	case "rubocop":
+		return &programs[1643]
+	case "standardrb":
+		return &programs[1644]
+	case "reek":
+		return &programs[1645]
+	case "brakeman":
+		return &programs[1646]
+	case "erblint":
+		return &programs[1647]
+	case "haml-lint":
+		return &programs[1648]
+	case "slim-lint":
+		return &programs[1649]
+	case "srb":
+		return &programs[1650]
+	case "steep":
+		return &programs[1651]
+	case "sorbet":
+		return &programs[1652]
+	case "solargraph":
+		return &programs[1653]
+	case "yard":
+		return &programs[1654]
+	case "rails_best_practices":
+		return &programs[1655]
+	case "fasterer":
+		return &programs[1656]
+	case "flog":
+		return &programs[1657]
+	case "flay":
+		return &programs[1658]
+	case "ruby":
+		return &programs[1659]
+	case "ruby2.7":
+		return &programs[1660]
+	case "ruby3.0":
+		return &programs[1661]
+	case "ruby3.1":
+		return &programs[1662]
+	case "ruby3.2":
+		return &programs[1663]
+	case "ruby3.3":
+		return &programs[1664]
+	case "jruby":
+		return &programs[1665]
+	case "irb":
+		return &programs[1666]
+	case "ruff":
+		return &programs[1667]
+	case "run0":
+		return &programs[1668]
+	case "runcon":
+		return &programs[1669]
+	case "runuser":
+		return &programs[1670]
+	case "rustc":
+		return &programs[1671]
+	case "rustfmt":
+		return &programs[1672]
+	case "rustup":
+		return &programs[1673]
+	case "say":
+		return &programs[1674]
+	case "open":
+		return &programs[1675]
+	case "xdg-open":
+		return &programs[1676]
+	case "start":
+		return &programs[1677]
+	case "explorer.exe":
+		return &programs[1678]
+	case "afplay":
+		return &programs[1679]
+	case "aplay":
+		return &programs[1680]
+	case "paplay":
+		return &programs[1681]
+	case "notify-send":
+		return &programs[1682]
+	case "pbcopy":
+		return &programs[1683]
+	case "pbpaste":
+		return &programs[1684]
+	case "xclip":
+		return &programs[1685]
+	case "xsel":
+		return &programs[1686]
+	case "wl-copy":
+		return &programs[1687]
+	case "wl-paste":
+		return &programs[1688]
+	case "clip.exe":
+		return &programs[1689]
+	case "screencapture":
+		return &programs[1690]
+	case "scrot":
+		return &programs[1691]
+	case "import":
+		return &programs[1692]
+	case "xdotool":
+		return &programs[1693]
+	case "wmctrl":
+		return &programs[1694]
+	case "xprop":
+		return &programs[1695]
+	case "xrandr":
+		return &programs[1696]
+	case "gsettings":
+		return &programs[1697]
+	case "dconf":
+		return &programs[1698]
+	case "zenity":
+		return &programs[1699]
+	case "dialog":
+		return &programs[1700]
+	case "whiptail":
+		return &programs[1701]
+	case "mail":
+		return &programs[1702]
+	case "mailx":
+		return &programs[1703]
+	case "mutt":
+		return &programs[1704]
+	case "sendmail":
+		return &programs[1705]
+	case "msmtp":
+		return &programs[1706]
+	case "swaks":
+		return &programs[1707]
+	case "logger":
+		return &programs[1708]
+	case "systemd-cat":
+		return &programs[1709]
+	case "scons":
+		return &programs[1710]
+	case "waf":
+		return &programs[1711]
+	case "tup":
+		return &programs[1712]
+	case "redo":
+		return &programs[1713]
+	case "buck":
+		return &programs[1714]
+	case "buck2":
+		return &programs[1715]
+	case "pants":
+		return &programs[1716]
+	case "please":
+		return &programs[1717]
+	case "rake":
+		return &programs[1718]
+	case "drake":
+		return &programs[1719]
+	case "thor":
+		return &programs[1720]
+	case "invoke":
+		return &programs[1721]
+	case "inv":
+		return &programs[1722]
+	case "fab":
+		return &programs[1723]
+	case "doit":
+		return &programs[1724]
+	case "nox":
+		return &programs[1725]
+	case "ant":
+		return &programs[1726]
+	case "sbt":
+		return &programs[1727]
+	case "lein":
+		return &programs[1728]
+	case "boot":
+		return &programs[1729]
+	case "mill":
+		return &programs[1730]
+	case "bleep":
+		return &programs[1731]
+	case "grunt":
+		return &programs[1732]
+	case "gulp":
+		return &programs[1733]
+	case "jake":
+		return &programs[1734]
+	case "cake":
+		return &programs[1735]
+	case "mage":
+		return &programs[1736]
+	case "xmake":
+		return &programs[1737]
+	case "premake5":
+		return &programs[1738]
+	case "earthly":
+		return &programs[1739]
+	case "dagger":
+		return &programs[1740]
+	case "tilt":
+		return &programs[1741]
+	case "skaffold":
+		return &programs[1742]
+	case "garden":
+		return &programs[1743]
+	case "bit":
+		return &programs[1744]
+	case "scp":
+		return &programs[1745]
+	case "screen":
+		return &programs[1746]
+	case "byobu":
+		return &programs[1747]
+	case "zellij":
+		return &programs[1748]
+	case "dtach":
+		return &programs[1749]
+	case "abduco":
+		return &programs[1750]
+	case "script":
+		return &programs[1751]
+	case "scriptreplay":
+		return &programs[1752]
+	case "sdiff":
+		return &programs[1753]
+	case "sed":
+		return &programs[1754]
+	case "gsed":
+		return &programs[1755]
+	case "seq":
+		return &programs[1756]
+	case "set":
+		return &programs[1757]
+	case "setarch":
+		return &programs[1758]
+	case "setopt":
+		return &programs[1759]
+	case "unsetopt":
+		return &programs[1760]
+	case "setpriv":
+		return &programs[1761]
+	case "setsid":
+		return &programs[1762]
+	case "sftp":
+		return &programs[1763]
+	case "sg":
+		return &programs[1764]
+	case "shellcheck":
+		return &programs[1765]
+	case "shfmt":
+		return &programs[1766]
+	case "shopt":
+		return &programs[1767]
+	case "shred":
+		return &programs[1768]
+	case "shuf":
+		return &programs[1769]
+	case "socat":
+		return &programs[1770]
+	case "softlimit":
+		return &programs[1771]
+	case "sort":
+		return &programs[1772]
+	case "gsort":
+		return &programs[1773]
+	case "source":
+		return &programs[1774]
+	case ".":
+		return &programs[1775]
+	case "split":
+		return &programs[1776]
+	case "gsplit":
+		return &programs[1777]
+	case "sqlite3":
+		return &programs[1778]
+	case "sqlite":
+		return &programs[1779]
+	case "sqlcipher":
+		return &programs[1780]
+	case "duckdb":
+		return &programs[1781]
+	case "litecli":
+		return &programs[1782]
+	case "ss":
+		return &programs[1783]
+	case "netstat":
+		return &programs[1784]
+	case "ssh":
+		return &programs[1785]
+	case "ssh-add":
+		return &programs[1786]
+	case "ssh-agent":
+		return &programs[1787]
+	case "ssh-copy-id":
+		return &programs[1788]
+	case "ssh-keygen":
+		return &programs[1789]
+	case "ssh-keyscan":
+		return &programs[1790]
+	case "sshpass":
+		return &programs[1791]
+	case "start-stop-daemon":
+		return &programs[1792]
+	case "stat":
+		return &programs[1793]
+	case "staticcheck":
+		return &programs[1794]
+	case "revive":
+		return &programs[1795]
+	case "errcheck":
+		return &programs[1796]
+	case "ineffassign":
+		return &programs[1797]
+	case "govulncheck":
+		return &programs[1798]
+	case "gosec":
+		return &programs[1799]
+	case "misspell":
+		return &programs[1800]
+	case "shadow":
+		return &programs[1801]
+	case "deadcode":
+		return &programs[1802]
+	case "nilaway":
+		return &programs[1803]
+	case "gopls":
+		return &programs[1804]
+	case "benchstat":
+		return &programs[1805]
+	case "stringer":
+		return &programs[1806]
+	case "mockgen":
+		return &programs[1807]
+	case "wire":
+		return &programs[1808]
+	case "sqlc":
+		return &programs[1809]
+	case "templ":
+		return &programs[1810]
+	case "swag":
+		return &programs[1811]
+	case "air":
+		return &programs[1812]
+	case "gotestsum":
+		return &programs[1813]
+	case "ginkgo":
+		return &programs[1814]
+	case "ko":
+		return &programs[1815]
+	case "goreleaser":
+		return &programs[1816]
+	case "protoc-gen-go":
+		return &programs[1817]
+	case "gocyclo":
+		return &programs[1818]
+	case "stdbuf":
+		return &programs[1819]
+	case "strace":
+		return &programs[1820]
+	case "strings":
+		return &programs[1821]
+	case "stty":
+		return &programs[1822]
+	case "su":
+		return &programs[1823]
+	case "sudo":
+		return &programs[1824]
+	case "sudoedit":
+		return &programs[1825]
+	case "swift":
+		return &programs[1826]
+	case "sync":
+		return &programs[1827]
+	case "systemctl":
+		return &programs[1828]
+	case "systemd-analyze":
+		return &programs[1829]
+	case "systemd-cgls":
+		return &programs[1830]
+	case "systemd-cgtop":
+		return &programs[1831]
+	case "systemd-detect-virt":
+		return &programs[1832]
+	case "systemd-path":
+		return &programs[1833]
+	case "systemd-resolve":
+		return &programs[1834]
+	case "coredumpctl":
+		return &programs[1835]
+	case "busctl":
+		return &programs[1836]
+	case "bootctl":
+		return &programs[1837]
+	case "machinectl":
+		return &programs[1838]
+	case "portablectl":
+		return &programs[1839]
+	case "homectl":
+		return &programs[1840]
+	case "userdbctl":
+		return &programs[1841]
+	case "oomctl":
+		return &programs[1842]
+	case "systemd-inhibit":
+		return &programs[1843]
+	case "systemd-nspawn":
+		return &programs[1844]
+	case "systemd-run":
+		return &programs[1845]
+	case "tac":
+		return &programs[1846]
+	case "tail":
+		return &programs[1847]
+	case "tar":
+		return &programs[1848]
+	case "gtar":
+		return &programs[1849]
+	case "bsdtar":
+		return &programs[1850]
+	case "task":
+		return &programs[1851]
+	case "go-task":
+		return &programs[1852]
+	case "taskset":
+		return &programs[1853]
+	case "tclsh":
+		return &programs[1854]
+	case "wish":
+		return &programs[1855]
+	case "tclsh8.6":
+		return &programs[1856]
+	case "expectk":
+		return &programs[1857]
+	case "tcpdump":
+		return &programs[1858]
+	case "tshark":
+		return &programs[1859]
+	case "tee":
+		return &programs[1860]
+	case "sponge":
+		return &programs[1861]
+	case "telnet":
+		return &programs[1862]
+	case "terraform":
+		return &programs[1863]
+	case "tofu":
+		return &programs[1864]
+	case "terragrunt":
+		return &programs[1865]
+	case "opentofu":
+		return &programs[1866]
+	case "test":
+		return &programs[1867]
+	case "[":
+		return &programs[1868]
+	case "time":
+		return &programs[1869]
+	case "timeit":
+		return &programs[1870]
+	case "timeout":
+		return &programs[1871]
+	case "gtimeout":
+		return &programs[1872]
+	case "tmux":
+		return &programs[1873]
+	case "tokei":
+		return &programs[1874]
+	case "cloc":
+		return &programs[1875]
+	case "scc":
+		return &programs[1876]
+	case "dust":
+		return &programs[1877]
+	case "duf":
+		return &programs[1878]
+	case "procs":
+		return &programs[1879]
+	case "hexyl":
+		return &programs[1880]
+	case "ncdu":
+		return &programs[1881]
+	case "gdu":
+		return &programs[1882]
+	case "dua":
+		return &programs[1883]
+	case "top":
+		return &programs[1884]
+	case "htop":
+		return &programs[1885]
+	case "btop":
+		return &programs[1886]
+	case "atop":
+		return &programs[1887]
+	case "iotop":
+		return &programs[1888]
+	case "glances":
+		return &programs[1889]
+	case "nvtop":
+		return &programs[1890]
+	case "iftop":
+		return &programs[1891]
+	case "nethogs":
+		return &programs[1892]
+	case "touch":
+		return &programs[1893]
+	case "tox":
+		return &programs[1894]
+	case "tr":
+		return &programs[1895]
+	case "traceroute":
+		return &programs[1896]
+	case "tracepath":
+		return &programs[1897]
+	case "mtr":
+		return &programs[1898]
+	case "traceroute6":
+		return &programs[1899]
+	case "trap":
+		return &programs[1900]
+	case "tree":
+		return &programs[1901]
+	case "truncate":
+		return &programs[1902]
+	case "ts":
+		return &programs[1903]
+	case "isutf8":
+		return &programs[1904]
+	case "errno":
+		return &programs[1905]
+	case "combine":
+		return &programs[1906]
+	case "mispipe":
+		return &programs[1907]
+	case "zrun":
+		return &programs[1908]
+	case "vidir":
+		return &programs[1909]
+	case "vipe":
+		return &programs[1910]
+	case "pee":
+		return &programs[1911]
+	case "lckdo":
+		return &programs[1912]
+	case "ifdata":
+		return &programs[1913]
+	case "tsc":
+		return &programs[1914]
+	case "vue-tsc":
+		return &programs[1915]
+	case "tsgo":
+		return &programs[1916]
+	case "tsort":
+		return &programs[1917]
+	case "tty":
+		return &programs[1918]
+	case "type":
+		return &programs[1919]
+	case "whence":
+		return &programs[1920]
+	case "where":
+		return &programs[1921]
+	case "ulimit":
+		return &programs[1922]
+	case "umask":
+		return &programs[1923]
+	case "unalias":
+		return &programs[1924]
+	case "uname":
+		return &programs[1925]
+	case "uniq":
+		return &programs[1926]
+	case "guniq":
+		return &programs[1927]
+	case "unittest":
+		return &programs[1928]
+	case "unlink":
+		return &programs[1929]
+	case "unset":
+		return &programs[1930]
+	case "unshare":
+		return &programs[1931]
+	case "unzip":
+		return &programs[1932]
+	case "uptime":
+		return &programs[1933]
+	case "uv":
+		return &programs[1934]
+	case "uvx":
+		return &programs[1935]
+	case "valgrind":
+		return &programs[1936]
+	case "venv":
+		return &programs[1937]
+	case "vim":
+		return &programs[1938]
+	case "vi":
+		return &programs[1939]
+	case "nvim":
+		return &programs[1940]
+	case "view":
+		return &programs[1941]
+	case "vimdiff":
+		return &programs[1942]
+	case "gvim":
+		return &programs[1943]
+	case "ex":
+		return &programs[1944]
+	case "rvim":
+		return &programs[1945]
+	case "nvi":
+		return &programs[1946]
+	case "vim.tiny":
+		return &programs[1947]
+	case "vim.basic":
 		return &programs[1948]
 	case "nano":
 		return &programs[1949]
@@ -4870,609 +4870,611 @@ var programs = [...]Program{
 	{Name: "dpkg-query", Options: options264},
 	{Name: "du", Operands: Names, Options: options265, Shared: [][]Option{options4}, Safe: true},
 	{Name: "echo", Style: NoOpts, Safe: true},
-	{Name: "emulate", Style: POSIX, Operands: Unread, Options: options266},
-	{Name: "enable", Style: POSIX, Operands: Unread, Options: options267, Special: "enable"},
-	{Name: "entr", Style: POSIX, Operands: RunsArgs, Options: options268, Ends: true},
-	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options269, Ends: true, Assigns: true, Special: "env"},
-	{Name: "envsubst", Options: options270, Shared: [][]Option{options4}, Safe: true},
-	{Name: "eslint", Operands: Reads, Options: options271, Workdir: true},
-	{Name: "eslint_d", Operands: Reads, Options: options271, Workdir: true},
-	{Name: "xo", Operands: Reads, Options: options271, Workdir: true},
-	{Name: "standard", Operands: Reads, Options: options271, Workdir: true},
-	{Name: "semistandard", Operands: Reads, Options: options271, Workdir: true},
-	{Name: "ts-standard", Operands: Reads, Options: options271, Workdir: true},
+	{Name: "ed", Operands: Outputs, Options: options266, Stdin: true},
+	{Name: "red", Operands: Outputs, Options: options266, Stdin: true},
+	{Name: "emulate", Style: POSIX, Operands: Unread, Options: options267},
+	{Name: "enable", Style: POSIX, Operands: Unread, Options: options268, Special: "enable"},
+	{Name: "entr", Style: POSIX, Operands: RunsArgs, Options: options269, Ends: true},
+	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options270, Ends: true, Assigns: true, Special: "env"},
+	{Name: "envsubst", Options: options271, Shared: [][]Option{options4}, Safe: true},
+	{Name: "eslint", Operands: Reads, Options: options272, Workdir: true},
+	{Name: "eslint_d", Operands: Reads, Options: options272, Workdir: true},
+	{Name: "xo", Operands: Reads, Options: options272, Workdir: true},
+	{Name: "standard", Operands: Reads, Options: options272, Workdir: true},
+	{Name: "semistandard", Operands: Reads, Options: options272, Workdir: true},
+	{Name: "ts-standard", Operands: Reads, Options: options272, Workdir: true},
 	{Name: "eval", Style: NoOpts, Operands: RunsText, Ends: true, Special: "eval"},
-	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options272, Ends: true, Special: "exec"},
+	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options273, Ends: true, Special: "exec"},
 	{Name: "exit", Style: NoOpts, Safe: true, Special: "exit"},
 	{Name: "return", Style: NoOpts, Safe: true, Special: "exit"},
 	{Name: "bye", Style: NoOpts, Safe: true, Special: "exit"},
-	{Name: "expand", Operands: Reads, Options: options273, Shared: [][]Option{options4}, Safe: true},
-	{Name: "unexpand", Operands: Reads, Options: options273, Shared: [][]Option{options4}, Safe: true},
-	{Name: "expect", Style: POSIX, Operands: Script, Options: options274, Ends: true, Stdin: true},
-	{Name: "export", Style: POSIX, Operands: Assigns, Options: options275, Special: "declare"},
+	{Name: "expand", Operands: Reads, Options: options274, Shared: [][]Option{options4}, Safe: true},
+	{Name: "unexpand", Operands: Reads, Options: options274, Shared: [][]Option{options4}, Safe: true},
+	{Name: "expect", Style: POSIX, Operands: Script, Options: options275, Ends: true, Stdin: true},
+	{Name: "export", Style: POSIX, Operands: Assigns, Options: options276, Special: "declare"},
 	{Name: "expr", Style: NoOpts, Safe: true},
-	{Name: "eza", Style: Exact, Operands: Names, Options: options276, Safe: true},
-	{Name: "exa", Style: Exact, Operands: Names, Options: options276, Safe: true},
-	{Name: "lsd", Style: Exact, Operands: Names, Options: options276, Safe: true},
-	{Name: "faketime", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options277, Ends: true},
-	{Name: "fc", Style: POSIX, Operands: RunsText, Options: options278, Ends: true, Special: "fc"},
-	{Name: "r", Style: POSIX, Operands: RunsText, Options: options278, Ends: true, Special: "fc"},
-	{Name: "fd", Style: Exact, Options: options279},
-	{Name: "fdfind", Style: Exact, Options: options279},
-	{Name: "ffmpeg", Style: Dash, Operands: Outputs, Options: options280},
-	{Name: "ffprobe", Style: Dash, Operands: Outputs, Options: options280},
-	{Name: "ffplay", Style: Dash, Operands: Outputs, Options: options280},
-	{Name: "file", Operands: Reads, Options: options281},
-	{Name: "find", Style: Dash, Operands: Names, Options: options282, Special: "find"},
-	{Name: "gfind", Style: Dash, Operands: Names, Options: options282, Special: "find"},
+	{Name: "eza", Style: Exact, Operands: Names, Options: options277, Safe: true},
+	{Name: "exa", Style: Exact, Operands: Names, Options: options277, Safe: true},
+	{Name: "lsd", Style: Exact, Operands: Names, Options: options277, Safe: true},
+	{Name: "faketime", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options278, Ends: true},
+	{Name: "fc", Style: POSIX, Operands: RunsText, Options: options279, Ends: true, Special: "fc"},
+	{Name: "r", Style: POSIX, Operands: RunsText, Options: options279, Ends: true, Special: "fc"},
+	{Name: "fd", Style: Exact, Options: options280},
+	{Name: "fdfind", Style: Exact, Options: options280},
+	{Name: "ffmpeg", Style: Dash, Operands: Outputs, Options: options281},
+	{Name: "ffprobe", Style: Dash, Operands: Outputs, Options: options281},
+	{Name: "ffplay", Style: Dash, Operands: Outputs, Options: options281},
+	{Name: "file", Operands: Reads, Options: options282},
+	{Name: "find", Style: Dash, Operands: Names, Options: options283, Special: "find"},
+	{Name: "gfind", Style: Dash, Operands: Names, Options: options283, Special: "find"},
 	{Name: "firejail", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "fish", Style: POSIX, Operands: Script, Options: options283, Ends: true, Stdin: true},
-	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options284},
-	{Name: "fmt", Operands: Reads, Options: options285, Shared: [][]Option{options4}, Safe: true},
-	{Name: "fnm", Operands: Unread, Subs: subs287},
-	{Name: "n", Operands: Unread, Subs: subs287},
-	{Name: "nodenv", Operands: Unread, Subs: subs287},
-	{Name: "volta", Operands: Unread, Subs: subs287},
-	{Name: "nvm", Operands: Unread, Subs: subs287},
-	{Name: "nvs", Operands: Unread, Subs: subs287},
-	{Name: "fold", Operands: Reads, Options: options288, Shared: [][]Option{options4}, Safe: true},
-	{Name: "free", Operands: Names, Options: options289},
-	{Name: "vmstat", Operands: Names, Options: options289},
-	{Name: "iostat", Operands: Names, Options: options289},
-	{Name: "mpstat", Operands: Names, Options: options289},
-	{Name: "slabtop", Operands: Names, Options: options289},
-	{Name: "lscpu", Operands: Names, Options: options289},
-	{Name: "lsmem", Operands: Names, Options: options289},
-	{Name: "lspci", Operands: Names, Options: options289},
-	{Name: "lsusb", Operands: Names, Options: options289},
-	{Name: "lsmod", Operands: Names, Options: options289},
-	{Name: "lsns", Operands: Names, Options: options289},
-	{Name: "lsipc", Operands: Names, Options: options289},
-	{Name: "lslocks", Operands: Names, Options: options289},
-	{Name: "lsb_release", Operands: Names, Options: options289},
-	{Name: "lshw", Operands: Names, Options: options289},
-	{Name: "dmidecode", Operands: Names, Options: options289},
-	{Name: "hwinfo", Operands: Names, Options: options289},
-	{Name: "inxi", Operands: Names, Options: options289},
-	{Name: "sensors", Operands: Names, Options: options289},
-	{Name: "acpi", Operands: Names, Options: options289},
-	{Name: "numastat", Operands: Names, Options: options289},
-	{Name: "nvidia-smi", Operands: Names, Options: options289},
-	{Name: "rocm-smi", Operands: Names, Options: options289},
-	{Name: "getfacl", Operands: Names, Options: options289},
-	{Name: "lsattr", Operands: Names, Options: options289},
-	{Name: "ipcs", Operands: Names, Options: options289},
-	{Name: "last", Operands: Names, Options: options289},
-	{Name: "lastb", Operands: Names, Options: options289},
-	{Name: "lastlog", Operands: Names, Options: options289},
-	{Name: "locale", Operands: Names, Options: options289},
-	{Name: "getcap", Operands: Names, Options: options289},
-	{Name: "getenforce", Operands: Names, Options: options289},
-	{Name: "sestatus", Operands: Names, Options: options289},
-	{Name: "sw_vers", Operands: Names, Options: options289},
-	{Name: "system_profiler", Operands: Names, Options: options289},
-	{Name: "vm_stat", Operands: Names, Options: options289},
-	{Name: "cal", Operands: Names, Options: options289},
-	{Name: "ncal", Operands: Names, Options: options289},
-	{Name: "uuidgen", Operands: Names, Options: options289},
-	{Name: "neofetch", Operands: Names, Options: options289},
-	{Name: "fastfetch", Operands: Names, Options: options289},
-	{Name: "screenfetch", Operands: Names, Options: options289},
-	{Name: "cowsay", Operands: Names, Options: options289},
-	{Name: "figlet", Operands: Names, Options: options289},
-	{Name: "fortune", Operands: Names, Options: options289},
-	{Name: "toilet", Operands: Names, Options: options289},
-	{Name: "lolcat", Operands: Names, Options: options289},
-	{Name: "tput", Operands: Names, Options: options289},
-	{Name: "clear", Operands: Names, Options: options289},
-	{Name: "reset", Operands: Names, Options: options289},
-	{Name: "tabs", Operands: Names, Options: options289},
-	{Name: "infocmp", Operands: Names, Options: options289},
-	{Name: "toe", Operands: Names, Options: options289},
-	{Name: "units", Operands: Names, Options: options289},
-	{Name: "pstree", Operands: Names, Options: options289},
-	{Name: "pidof", Operands: Names, Options: options289},
-	{Name: "pwdx", Operands: Names, Options: options289},
-	{Name: "pmap", Operands: Names, Options: options289},
-	{Name: "prtstat", Operands: Names, Options: options289},
-	{Name: "peekfd", Operands: Names, Options: options289},
-	{Name: "fuser", Operands: Names, Options: options289},
-	{Name: "lsfd", Operands: Names, Options: options289},
-	{Name: "findmnt", Operands: Names, Options: options289},
-	{Name: "lsblk", Operands: Names, Options: options289},
-	{Name: "blkid", Operands: Names, Options: options289},
-	{Name: "mountpoint", Operands: Names, Options: options289},
-	{Name: "namei", Operands: Names, Options: options289},
-	{Name: "runlevel", Operands: Names, Options: options289},
-	{Name: "tzselect", Operands: Names, Options: options289},
-	{Name: "ac", Operands: Names, Options: options289},
-	{Name: "vnstat", Operands: Names, Options: options289},
-	{Name: "ipcalc", Operands: Names, Options: options289},
-	{Name: "sipcalc", Operands: Names, Options: options289},
-	{Name: "mcookie", Operands: Names, Options: options289},
-	{Name: "procinfo", Operands: Names, Options: options289},
-	{Name: "dmesg", Operands: Names, Options: options289},
-	{Name: "ftp", Style: POSIX, Options: options290, Stdin: true},
-	{Name: "lftp", Style: POSIX, Options: options290, Stdin: true},
-	{Name: "tnftp", Style: POSIX, Options: options290, Stdin: true},
-	{Name: "ncftp", Style: POSIX, Options: options290, Stdin: true},
-	{Name: "fzf", Options: options291, Shared: [][]Option{options4}},
-	{Name: "gcc", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
-	{Name: "cc", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
-	{Name: "g++", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
-	{Name: "c++", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
-	{Name: "clang", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
-	{Name: "clang++", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
-	{Name: "gcc-10", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
-	{Name: "gcc-11", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
-	{Name: "gcc-12", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
-	{Name: "gcc-13", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
-	{Name: "gcc-14", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
-	{Name: "g++-10", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
-	{Name: "g++-11", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
-	{Name: "g++-12", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
-	{Name: "g++-13", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
-	{Name: "g++-14", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
-	{Name: "clang-14", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
-	{Name: "clang-15", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
-	{Name: "clang-16", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
-	{Name: "clang-17", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
-	{Name: "clang-18", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
-	{Name: "clang-19", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
-	{Name: "clang++-14", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
-	{Name: "clang++-15", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
-	{Name: "clang++-16", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
-	{Name: "clang++-17", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
-	{Name: "clang++-18", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
-	{Name: "cpp", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
-	{Name: "gfortran", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
-	{Name: "tcc", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
-	{Name: "icx", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
-	{Name: "icpx", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
-	{Name: "nvcc", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
-	{Name: "emcc", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
-	{Name: "em++", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
-	{Name: "x86_64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
-	{Name: "aarch64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
-	{Name: "musl-gcc", Style: Joined, Operands: Reads, Options: options292, Special: "gcc"},
-	{Name: "gcloud", Style: Exact, Options: options293},
-	{Name: "gsutil", Style: Exact, Options: options293},
-	{Name: "az", Style: Exact, Options: options293},
-	{Name: "doctl", Style: Exact, Options: options293},
-	{Name: "linode-cli", Style: Exact, Options: options293},
-	{Name: "hcloud", Style: Exact, Options: options293},
-	{Name: "oci", Style: Exact, Options: options293},
-	{Name: "ibmcloud", Style: Exact, Options: options293},
-	{Name: "scw", Style: Exact, Options: options293},
-	{Name: "vultr-cli", Style: Exact, Options: options293},
-	{Name: "flyctl", Style: Exact, Options: options293},
-	{Name: "fly", Style: Exact, Options: options293},
-	{Name: "heroku", Style: Exact, Options: options293},
-	{Name: "railway", Style: Exact, Options: options293},
-	{Name: "render", Style: Exact, Options: options293},
-	{Name: "dokku", Style: Exact, Options: options293},
-	{Name: "cf", Style: Exact, Options: options293},
-	{Name: "eb", Style: Exact, Options: options293},
-	{Name: "sam", Style: Exact, Options: options293},
-	{Name: "copilot-aws", Style: Exact, Options: options293},
-	{Name: "cfn", Style: Exact, Options: options293},
-	{Name: "aliyun", Style: Exact, Options: options293},
-	{Name: "tccli", Style: Exact, Options: options293},
-	{Name: "yc", Style: Exact, Options: options293},
-	{Name: "stripe", Style: Exact, Options: options293},
-	{Name: "twilio", Style: Exact, Options: options293},
-	{Name: "sentry-cli", Style: Exact, Options: options293},
-	{Name: "datadog-ci", Style: Exact, Options: options293},
-	{Name: "newrelic", Style: Exact, Options: options293},
-	{Name: "snyk", Style: Exact, Options: options293},
-	{Name: "sonar-scanner", Style: Exact, Options: options293},
-	{Name: "circleci", Style: Exact, Options: options293},
-	{Name: "travis", Style: Exact, Options: options293},
-	{Name: "glab", Style: Exact, Options: options293},
-	{Name: "hub", Style: Exact, Options: options293},
-	{Name: "tea", Style: Exact, Options: options293},
-	{Name: "bb-cli", Style: Exact, Options: options293},
-	{Name: "jira", Style: Exact, Options: options293},
-	{Name: "linear", Style: Exact, Options: options293},
-	{Name: "slack", Style: Exact, Options: options293},
-	{Name: "sfdx", Style: Exact, Options: options293},
-	{Name: "sf", Style: Exact, Options: options293},
-	{Name: "shopify", Style: Exact, Options: options293},
-	{Name: "contentful", Style: Exact, Options: options293},
-	{Name: "sanity", Style: Exact, Options: options293},
-	{Name: "auth0", Style: Exact, Options: options293},
-	{Name: "okta", Style: Exact, Options: options293},
-	{Name: "launchdarkly", Style: Exact, Options: options293},
-	{Name: "ngrok-cli", Style: Exact, Options: options293},
-	{Name: "gitlab-runner", Style: Exact, Options: options293},
-	{Name: "jenkins-cli", Style: Exact, Options: options293},
-	{Name: "drone", Style: Exact, Options: options293},
-	{Name: "buildkite-agent", Style: Exact, Options: options293},
-	{Name: "argo", Style: Exact, Options: options293},
-	{Name: "entire", Style: Exact, Options: options293},
-	{Name: "gdb", Style: Dash, Operands: Unread, Options: options294, Stdin: true},
-	{Name: "lldb", Style: Dash, Operands: Unread, Options: options294, Stdin: true},
-	{Name: "rr", Style: Dash, Operands: Unread, Options: options294, Stdin: true},
-	{Name: "cgdb", Style: Dash, Operands: Unread, Options: options294, Stdin: true},
-	{Name: "pwndbg", Style: Dash, Operands: Unread, Options: options294, Stdin: true},
-	{Name: "gdb-multiarch", Style: Dash, Operands: Unread, Options: options294, Stdin: true},
-	{Name: "lldb-15", Style: Dash, Operands: Unread, Options: options294, Stdin: true},
-	{Name: "gem", Operands: Unread, Options: options295, Subs: subs297},
-	{Name: "getconf", Options: options298, Shared: [][]Option{options4}, Safe: true},
-	{Name: "getopts", Style: POSIX, Operands: Assigns, Special: "getopts"},
-	{Name: "gh", Style: Exact, Operands: Unread, Options: options299, Subs: subs410, Inherit: true, Special: "gh"},
-	{Name: "git", Operands: Unread, Options: options411, Subs: subs525, Workdir: true, Special: "git"},
-	{Name: "go", Style: Dash, Operands: Unread, Options: options526, Subs: subs551, Workdir: true, Special: "go"},
-	{Name: "go1.21", Style: Dash, Operands: Unread, Options: options526, Subs: subs551, Workdir: true, Special: "go"},
-	{Name: "go1.22", Style: Dash, Operands: Unread, Options: options526, Subs: subs551, Workdir: true, Special: "go"},
-	{Name: "go1.23", Style: Dash, Operands: Unread, Options: options526, Subs: subs551, Workdir: true, Special: "go"},
-	{Name: "go1.24", Style: Dash, Operands: Unread, Options: options526, Subs: subs551, Workdir: true, Special: "go"},
-	{Name: "go1.25", Style: Dash, Operands: Unread, Options: options526, Subs: subs551, Workdir: true, Special: "go"},
-	{Name: "go1.26", Style: Dash, Operands: Unread, Options: options526, Subs: subs551, Workdir: true, Special: "go"},
-	{Name: "gotip", Style: Dash, Operands: Unread, Options: options526, Subs: subs551, Workdir: true, Special: "go"},
-	{Name: "gofmt", Style: Dash, Operands: Reads, Options: options552},
-	{Name: "goimports", Style: Dash, Operands: Reads, Options: options552},
-	{Name: "gofumpt", Style: Dash, Operands: Reads, Options: options552},
-	{Name: "gci", Style: Dash, Operands: Reads, Options: options552},
-	{Name: "golines", Style: Dash, Operands: Reads, Options: options552},
-	{Name: "golangci-lint", Style: Exact, Options: options553, Subs: subs557, Inherit: true, Workdir: true},
+	{Name: "fish", Style: POSIX, Operands: Script, Options: options284, Ends: true, Stdin: true},
+	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options285},
+	{Name: "fmt", Operands: Reads, Options: options286, Shared: [][]Option{options4}, Safe: true},
+	{Name: "fnm", Operands: Unread, Subs: subs288},
+	{Name: "n", Operands: Unread, Subs: subs288},
+	{Name: "nodenv", Operands: Unread, Subs: subs288},
+	{Name: "volta", Operands: Unread, Subs: subs288},
+	{Name: "nvm", Operands: Unread, Subs: subs288},
+	{Name: "nvs", Operands: Unread, Subs: subs288},
+	{Name: "fold", Operands: Reads, Options: options289, Shared: [][]Option{options4}, Safe: true},
+	{Name: "free", Operands: Names, Options: options290},
+	{Name: "vmstat", Operands: Names, Options: options290},
+	{Name: "iostat", Operands: Names, Options: options290},
+	{Name: "mpstat", Operands: Names, Options: options290},
+	{Name: "slabtop", Operands: Names, Options: options290},
+	{Name: "lscpu", Operands: Names, Options: options290},
+	{Name: "lsmem", Operands: Names, Options: options290},
+	{Name: "lspci", Operands: Names, Options: options290},
+	{Name: "lsusb", Operands: Names, Options: options290},
+	{Name: "lsmod", Operands: Names, Options: options290},
+	{Name: "lsns", Operands: Names, Options: options290},
+	{Name: "lsipc", Operands: Names, Options: options290},
+	{Name: "lslocks", Operands: Names, Options: options290},
+	{Name: "lsb_release", Operands: Names, Options: options290},
+	{Name: "lshw", Operands: Names, Options: options290},
+	{Name: "dmidecode", Operands: Names, Options: options290},
+	{Name: "hwinfo", Operands: Names, Options: options290},
+	{Name: "inxi", Operands: Names, Options: options290},
+	{Name: "sensors", Operands: Names, Options: options290},
+	{Name: "acpi", Operands: Names, Options: options290},
+	{Name: "numastat", Operands: Names, Options: options290},
+	{Name: "nvidia-smi", Operands: Names, Options: options290},
+	{Name: "rocm-smi", Operands: Names, Options: options290},
+	{Name: "getfacl", Operands: Names, Options: options290},
+	{Name: "lsattr", Operands: Names, Options: options290},
+	{Name: "ipcs", Operands: Names, Options: options290},
+	{Name: "last", Operands: Names, Options: options290},
+	{Name: "lastb", Operands: Names, Options: options290},
+	{Name: "lastlog", Operands: Names, Options: options290},
+	{Name: "locale", Operands: Names, Options: options290},
+	{Name: "getcap", Operands: Names, Options: options290},
+	{Name: "getenforce", Operands: Names, Options: options290},
+	{Name: "sestatus", Operands: Names, Options: options290},
+	{Name: "sw_vers", Operands: Names, Options: options290},
+	{Name: "system_profiler", Operands: Names, Options: options290},
+	{Name: "vm_stat", Operands: Names, Options: options290},
+	{Name: "cal", Operands: Names, Options: options290},
+	{Name: "ncal", Operands: Names, Options: options290},
+	{Name: "uuidgen", Operands: Names, Options: options290},
+	{Name: "neofetch", Operands: Names, Options: options290},
+	{Name: "fastfetch", Operands: Names, Options: options290},
+	{Name: "screenfetch", Operands: Names, Options: options290},
+	{Name: "cowsay", Operands: Names, Options: options290},
+	{Name: "figlet", Operands: Names, Options: options290},
+	{Name: "fortune", Operands: Names, Options: options290},
+	{Name: "toilet", Operands: Names, Options: options290},
+	{Name: "lolcat", Operands: Names, Options: options290},
+	{Name: "tput", Operands: Names, Options: options290},
+	{Name: "clear", Operands: Names, Options: options290},
+	{Name: "reset", Operands: Names, Options: options290},
+	{Name: "tabs", Operands: Names, Options: options290},
+	{Name: "infocmp", Operands: Names, Options: options290},
+	{Name: "toe", Operands: Names, Options: options290},
+	{Name: "units", Operands: Names, Options: options290},
+	{Name: "pstree", Operands: Names, Options: options290},
+	{Name: "pidof", Operands: Names, Options: options290},
+	{Name: "pwdx", Operands: Names, Options: options290},
+	{Name: "pmap", Operands: Names, Options: options290},
+	{Name: "prtstat", Operands: Names, Options: options290},
+	{Name: "peekfd", Operands: Names, Options: options290},
+	{Name: "fuser", Operands: Names, Options: options290},
+	{Name: "lsfd", Operands: Names, Options: options290},
+	{Name: "findmnt", Operands: Names, Options: options290},
+	{Name: "lsblk", Operands: Names, Options: options290},
+	{Name: "blkid", Operands: Names, Options: options290},
+	{Name: "mountpoint", Operands: Names, Options: options290},
+	{Name: "namei", Operands: Names, Options: options290},
+	{Name: "runlevel", Operands: Names, Options: options290},
+	{Name: "tzselect", Operands: Names, Options: options290},
+	{Name: "ac", Operands: Names, Options: options290},
+	{Name: "vnstat", Operands: Names, Options: options290},
+	{Name: "ipcalc", Operands: Names, Options: options290},
+	{Name: "sipcalc", Operands: Names, Options: options290},
+	{Name: "mcookie", Operands: Names, Options: options290},
+	{Name: "procinfo", Operands: Names, Options: options290},
+	{Name: "dmesg", Operands: Names, Options: options290},
+	{Name: "ftp", Style: POSIX, Options: options291, Stdin: true},
+	{Name: "lftp", Style: POSIX, Options: options291, Stdin: true},
+	{Name: "tnftp", Style: POSIX, Options: options291, Stdin: true},
+	{Name: "ncftp", Style: POSIX, Options: options291, Stdin: true},
+	{Name: "fzf", Options: options292, Shared: [][]Option{options4}},
+	{Name: "gcc", Style: Joined, Operands: Reads, Options: options293, Special: "gcc"},
+	{Name: "cc", Style: Joined, Operands: Reads, Options: options293, Special: "gcc"},
+	{Name: "g++", Style: Joined, Operands: Reads, Options: options293, Special: "gcc"},
+	{Name: "c++", Style: Joined, Operands: Reads, Options: options293, Special: "gcc"},
+	{Name: "clang", Style: Joined, Operands: Reads, Options: options293, Special: "gcc"},
+	{Name: "clang++", Style: Joined, Operands: Reads, Options: options293, Special: "gcc"},
+	{Name: "gcc-10", Style: Joined, Operands: Reads, Options: options293, Special: "gcc"},
+	{Name: "gcc-11", Style: Joined, Operands: Reads, Options: options293, Special: "gcc"},
+	{Name: "gcc-12", Style: Joined, Operands: Reads, Options: options293, Special: "gcc"},
+	{Name: "gcc-13", Style: Joined, Operands: Reads, Options: options293, Special: "gcc"},
+	{Name: "gcc-14", Style: Joined, Operands: Reads, Options: options293, Special: "gcc"},
+	{Name: "g++-10", Style: Joined, Operands: Reads, Options: options293, Special: "gcc"},
+	{Name: "g++-11", Style: Joined, Operands: Reads, Options: options293, Special: "gcc"},
+	{Name: "g++-12", Style: Joined, Operands: Reads, Options: options293, Special: "gcc"},
+	{Name: "g++-13", Style: Joined, Operands: Reads, Options: options293, Special: "gcc"},
+	{Name: "g++-14", Style: Joined, Operands: Reads, Options: options293, Special: "gcc"},
+	{Name: "clang-14", Style: Joined, Operands: Reads, Options: options293, Special: "gcc"},
+	{Name: "clang-15", Style: Joined, Operands: Reads, Options: options293, Special: "gcc"},
+	{Name: "clang-16", Style: Joined, Operands: Reads, Options: options293, Special: "gcc"},
+	{Name: "clang-17", Style: Joined, Operands: Reads, Options: options293, Special: "gcc"},
+	{Name: "clang-18", Style: Joined, Operands: Reads, Options: options293, Special: "gcc"},
+	{Name: "clang-19", Style: Joined, Operands: Reads, Options: options293, Special: "gcc"},
+	{Name: "clang++-14", Style: Joined, Operands: Reads, Options: options293, Special: "gcc"},
+	{Name: "clang++-15", Style: Joined, Operands: Reads, Options: options293, Special: "gcc"},
+	{Name: "clang++-16", Style: Joined, Operands: Reads, Options: options293, Special: "gcc"},
+	{Name: "clang++-17", Style: Joined, Operands: Reads, Options: options293, Special: "gcc"},
+	{Name: "clang++-18", Style: Joined, Operands: Reads, Options: options293, Special: "gcc"},
+	{Name: "cpp", Style: Joined, Operands: Reads, Options: options293, Special: "gcc"},
+	{Name: "gfortran", Style: Joined, Operands: Reads, Options: options293, Special: "gcc"},
+	{Name: "tcc", Style: Joined, Operands: Reads, Options: options293, Special: "gcc"},
+	{Name: "icx", Style: Joined, Operands: Reads, Options: options293, Special: "gcc"},
+	{Name: "icpx", Style: Joined, Operands: Reads, Options: options293, Special: "gcc"},
+	{Name: "nvcc", Style: Joined, Operands: Reads, Options: options293, Special: "gcc"},
+	{Name: "emcc", Style: Joined, Operands: Reads, Options: options293, Special: "gcc"},
+	{Name: "em++", Style: Joined, Operands: Reads, Options: options293, Special: "gcc"},
+	{Name: "x86_64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options293, Special: "gcc"},
+	{Name: "aarch64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options293, Special: "gcc"},
+	{Name: "musl-gcc", Style: Joined, Operands: Reads, Options: options293, Special: "gcc"},
+	{Name: "gcloud", Style: Exact, Options: options294},
+	{Name: "gsutil", Style: Exact, Options: options294},
+	{Name: "az", Style: Exact, Options: options294},
+	{Name: "doctl", Style: Exact, Options: options294},
+	{Name: "linode-cli", Style: Exact, Options: options294},
+	{Name: "hcloud", Style: Exact, Options: options294},
+	{Name: "oci", Style: Exact, Options: options294},
+	{Name: "ibmcloud", Style: Exact, Options: options294},
+	{Name: "scw", Style: Exact, Options: options294},
+	{Name: "vultr-cli", Style: Exact, Options: options294},
+	{Name: "flyctl", Style: Exact, Options: options294},
+	{Name: "fly", Style: Exact, Options: options294},
+	{Name: "heroku", Style: Exact, Options: options294},
+	{Name: "railway", Style: Exact, Options: options294},
+	{Name: "render", Style: Exact, Options: options294},
+	{Name: "dokku", Style: Exact, Options: options294},
+	{Name: "cf", Style: Exact, Options: options294},
+	{Name: "eb", Style: Exact, Options: options294},
+	{Name: "sam", Style: Exact, Options: options294},
+	{Name: "copilot-aws", Style: Exact, Options: options294},
+	{Name: "cfn", Style: Exact, Options: options294},
+	{Name: "aliyun", Style: Exact, Options: options294},
+	{Name: "tccli", Style: Exact, Options: options294},
+	{Name: "yc", Style: Exact, Options: options294},
+	{Name: "stripe", Style: Exact, Options: options294},
+	{Name: "twilio", Style: Exact, Options: options294},
+	{Name: "sentry-cli", Style: Exact, Options: options294},
+	{Name: "datadog-ci", Style: Exact, Options: options294},
+	{Name: "newrelic", Style: Exact, Options: options294},
+	{Name: "snyk", Style: Exact, Options: options294},
+	{Name: "sonar-scanner", Style: Exact, Options: options294},
+	{Name: "circleci", Style: Exact, Options: options294},
+	{Name: "travis", Style: Exact, Options: options294},
+	{Name: "glab", Style: Exact, Options: options294},
+	{Name: "hub", Style: Exact, Options: options294},
+	{Name: "tea", Style: Exact, Options: options294},
+	{Name: "bb-cli", Style: Exact, Options: options294},
+	{Name: "jira", Style: Exact, Options: options294},
+	{Name: "linear", Style: Exact, Options: options294},
+	{Name: "slack", Style: Exact, Options: options294},
+	{Name: "sfdx", Style: Exact, Options: options294},
+	{Name: "sf", Style: Exact, Options: options294},
+	{Name: "shopify", Style: Exact, Options: options294},
+	{Name: "contentful", Style: Exact, Options: options294},
+	{Name: "sanity", Style: Exact, Options: options294},
+	{Name: "auth0", Style: Exact, Options: options294},
+	{Name: "okta", Style: Exact, Options: options294},
+	{Name: "launchdarkly", Style: Exact, Options: options294},
+	{Name: "ngrok-cli", Style: Exact, Options: options294},
+	{Name: "gitlab-runner", Style: Exact, Options: options294},
+	{Name: "jenkins-cli", Style: Exact, Options: options294},
+	{Name: "drone", Style: Exact, Options: options294},
+	{Name: "buildkite-agent", Style: Exact, Options: options294},
+	{Name: "argo", Style: Exact, Options: options294},
+	{Name: "entire", Style: Exact, Options: options294},
+	{Name: "gdb", Style: Dash, Operands: Unread, Options: options295, Stdin: true},
+	{Name: "lldb", Style: Dash, Operands: Unread, Options: options295, Stdin: true},
+	{Name: "rr", Style: Dash, Operands: Unread, Options: options295, Stdin: true},
+	{Name: "cgdb", Style: Dash, Operands: Unread, Options: options295, Stdin: true},
+	{Name: "pwndbg", Style: Dash, Operands: Unread, Options: options295, Stdin: true},
+	{Name: "gdb-multiarch", Style: Dash, Operands: Unread, Options: options295, Stdin: true},
+	{Name: "lldb-15", Style: Dash, Operands: Unread, Options: options295, Stdin: true},
+	{Name: "gem", Operands: Unread, Options: options296, Subs: subs298},
+	{Name: "getconf", Options: options299, Shared: [][]Option{options4}, Safe: true},
+	{Name: "getopts", Style: NoOpts, Operands: Assigns, Skip: 1, Special: "getopts"},
+	{Name: "gh", Style: Exact, Operands: Unread, Options: options300, Subs: subs411, Inherit: true, Special: "gh"},
+	{Name: "git", Operands: Unread, Options: options412, Subs: subs526, Workdir: true, Special: "git"},
+	{Name: "go", Style: Dash, Operands: Unread, Options: options527, Subs: subs552, Workdir: true, Special: "go"},
+	{Name: "go1.21", Style: Dash, Operands: Unread, Options: options527, Subs: subs552, Workdir: true, Special: "go"},
+	{Name: "go1.22", Style: Dash, Operands: Unread, Options: options527, Subs: subs552, Workdir: true, Special: "go"},
+	{Name: "go1.23", Style: Dash, Operands: Unread, Options: options527, Subs: subs552, Workdir: true, Special: "go"},
+	{Name: "go1.24", Style: Dash, Operands: Unread, Options: options527, Subs: subs552, Workdir: true, Special: "go"},
+	{Name: "go1.25", Style: Dash, Operands: Unread, Options: options527, Subs: subs552, Workdir: true, Special: "go"},
+	{Name: "go1.26", Style: Dash, Operands: Unread, Options: options527, Subs: subs552, Workdir: true, Special: "go"},
+	{Name: "gotip", Style: Dash, Operands: Unread, Options: options527, Subs: subs552, Workdir: true, Special: "go"},
+	{Name: "gofmt", Style: Dash, Operands: Reads, Options: options553},
+	{Name: "goimports", Style: Dash, Operands: Reads, Options: options553},
+	{Name: "gofumpt", Style: Dash, Operands: Reads, Options: options553},
+	{Name: "gci", Style: Dash, Operands: Reads, Options: options553},
+	{Name: "golines", Style: Dash, Operands: Reads, Options: options553},
+	{Name: "golangci-lint", Style: Exact, Options: options554, Subs: subs558, Inherit: true, Workdir: true},
 	{Name: "gosu", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
 	{Name: "su-exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
 	{Name: "setuidgid", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
-	{Name: "gpg", Operands: Unread, Options: options558},
-	{Name: "gpg2", Operands: Unread, Options: options558},
-	{Name: "gpgv", Operands: Unread, Options: options558},
-	{Name: "age", Operands: Unread, Options: options558},
-	{Name: "age-keygen", Operands: Unread, Options: options558},
-	{Name: "sops", Operands: Unread, Options: options558},
-	{Name: "pass", Operands: Unread, Options: options558},
-	{Name: "gopass", Operands: Unread, Options: options558},
-	{Name: "minisign", Operands: Unread, Options: options558},
-	{Name: "signify", Operands: Unread, Options: options558},
-	{Name: "keybase", Operands: Unread, Options: options558},
-	{Name: "vault", Operands: Unread, Options: options558},
-	{Name: "op", Operands: Unread, Options: options558},
-	{Name: "bw", Operands: Unread, Options: options558},
-	{Name: "lpass", Operands: Unread, Options: options558},
-	{Name: "doppler", Operands: Unread, Options: options558},
-	{Name: "infisical", Operands: Unread, Options: options558},
-	{Name: "chamber", Operands: Unread, Options: options558},
-	{Name: "aws-vault", Operands: Unread, Options: options558},
-	{Name: "teller", Operands: Unread, Options: options558},
-	{Name: "gradle", Style: Exact, Options: options559, Workdir: true},
-	{Name: "gradlew", Style: Exact, Options: options559, Workdir: true},
-	{Name: "grep", Operands: PatternReads, Options: options560, Shared: [][]Option{options4}, Safe: true},
-	{Name: "egrep", Operands: PatternReads, Options: options560, Shared: [][]Option{options4}, Safe: true},
-	{Name: "fgrep", Operands: PatternReads, Options: options560, Shared: [][]Option{options4}, Safe: true},
-	{Name: "rgrep", Operands: PatternReads, Options: options560, Shared: [][]Option{options4}, Safe: true},
-	{Name: "ggrep", Operands: PatternReads, Options: options560, Shared: [][]Option{options4}, Safe: true},
-	{Name: "zgrep", Operands: PatternReads, Options: options560, Shared: [][]Option{options4}, Safe: true},
-	{Name: "zegrep", Operands: PatternReads, Options: options560, Shared: [][]Option{options4}, Safe: true},
-	{Name: "zfgrep", Operands: PatternReads, Options: options560, Shared: [][]Option{options4}, Safe: true},
-	{Name: "bzgrep", Operands: PatternReads, Options: options560, Shared: [][]Option{options4}, Safe: true},
-	{Name: "xzgrep", Operands: PatternReads, Options: options560, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pcregrep", Operands: PatternReads, Options: options560, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pcre2grep", Operands: PatternReads, Options: options560, Shared: [][]Option{options4}, Safe: true},
-	{Name: "groovy", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
-	{Name: "scala", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
-	{Name: "kotlin", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
-	{Name: "kscript", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
-	{Name: "jshell", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
-	{Name: "julia", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
-	{Name: "elixir", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
-	{Name: "iex", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
-	{Name: "erl", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
-	{Name: "escript", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ghci", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
-	{Name: "runghc", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
-	{Name: "runhaskell", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
-	{Name: "clojure", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
-	{Name: "clj", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bb", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
-	{Name: "racket", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
-	{Name: "guile", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
-	{Name: "sbcl", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
-	{Name: "emacs", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
-	{Name: "emacsclient", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
-	{Name: "swipl", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
-	{Name: "octave", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
-	{Name: "matlab", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
-	{Name: "janet", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
-	{Name: "gjs", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
-	{Name: "qjs", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
-	{Name: "d8", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bun.exe", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ts-node", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
-	{Name: "tsx", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
-	{Name: "esno", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
-	{Name: "babel-node", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
-	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
-	{Name: "coffee", Style: POSIX, Operands: Script, Options: options561, Ends: true, Workdir: true, Stdin: true},
-	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options562}, Ends: true, Plain: true},
-	{Name: "gunicorn", Operands: Unread, Options: options563, Workdir: true},
-	{Name: "uvicorn", Operands: Unread, Options: options563, Workdir: true},
-	{Name: "hypercorn", Operands: Unread, Options: options563, Workdir: true},
-	{Name: "daphne", Operands: Unread, Options: options563, Workdir: true},
-	{Name: "waitress-serve", Operands: Unread, Options: options563, Workdir: true},
-	{Name: "uwsgi", Operands: Unread, Options: options563, Workdir: true},
-	{Name: "flask", Operands: Unread, Options: options563, Workdir: true},
-	{Name: "fastapi", Operands: Unread, Options: options563, Workdir: true},
-	{Name: "granian", Operands: Unread, Options: options563, Workdir: true},
-	{Name: "celery", Operands: Unread, Options: options563, Workdir: true},
-	{Name: "django-admin", Operands: Unread, Options: options563, Workdir: true},
-	{Name: "alembic", Operands: Unread, Options: options563, Workdir: true},
-	{Name: "airflow", Operands: Unread, Options: options563, Workdir: true},
-	{Name: "dagster", Operands: Unread, Options: options563, Workdir: true},
-	{Name: "prefect", Operands: Unread, Options: options563, Workdir: true},
-	{Name: "dbt", Operands: Unread, Options: options563, Workdir: true},
-	{Name: "scrapy", Operands: Unread, Options: options563, Workdir: true},
-	{Name: "locust", Operands: Unread, Options: options563, Workdir: true},
-	{Name: "rq", Operands: Unread, Options: options563, Workdir: true},
-	{Name: "dramatiq", Operands: Unread, Options: options563, Workdir: true},
-	{Name: "huey", Operands: Unread, Options: options563, Workdir: true},
-	{Name: "supervisord", Operands: Unread, Options: options563, Workdir: true},
-	{Name: "supervisorctl", Operands: Unread, Options: options563, Workdir: true},
-	{Name: "ansible", Operands: Unread, Options: options563, Workdir: true},
-	{Name: "ansible-playbook", Operands: Unread, Options: options563, Workdir: true},
-	{Name: "ansible-galaxy", Operands: Unread, Options: options563, Workdir: true},
-	{Name: "ansible-vault", Operands: Unread, Options: options563, Workdir: true},
-	{Name: "ansible-inventory", Operands: Unread, Options: options563, Workdir: true},
-	{Name: "ansible-doc", Operands: Unread, Options: options563, Workdir: true},
-	{Name: "salt", Operands: Unread, Options: options563, Workdir: true},
-	{Name: "salt-call", Operands: Unread, Options: options563, Workdir: true},
-	{Name: "puppet", Operands: Unread, Options: options563, Workdir: true},
-	{Name: "chef-client", Operands: Unread, Options: options563, Workdir: true},
-	{Name: "knife", Operands: Unread, Options: options563, Workdir: true},
-	{Name: "gzip", Operands: Outputs, Options: options564},
-	{Name: "gunzip", Operands: Outputs, Options: options564},
-	{Name: "pigz", Operands: Outputs, Options: options564},
-	{Name: "unpigz", Operands: Outputs, Options: options564},
-	{Name: "compress", Operands: Outputs, Options: options564},
-	{Name: "uncompress", Operands: Outputs, Options: options564},
-	{Name: "zopfli", Operands: Outputs, Options: options564},
-	{Name: "brotli", Operands: Outputs, Options: options564},
-	{Name: "hash", Style: POSIX, Operands: Names, Options: options565, Special: "hash"},
-	{Name: "head", Operands: Reads, Options: options566, Shared: [][]Option{options4}, Safe: true},
-	{Name: "helm", Style: Exact, Operands: Unread, Options: options567, Subs: subs574, Inherit: true},
-	{Name: "help", Style: POSIX, Options: options575, Safe: true},
-	{Name: "hexdump", Operands: Reads, Options: options576, Shared: [][]Option{options4}, Safe: true},
-	{Name: "hd", Operands: Reads, Options: options576, Shared: [][]Option{options4}, Safe: true},
-	{Name: "history", Style: POSIX, Operands: Unread, Options: options577, Special: "history"},
-	{Name: "host", Options: options578},
-	{Name: "nslookup", Options: options578},
-	{Name: "drill", Options: options578},
-	{Name: "resolvectl", Options: options578},
-	{Name: "getent", Options: options578},
+	{Name: "gpg", Operands: Unread, Options: options559},
+	{Name: "gpg2", Operands: Unread, Options: options559},
+	{Name: "gpgv", Operands: Unread, Options: options559},
+	{Name: "age", Operands: Unread, Options: options559},
+	{Name: "age-keygen", Operands: Unread, Options: options559},
+	{Name: "sops", Operands: Unread, Options: options559},
+	{Name: "pass", Operands: Unread, Options: options559},
+	{Name: "gopass", Operands: Unread, Options: options559},
+	{Name: "minisign", Operands: Unread, Options: options559},
+	{Name: "signify", Operands: Unread, Options: options559},
+	{Name: "keybase", Operands: Unread, Options: options559},
+	{Name: "vault", Operands: Unread, Options: options559},
+	{Name: "op", Operands: Unread, Options: options559},
+	{Name: "bw", Operands: Unread, Options: options559},
+	{Name: "lpass", Operands: Unread, Options: options559},
+	{Name: "doppler", Operands: Unread, Options: options559},
+	{Name: "infisical", Operands: Unread, Options: options559},
+	{Name: "chamber", Operands: Unread, Options: options559},
+	{Name: "aws-vault", Operands: Unread, Options: options559},
+	{Name: "teller", Operands: Unread, Options: options559},
+	{Name: "gradle", Style: Exact, Options: options560, Workdir: true},
+	{Name: "gradlew", Style: Exact, Options: options560, Workdir: true},
+	{Name: "grep", Operands: PatternReads, Options: options561, Shared: [][]Option{options4}, Safe: true},
+	{Name: "egrep", Operands: PatternReads, Options: options561, Shared: [][]Option{options4}, Safe: true},
+	{Name: "fgrep", Operands: PatternReads, Options: options561, Shared: [][]Option{options4}, Safe: true},
+	{Name: "rgrep", Operands: PatternReads, Options: options561, Shared: [][]Option{options4}, Safe: true},
+	{Name: "ggrep", Operands: PatternReads, Options: options561, Shared: [][]Option{options4}, Safe: true},
+	{Name: "zgrep", Operands: PatternReads, Options: options561, Shared: [][]Option{options4}, Safe: true},
+	{Name: "zegrep", Operands: PatternReads, Options: options561, Shared: [][]Option{options4}, Safe: true},
+	{Name: "zfgrep", Operands: PatternReads, Options: options561, Shared: [][]Option{options4}, Safe: true},
+	{Name: "bzgrep", Operands: PatternReads, Options: options561, Shared: [][]Option{options4}, Safe: true},
+	{Name: "xzgrep", Operands: PatternReads, Options: options561, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pcregrep", Operands: PatternReads, Options: options561, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pcre2grep", Operands: PatternReads, Options: options561, Shared: [][]Option{options4}, Safe: true},
+	{Name: "groovy", Style: POSIX, Operands: Script, Options: options562, Ends: true, Workdir: true, Stdin: true},
+	{Name: "scala", Style: POSIX, Operands: Script, Options: options562, Ends: true, Workdir: true, Stdin: true},
+	{Name: "kotlin", Style: POSIX, Operands: Script, Options: options562, Ends: true, Workdir: true, Stdin: true},
+	{Name: "kscript", Style: POSIX, Operands: Script, Options: options562, Ends: true, Workdir: true, Stdin: true},
+	{Name: "jshell", Style: POSIX, Operands: Script, Options: options562, Ends: true, Workdir: true, Stdin: true},
+	{Name: "julia", Style: POSIX, Operands: Script, Options: options562, Ends: true, Workdir: true, Stdin: true},
+	{Name: "elixir", Style: POSIX, Operands: Script, Options: options562, Ends: true, Workdir: true, Stdin: true},
+	{Name: "iex", Style: POSIX, Operands: Script, Options: options562, Ends: true, Workdir: true, Stdin: true},
+	{Name: "erl", Style: POSIX, Operands: Script, Options: options562, Ends: true, Workdir: true, Stdin: true},
+	{Name: "escript", Style: POSIX, Operands: Script, Options: options562, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ghci", Style: POSIX, Operands: Script, Options: options562, Ends: true, Workdir: true, Stdin: true},
+	{Name: "runghc", Style: POSIX, Operands: Script, Options: options562, Ends: true, Workdir: true, Stdin: true},
+	{Name: "runhaskell", Style: POSIX, Operands: Script, Options: options562, Ends: true, Workdir: true, Stdin: true},
+	{Name: "clojure", Style: POSIX, Operands: Script, Options: options562, Ends: true, Workdir: true, Stdin: true},
+	{Name: "clj", Style: POSIX, Operands: Script, Options: options562, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bb", Style: POSIX, Operands: Script, Options: options562, Ends: true, Workdir: true, Stdin: true},
+	{Name: "racket", Style: POSIX, Operands: Script, Options: options562, Ends: true, Workdir: true, Stdin: true},
+	{Name: "guile", Style: POSIX, Operands: Script, Options: options562, Ends: true, Workdir: true, Stdin: true},
+	{Name: "sbcl", Style: POSIX, Operands: Script, Options: options562, Ends: true, Workdir: true, Stdin: true},
+	{Name: "emacs", Style: POSIX, Operands: Script, Options: options562, Ends: true, Workdir: true, Stdin: true},
+	{Name: "emacsclient", Style: POSIX, Operands: Script, Options: options562, Ends: true, Workdir: true, Stdin: true},
+	{Name: "swipl", Style: POSIX, Operands: Script, Options: options562, Ends: true, Workdir: true, Stdin: true},
+	{Name: "octave", Style: POSIX, Operands: Script, Options: options562, Ends: true, Workdir: true, Stdin: true},
+	{Name: "matlab", Style: POSIX, Operands: Script, Options: options562, Ends: true, Workdir: true, Stdin: true},
+	{Name: "janet", Style: POSIX, Operands: Script, Options: options562, Ends: true, Workdir: true, Stdin: true},
+	{Name: "gjs", Style: POSIX, Operands: Script, Options: options562, Ends: true, Workdir: true, Stdin: true},
+	{Name: "qjs", Style: POSIX, Operands: Script, Options: options562, Ends: true, Workdir: true, Stdin: true},
+	{Name: "d8", Style: POSIX, Operands: Script, Options: options562, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bun.exe", Style: POSIX, Operands: Script, Options: options562, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ts-node", Style: POSIX, Operands: Script, Options: options562, Ends: true, Workdir: true, Stdin: true},
+	{Name: "tsx", Style: POSIX, Operands: Script, Options: options562, Ends: true, Workdir: true, Stdin: true},
+	{Name: "esno", Style: POSIX, Operands: Script, Options: options562, Ends: true, Workdir: true, Stdin: true},
+	{Name: "babel-node", Style: POSIX, Operands: Script, Options: options562, Ends: true, Workdir: true, Stdin: true},
+	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options562, Ends: true, Workdir: true, Stdin: true},
+	{Name: "coffee", Style: POSIX, Operands: Script, Options: options562, Ends: true, Workdir: true, Stdin: true},
+	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options563}, Ends: true, Plain: true},
+	{Name: "gunicorn", Operands: Unread, Options: options564, Workdir: true},
+	{Name: "uvicorn", Operands: Unread, Options: options564, Workdir: true},
+	{Name: "hypercorn", Operands: Unread, Options: options564, Workdir: true},
+	{Name: "daphne", Operands: Unread, Options: options564, Workdir: true},
+	{Name: "waitress-serve", Operands: Unread, Options: options564, Workdir: true},
+	{Name: "uwsgi", Operands: Unread, Options: options564, Workdir: true},
+	{Name: "flask", Operands: Unread, Options: options564, Workdir: true},
+	{Name: "fastapi", Operands: Unread, Options: options564, Workdir: true},
+	{Name: "granian", Operands: Unread, Options: options564, Workdir: true},
+	{Name: "celery", Operands: Unread, Options: options564, Workdir: true},
+	{Name: "django-admin", Operands: Unread, Options: options564, Workdir: true},
+	{Name: "alembic", Operands: Unread, Options: options564, Workdir: true},
+	{Name: "airflow", Operands: Unread, Options: options564, Workdir: true},
+	{Name: "dagster", Operands: Unread, Options: options564, Workdir: true},
+	{Name: "prefect", Operands: Unread, Options: options564, Workdir: true},
+	{Name: "dbt", Operands: Unread, Options: options564, Workdir: true},
+	{Name: "scrapy", Operands: Unread, Options: options564, Workdir: true},
+	{Name: "locust", Operands: Unread, Options: options564, Workdir: true},
+	{Name: "rq", Operands: Unread, Options: options564, Workdir: true},
+	{Name: "dramatiq", Operands: Unread, Options: options564, Workdir: true},
+	{Name: "huey", Operands: Unread, Options: options564, Workdir: true},
+	{Name: "supervisord", Operands: Unread, Options: options564, Workdir: true},
+	{Name: "supervisorctl", Operands: Unread, Options: options564, Workdir: true},
+	{Name: "ansible", Operands: Unread, Options: options564, Workdir: true},
+	{Name: "ansible-playbook", Operands: Unread, Options: options564, Workdir: true},
+	{Name: "ansible-galaxy", Operands: Unread, Options: options564, Workdir: true},
+	{Name: "ansible-vault", Operands: Unread, Options: options564, Workdir: true},
+	{Name: "ansible-inventory", Operands: Unread, Options: options564, Workdir: true},
+	{Name: "ansible-doc", Operands: Unread, Options: options564, Workdir: true},
+	{Name: "salt", Operands: Unread, Options: options564, Workdir: true},
+	{Name: "salt-call", Operands: Unread, Options: options564, Workdir: true},
+	{Name: "puppet", Operands: Unread, Options: options564, Workdir: true},
+	{Name: "chef-client", Operands: Unread, Options: options564, Workdir: true},
+	{Name: "knife", Operands: Unread, Options: options564, Workdir: true},
+	{Name: "gzip", Operands: Outputs, Options: options565},
+	{Name: "gunzip", Operands: Outputs, Options: options565},
+	{Name: "pigz", Operands: Outputs, Options: options565},
+	{Name: "unpigz", Operands: Outputs, Options: options565},
+	{Name: "compress", Operands: Outputs, Options: options565},
+	{Name: "uncompress", Operands: Outputs, Options: options565},
+	{Name: "zopfli", Operands: Outputs, Options: options565},
+	{Name: "brotli", Operands: Outputs, Options: options565},
+	{Name: "hash", Style: POSIX, Operands: Names, Options: options566, Special: "hash"},
+	{Name: "head", Operands: Reads, Options: options567, Shared: [][]Option{options4}, Safe: true},
+	{Name: "helm", Style: Exact, Operands: Unread, Options: options568, Subs: subs575, Inherit: true},
+	{Name: "help", Style: POSIX, Options: options576, Safe: true},
+	{Name: "hexdump", Operands: Reads, Options: options577, Shared: [][]Option{options4}, Safe: true},
+	{Name: "hd", Operands: Reads, Options: options577, Shared: [][]Option{options4}, Safe: true},
+	{Name: "history", Style: POSIX, Operands: Unread, Options: options578, Special: "history"},
+	{Name: "host", Options: options579},
+	{Name: "nslookup", Options: options579},
+	{Name: "drill", Options: options579},
+	{Name: "resolvectl", Options: options579},
+	{Name: "getent", Options: options579},
 	{Name: "hostid", Shared: [][]Option{options4}, Safe: true},
-	{Name: "hostname", Operands: Unread, Options: options579, Shared: [][]Option{options4}},
-	{Name: "http", Options: options580},
-	{Name: "https", Options: options580},
-	{Name: "xh", Options: options580},
-	{Name: "xhs", Options: options580},
-	{Name: "httpie", Options: options580},
-	{Name: "http.server", Options: options581},
-	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options582},
-	{Name: "iconv", Operands: Reads, Options: options583, Shared: [][]Option{options4}},
-	{Name: "id", Options: options584, Shared: [][]Option{options4}, Safe: true},
+	{Name: "hostname", Operands: Unread, Options: options580, Shared: [][]Option{options4}},
+	{Name: "http", Options: options581},
+	{Name: "https", Options: options581},
+	{Name: "xh", Options: options581},
+	{Name: "xhs", Options: options581},
+	{Name: "httpie", Options: options581},
+	{Name: "http.server", Options: options582},
+	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options583},
+	{Name: "iconv", Operands: Reads, Options: options584, Shared: [][]Option{options4}},
+	{Name: "id", Options: options585, Shared: [][]Option{options4}, Safe: true},
 	{Name: "ifconfig", Operands: Unread},
 	{Name: "iwconfig", Operands: Unread},
 	{Name: "arp", Operands: Unread},
 	{Name: "route", Operands: Unread},
-	{Name: "inotifywait", Operands: Names, Options: options585},
-	{Name: "inotifywatch", Operands: Names, Options: options585},
-	{Name: "fsnotifywait", Operands: Names, Options: options585},
-	{Name: "fswatch", Operands: Names, Options: options585},
-	{Name: "install", Operands: Copy, Options: options586, Shared: [][]Option{options4}},
-	{Name: "ginstall", Operands: Copy, Options: options586, Shared: [][]Option{options4}},
-	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options587, Ends: true},
-	{Name: "ip", Style: POSIX, Operands: Unread, Options: options588, Subs: subs592},
-	{Name: "ipython", Operands: Unread, Options: options593},
-	{Name: "ipython3", Operands: Unread, Options: options593},
-	{Name: "jupyter", Operands: Unread, Options: options593},
-	{Name: "jupyter-lab", Operands: Unread, Options: options593},
-	{Name: "jupyter-notebook", Operands: Unread, Options: options593},
-	{Name: "jupyter-nbconvert", Operands: Unread, Options: options593},
-	{Name: "papermill", Operands: Unread, Options: options593},
-	{Name: "streamlit", Operands: Unread, Options: options593},
-	{Name: "gradio", Operands: Unread, Options: options593},
-	{Name: "chainlit", Operands: Unread, Options: options593},
-	{Name: "mlflow", Operands: Unread, Options: options593},
-	{Name: "tensorboard", Operands: Unread, Options: options593},
-	{Name: "java", Style: Joined, Operands: Script, Options: options594, Ends: true},
-	{Name: "javac", Style: Joined, Operands: Reads, Options: options595, Here: true},
-	{Name: "jest", Options: options596, Workdir: true},
-	{Name: "jobs", Style: POSIX, Options: options597, Special: "jobs"},
-	{Name: "join", Operands: Reads, Options: options598, Shared: [][]Option{options4}, Safe: true},
-	{Name: "journalctl", Options: options599},
-	{Name: "jq", Operands: PatternReads, Options: options600, Shared: [][]Option{options4}, Special: "jq"},
-	{Name: "gojq", Operands: PatternReads, Options: options600, Shared: [][]Option{options4}, Special: "jq"},
-	{Name: "jaq", Operands: PatternReads, Options: options600, Shared: [][]Option{options4}, Special: "jq"},
-	{Name: "json.tool", Operands: InOut, Options: options601},
-	{Name: "just", Style: Exact, Options: options602, Workdir: true},
-	{Name: "k9s", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "kubectx", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "kubens", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "stern", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "kubetail", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "istioctl", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "linkerd", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "argocd", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "flux", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "velero", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "cilium", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "eksctl", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "kops", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "kubeadm", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "tkn", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "kn", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "crossplane", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "werf", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "devspace", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "okteto", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "kubeseal", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "kubeconform", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "kubeval", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "conftest", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "opa", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "trivy", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "grype", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "syft", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "cosign", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "crane", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "dive", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "hadolint", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "buildah", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "lxc", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "incus", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "multipass", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "vagrant", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "packer", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "ctr", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "crictl", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "buildctl", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "umoci", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "oras", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "dockle", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "docker-machine", Style: Exact, Operands: Unread, Options: options603},
-	{Name: "kill", Style: Dash, Options: options604, Shared: [][]Option{options605}, Safe: true, Special: "kill"},
-	{Name: "killall", Options: options606, Shared: [][]Option{options605}},
-	{Name: "kubectl", Style: Exact, Operands: Unread, Options: options607, Subs: subs685, Inherit: true},
-	{Name: "oc", Style: Exact, Operands: Unread, Options: options607, Subs: subs685, Inherit: true},
-	{Name: "k", Style: Exact, Operands: Unread, Options: options607, Subs: subs685, Inherit: true},
-	{Name: "kubecolor", Style: Exact, Operands: Unread, Options: options607, Subs: subs685, Inherit: true},
-	{Name: "kustomize", Style: Exact, Operands: Unread, Options: options686, Subs: subs688},
-	{Name: "ld", Style: Joined, Operands: Outputs, Options: options689},
-	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options689},
-	{Name: "lld", Style: Joined, Operands: Outputs, Options: options689},
-	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options689},
-	{Name: "mold", Style: Joined, Operands: Outputs, Options: options689},
-	{Name: "as", Style: Joined, Operands: Outputs, Options: options689},
-	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options689},
-	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options689},
-	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options689},
-	{Name: "strip", Style: Joined, Operands: Outputs, Options: options689},
-	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options689},
-	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options689},
-	{Name: "windres", Style: Joined, Operands: Outputs, Options: options689},
-	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options689},
-	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options689},
-	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options690, Ends: true},
-	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options690, Ends: true},
-	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options690, Ends: true},
-	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options690, Ends: true},
-	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options690, Ends: true},
-	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options690, Ends: true},
-	{Name: "less", Operands: Reads, Options: options691, Shared: [][]Option{options4}},
-	{Name: "lessecho", Operands: Reads, Options: options691, Shared: [][]Option{options4}},
+	{Name: "inotifywait", Operands: Names, Options: options586},
+	{Name: "inotifywatch", Operands: Names, Options: options586},
+	{Name: "fsnotifywait", Operands: Names, Options: options586},
+	{Name: "fswatch", Operands: Names, Options: options586},
+	{Name: "install", Operands: Copy, Options: options587, Shared: [][]Option{options4}},
+	{Name: "ginstall", Operands: Copy, Options: options587, Shared: [][]Option{options4}},
+	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options588, Ends: true},
+	{Name: "ip", Style: POSIX, Operands: Unread, Options: options589, Subs: subs593},
+	{Name: "ipython", Operands: Unread, Options: options594},
+	{Name: "ipython3", Operands: Unread, Options: options594},
+	{Name: "jupyter", Operands: Unread, Options: options594},
+	{Name: "jupyter-lab", Operands: Unread, Options: options594},
+	{Name: "jupyter-notebook", Operands: Unread, Options: options594},
+	{Name: "jupyter-nbconvert", Operands: Unread, Options: options594},
+	{Name: "papermill", Operands: Unread, Options: options594},
+	{Name: "streamlit", Operands: Unread, Options: options594},
+	{Name: "gradio", Operands: Unread, Options: options594},
+	{Name: "chainlit", Operands: Unread, Options: options594},
+	{Name: "mlflow", Operands: Unread, Options: options594},
+	{Name: "tensorboard", Operands: Unread, Options: options594},
+	{Name: "java", Style: Joined, Operands: Script, Options: options595, Ends: true},
+	{Name: "javac", Style: Joined, Operands: Reads, Options: options596, Here: true},
+	{Name: "jest", Options: options597, Workdir: true},
+	{Name: "jobs", Style: POSIX, Options: options598, Special: "jobs"},
+	{Name: "join", Operands: Reads, Options: options599, Shared: [][]Option{options4}, Safe: true},
+	{Name: "journalctl", Options: options600},
+	{Name: "jq", Operands: PatternReads, Options: options601, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "gojq", Operands: PatternReads, Options: options601, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "jaq", Operands: PatternReads, Options: options601, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "json.tool", Operands: InOut, Options: options602},
+	{Name: "just", Style: Exact, Options: options603, Workdir: true},
+	{Name: "k9s", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "kubectx", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "kubens", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "stern", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "kubetail", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "istioctl", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "linkerd", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "argocd", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "flux", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "velero", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "cilium", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "eksctl", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "kops", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "kubeadm", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "tkn", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "kn", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "crossplane", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "werf", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "devspace", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "okteto", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "kubeseal", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "kubeconform", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "kubeval", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "conftest", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "opa", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "trivy", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "grype", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "syft", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "cosign", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "crane", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "dive", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "hadolint", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "buildah", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "lxc", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "incus", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "multipass", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "vagrant", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "packer", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "ctr", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "crictl", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "buildctl", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "umoci", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "oras", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "dockle", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "docker-machine", Style: Exact, Operands: Unread, Options: options604},
+	{Name: "kill", Style: Dash, Options: options605, Shared: [][]Option{options606}, Safe: true, Special: "kill"},
+	{Name: "killall", Options: options607, Shared: [][]Option{options606}},
+	{Name: "kubectl", Style: Exact, Operands: Unread, Options: options608, Subs: subs686, Inherit: true},
+	{Name: "oc", Style: Exact, Operands: Unread, Options: options608, Subs: subs686, Inherit: true},
+	{Name: "k", Style: Exact, Operands: Unread, Options: options608, Subs: subs686, Inherit: true},
+	{Name: "kubecolor", Style: Exact, Operands: Unread, Options: options608, Subs: subs686, Inherit: true},
+	{Name: "kustomize", Style: Exact, Operands: Unread, Options: options687, Subs: subs689},
+	{Name: "ld", Style: Joined, Operands: Outputs, Options: options690},
+	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options690},
+	{Name: "lld", Style: Joined, Operands: Outputs, Options: options690},
+	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options690},
+	{Name: "mold", Style: Joined, Operands: Outputs, Options: options690},
+	{Name: "as", Style: Joined, Operands: Outputs, Options: options690},
+	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options690},
+	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options690},
+	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options690},
+	{Name: "strip", Style: Joined, Operands: Outputs, Options: options690},
+	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options690},
+	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options690},
+	{Name: "windres", Style: Joined, Operands: Outputs, Options: options690},
+	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options690},
+	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options690},
+	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options691, Ends: true},
+	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options691, Ends: true},
+	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options691, Ends: true},
+	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options691, Ends: true},
+	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options691, Ends: true},
+	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options691, Ends: true},
+	{Name: "less", Operands: Reads, Options: options692, Shared: [][]Option{options4}},
+	{Name: "lessecho", Operands: Reads, Options: options692, Shared: [][]Option{options4}},
 	{Name: "let", Style: NoOpts, Special: "let"},
 	{Name: "link", Operands: Copy, Shared: [][]Option{options4}},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options692}, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options692}, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options692}, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options692}, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options692}, Ends: true},
-	{Name: "ln", Operands: Copy, Options: options693, Shared: [][]Option{options4}},
-	{Name: "locate", Operands: Names, Options: options694, Safe: true},
-	{Name: "plocate", Operands: Names, Options: options694, Safe: true},
-	{Name: "mlocate", Operands: Names, Options: options694, Safe: true},
-	{Name: "look", Operands: PatternReads, Options: options695, Shared: [][]Option{options4}, Safe: true},
-	{Name: "ls", Operands: Names, Options: options696, Shared: [][]Option{options4}, Safe: true},
-	{Name: "gls", Operands: Names, Options: options696, Shared: [][]Option{options4}, Safe: true},
-	{Name: "lsof", Operands: Names, Options: options697, Safe: true},
-	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options698, Ends: true},
-	{Name: "lua", Style: POSIX, Operands: Script, Options: options699, Ends: true, Stdin: true},
-	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options699, Ends: true, Stdin: true},
-	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options699, Ends: true, Stdin: true},
-	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options699, Ends: true, Stdin: true},
-	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options699, Ends: true, Stdin: true},
-	{Name: "luajit", Style: POSIX, Operands: Script, Options: options699, Ends: true, Stdin: true},
-	{Name: "texlua", Style: POSIX, Operands: Script, Options: options699, Ends: true, Stdin: true},
-	{Name: "make", Options: options700, Workdir: true, Special: "make"},
-	{Name: "gmake", Options: options700, Workdir: true, Special: "make"},
-	{Name: "remake", Options: options700, Workdir: true, Special: "make"},
-	{Name: "bmake", Options: options700, Workdir: true, Special: "make"},
-	{Name: "pmake", Options: options700, Workdir: true, Special: "make"},
-	{Name: "man", Options: options701, Shared: [][]Option{options4}},
-	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options702, Special: "mapfile"},
-	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options702, Special: "mapfile"},
-	{Name: "mdfind", Style: Dash, Options: options703, Safe: true},
-	{Name: "meson", Operands: Unread, Subs: subs708, Workdir: true},
-	{Name: "minikube", Style: Exact, Operands: Unread, Options: options709, Subs: subs712, Inherit: true},
-	{Name: "kind", Style: Exact, Operands: Unread, Options: options709, Subs: subs712, Inherit: true},
-	{Name: "k3d", Style: Exact, Operands: Unread, Options: options709, Subs: subs712, Inherit: true},
-	{Name: "k3s", Style: Exact, Operands: Unread, Options: options709, Subs: subs712, Inherit: true},
-	{Name: "microk8s", Style: Exact, Operands: Unread, Options: options709, Subs: subs712, Inherit: true},
-	{Name: "colima", Style: Exact, Operands: Unread, Options: options709, Subs: subs712, Inherit: true},
-	{Name: "rancher-desktop", Style: Exact, Operands: Unread, Options: options709, Subs: subs712, Inherit: true},
-	{Name: "lima", Style: Exact, Operands: Unread, Options: options709, Subs: subs712, Inherit: true},
-	{Name: "limactl", Style: Exact, Operands: Unread, Options: options709, Subs: subs712, Inherit: true},
-	{Name: "mise", Style: Exact, Options: options713, Subs: subs719, Inherit: true, Workdir: true},
-	{Name: "rtx", Style: Exact, Options: options713, Subs: subs719, Inherit: true, Workdir: true},
-	{Name: "mkdir", Operands: Writes, Options: options720, Shared: [][]Option{options4}},
-	{Name: "mkfifo", Operands: Outputs, Options: options721, Shared: [][]Option{options4}},
-	{Name: "mknod", Operands: Outputs, Options: options721, Shared: [][]Option{options4}},
-	{Name: "mktemp", Operands: Outputs, Options: options722, Shared: [][]Option{options4}},
-	{Name: "mocha", Options: options723, Workdir: true},
-	{Name: "mongosh", Operands: Unread, Options: options724},
-	{Name: "mongo", Operands: Unread, Options: options724},
-	{Name: "mongodump", Operands: Unread, Options: options724},
-	{Name: "mongorestore", Operands: Unread, Options: options724},
-	{Name: "mongoexport", Operands: Unread, Options: options724},
-	{Name: "mongoimport", Operands: Unread, Options: options724},
-	{Name: "cqlsh", Operands: Unread, Options: options724},
-	{Name: "clickhouse", Operands: Unread, Options: options724},
-	{Name: "clickhouse-client", Operands: Unread, Options: options724},
-	{Name: "influx", Operands: Unread, Options: options724},
-	{Name: "etcdctl", Operands: Unread, Options: options724},
-	{Name: "consul", Operands: Unread, Options: options724},
-	{Name: "nomad", Operands: Unread, Options: options724},
-	{Name: "boundary", Operands: Unread, Options: options724},
-	{Name: "waypoint", Operands: Unread, Options: options724},
-	{Name: "memcached", Operands: Unread, Options: options724},
-	{Name: "redis-server", Operands: Unread, Options: options724},
-	{Name: "cockroach", Operands: Unread, Options: options724},
-	{Name: "surreal", Operands: Unread, Options: options724},
-	{Name: "neo4j", Operands: Unread, Options: options724},
-	{Name: "cypher-shell", Operands: Unread, Options: options724},
-	{Name: "sqlcmd", Operands: Unread, Options: options724},
-	{Name: "bcp", Operands: Unread, Options: options724},
-	{Name: "sqlplus", Operands: Unread, Options: options724},
-	{Name: "snowsql", Operands: Unread, Options: options724},
-	{Name: "bq", Operands: Unread, Options: options724},
-	{Name: "trino", Operands: Unread, Options: options724},
-	{Name: "presto", Operands: Unread, Options: options724},
-	{Name: "beeline", Operands: Unread, Options: options724},
-	{Name: "hive", Operands: Unread, Options: options724},
-	{Name: "spark-submit", Operands: Unread, Options: options724},
-	{Name: "spark-shell", Operands: Unread, Options: options724},
-	{Name: "pyspark", Operands: Unread, Options: options724},
-	{Name: "hadoop", Operands: Unread, Options: options724},
-	{Name: "hdfs", Operands: Unread, Options: options724},
-	{Name: "kafka-topics", Operands: Unread, Options: options724},
-	{Name: "kafka-console-consumer", Operands: Unread, Options: options724},
-	{Name: "kafka-console-producer", Operands: Unread, Options: options724},
-	{Name: "kcat", Operands: Unread, Options: options724},
-	{Name: "rabbitmqctl", Operands: Unread, Options: options724},
-	{Name: "nats", Operands: Unread, Options: options724},
-	{Name: "mosquitto_pub", Operands: Unread, Options: options724},
-	{Name: "mosquitto_sub", Operands: Unread, Options: options724},
-	{Name: "flyway", Operands: Unread, Options: options724},
-	{Name: "liquibase", Operands: Unread, Options: options724},
-	{Name: "dbmate", Operands: Unread, Options: options724},
-	{Name: "migrate", Operands: Unread, Options: options724},
-	{Name: "goose-db", Operands: Unread, Options: options724},
-	{Name: "atlas", Operands: Unread, Options: options724},
-	{Name: "sqitch", Operands: Unread, Options: options724},
-	{Name: "hasura", Operands: Unread, Options: options724},
-	{Name: "neonctl", Operands: Unread, Options: options724},
-	{Name: "turso", Operands: Unread, Options: options724},
-	{Name: "pscale", Operands: Unread, Options: options724},
-	{Name: "usql", Operands: Unread, Options: options724},
-	{Name: "pgcli", Operands: Unread, Options: options724},
-	{Name: "mycli", Operands: Unread, Options: options724},
-	{Name: "more", Operands: Reads, Options: options725, Shared: [][]Option{options4}},
-	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options726, Ends: true},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options693}, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options693}, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options693}, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options693}, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options693}, Ends: true},
+	{Name: "ln", Operands: Copy, Options: options694, Shared: [][]Option{options4}},
+	{Name: "locate", Operands: Names, Options: options695, Safe: true},
+	{Name: "plocate", Operands: Names, Options: options695, Safe: true},
+	{Name: "mlocate", Operands: Names, Options: options695, Safe: true},
+	{Name: "look", Operands: PatternReads, Options: options696, Shared: [][]Option{options4}, Safe: true},
+	{Name: "ls", Operands: Names, Options: options697, Shared: [][]Option{options4}, Safe: true},
+	{Name: "gls", Operands: Names, Options: options697, Shared: [][]Option{options4}, Safe: true},
+	{Name: "lsof", Operands: Names, Options: options698, Safe: true},
+	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options699, Ends: true},
+	{Name: "lua", Style: POSIX, Operands: Script, Options: options700, Ends: true, Stdin: true},
+	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options700, Ends: true, Stdin: true},
+	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options700, Ends: true, Stdin: true},
+	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options700, Ends: true, Stdin: true},
+	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options700, Ends: true, Stdin: true},
+	{Name: "luajit", Style: POSIX, Operands: Script, Options: options700, Ends: true, Stdin: true},
+	{Name: "texlua", Style: POSIX, Operands: Script, Options: options700, Ends: true, Stdin: true},
+	{Name: "make", Options: options701, Workdir: true, Special: "make"},
+	{Name: "gmake", Options: options701, Workdir: true, Special: "make"},
+	{Name: "remake", Options: options701, Workdir: true, Special: "make"},
+	{Name: "bmake", Options: options701, Workdir: true, Special: "make"},
+	{Name: "pmake", Options: options701, Workdir: true, Special: "make"},
+	{Name: "man", Options: options702, Shared: [][]Option{options4}},
+	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options703, Special: "mapfile"},
+	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options703, Special: "mapfile"},
+	{Name: "mdfind", Style: Dash, Options: options704, Safe: true},
+	{Name: "meson", Operands: Unread, Subs: subs709, Workdir: true},
+	{Name: "minikube", Style: Exact, Operands: Unread, Options: options710, Subs: subs713, Inherit: true},
+	{Name: "kind", Style: Exact, Operands: Unread, Options: options710, Subs: subs713, Inherit: true},
+	{Name: "k3d", Style: Exact, Operands: Unread, Options: options710, Subs: subs713, Inherit: true},
+	{Name: "k3s", Style: Exact, Operands: Unread, Options: options710, Subs: subs713, Inherit: true},
+	{Name: "microk8s", Style: Exact, Operands: Unread, Options: options710, Subs: subs713, Inherit: true},
+	{Name: "colima", Style: Exact, Operands: Unread, Options: options710, Subs: subs713, Inherit: true},
+	{Name: "rancher-desktop", Style: Exact, Operands: Unread, Options: options710, Subs: subs713, Inherit: true},
+	{Name: "lima", Style: Exact, Operands: Unread, Options: options710, Subs: subs713, Inherit: true},
+	{Name: "limactl", Style: Exact, Operands: Unread, Options: options710, Subs: subs713, Inherit: true},
+	{Name: "mise", Style: Exact, Options: options714, Subs: subs720, Inherit: true, Workdir: true},
+	{Name: "rtx", Style: Exact, Options: options714, Subs: subs720, Inherit: true, Workdir: true},
+	{Name: "mkdir", Operands: Writes, Options: options721, Shared: [][]Option{options4}},
+	{Name: "mkfifo", Operands: Outputs, Options: options722, Shared: [][]Option{options4}},
+	{Name: "mknod", Operands: Outputs, Options: options722, Shared: [][]Option{options4}},
+	{Name: "mktemp", Operands: Outputs, Options: options723, Shared: [][]Option{options4}},
+	{Name: "mocha", Options: options724, Workdir: true},
+	{Name: "mongosh", Operands: Unread, Options: options725},
+	{Name: "mongo", Operands: Unread, Options: options725},
+	{Name: "mongodump", Operands: Unread, Options: options725},
+	{Name: "mongorestore", Operands: Unread, Options: options725},
+	{Name: "mongoexport", Operands: Unread, Options: options725},
+	{Name: "mongoimport", Operands: Unread, Options: options725},
+	{Name: "cqlsh", Operands: Unread, Options: options725},
+	{Name: "clickhouse", Operands: Unread, Options: options725},
+	{Name: "clickhouse-client", Operands: Unread, Options: options725},
+	{Name: "influx", Operands: Unread, Options: options725},
+	{Name: "etcdctl", Operands: Unread, Options: options725},
+	{Name: "consul", Operands: Unread, Options: options725},
+	{Name: "nomad", Operands: Unread, Options: options725},
+	{Name: "boundary", Operands: Unread, Options: options725},
+	{Name: "waypoint", Operands: Unread, Options: options725},
+	{Name: "memcached", Operands: Unread, Options: options725},
+	{Name: "redis-server", Operands: Unread, Options: options725},
+	{Name: "cockroach", Operands: Unread, Options: options725},
+	{Name: "surreal", Operands: Unread, Options: options725},
+	{Name: "neo4j", Operands: Unread, Options: options725},
+	{Name: "cypher-shell", Operands: Unread, Options: options725},
+	{Name: "sqlcmd", Operands: Unread, Options: options725},
+	{Name: "bcp", Operands: Unread, Options: options725},
+	{Name: "sqlplus", Operands: Unread, Options: options725},
+	{Name: "snowsql", Operands: Unread, Options: options725},
+	{Name: "bq", Operands: Unread, Options: options725},
+	{Name: "trino", Operands: Unread, Options: options725},
+	{Name: "presto", Operands: Unread, Options: options725},
+	{Name: "beeline", Operands: Unread, Options: options725},
+	{Name: "hive", Operands: Unread, Options: options725},
+	{Name: "spark-submit", Operands: Unread, Options: options725},
+	{Name: "spark-shell", Operands: Unread, Options: options725},
+	{Name: "pyspark", Operands: Unread, Options: options725},
+	{Name: "hadoop", Operands: Unread, Options: options725},
+	{Name: "hdfs", Operands: Unread, Options: options725},
+	{Name: "kafka-topics", Operands: Unread, Options: options725},
+	{Name: "kafka-console-consumer", Operands: Unread, Options: options725},
+	{Name: "kafka-console-producer", Operands: Unread, Options: options725},
+	{Name: "kcat", Operands: Unread, Options: options725},
+	{Name: "rabbitmqctl", Operands: Unread, Options: options725},
+	{Name: "nats", Operands: Unread, Options: options725},
+	{Name: "mosquitto_pub", Operands: Unread, Options: options725},
+	{Name: "mosquitto_sub", Operands: Unread, Options: options725},
+	{Name: "flyway", Operands: Unread, Options: options725},
+	{Name: "liquibase", Operands: Unread, Options: options725},
+	{Name: "dbmate", Operands: Unread, Options: options725},
+	{Name: "migrate", Operands: Unread, Options: options725},
+	{Name: "goose-db", Operands: Unread, Options: options725},
+	{Name: "atlas", Operands: Unread, Options: options725},
+	{Name: "sqitch", Operands: Unread, Options: options725},
+	{Name: "hasura", Operands: Unread, Options: options725},
+	{Name: "neonctl", Operands: Unread, Options: options725},
+	{Name: "turso", Operands: Unread, Options: options725},
+	{Name: "pscale", Operands: Unread, Options: options725},
+	{Name: "usql", Operands: Unread, Options: options725},
+	{Name: "pgcli", Operands: Unread, Options: options725},
+	{Name: "mycli", Operands: Unread, Options: options725},
+	{Name: "more", Operands: Reads, Options: options726, Shared: [][]Option{options4}},
+	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options727, Ends: true},
 	{Name: "mount", Operands: Unread},
 	{Name: "umount", Operands: Unread},
 	{Name: "fusermount", Operands: Unread},
@@ -5682,372 +5684,372 @@ var programs = [...]Program{
 	{Name: "sulogin", Operands: Unread},
 	{Name: "agetty", Operands: Unread},
 	{Name: "login", Operands: Unread},
-	{Name: "mv", Operands: Move, Options: options727, Shared: [][]Option{options4}},
-	{Name: "mvn", Options: options728, Workdir: true},
-	{Name: "mvnw", Options: options728, Workdir: true},
-	{Name: "mvnd", Options: options728, Workdir: true},
-	{Name: "mypy", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "pyright", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "basedpyright", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "pyre", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "pytype", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "flake8", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "pylint", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "pyflakes", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "pycodestyle", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "pydocstyle", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "bandit", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "vulture", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "radon", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "xenon", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "pyroma", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "interrogate", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "safety", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "pip-audit", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "semgrep", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "ty", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "zuban", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "dmypy", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "yamllint", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "ansible-lint", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "cfn-lint", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "sqlfluff", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "codespell", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "curlylint", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "refurb", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "fixit", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "slotscheck", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "import-linter", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "lint-imports", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "deptry", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "mutmut", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "proselint", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "vale", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "rstcheck", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "doc8", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "check-manifest", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "twine", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "towncrier", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "bumpversion", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "bump2version", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "bump-my-version", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "cz", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "commitizen", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "jupytext", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "stubtest", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "stubgen", Operands: Reads, Options: options729, Workdir: true},
-	{Name: "mysql", Options: options730, Stdin: true},
-	{Name: "mariadb", Options: options730, Stdin: true},
-	{Name: "mysqldump", Operands: Unread, Options: options731},
-	{Name: "mariadb-dump", Operands: Unread, Options: options731},
-	{Name: "mysqladmin", Operands: Unread, Options: options731},
-	{Name: "mariadb-admin", Operands: Unread, Options: options731},
-	{Name: "mysqlcheck", Operands: Unread, Options: options731},
-	{Name: "mariadb-check", Operands: Unread, Options: options731},
-	{Name: "mysqlimport", Operands: Unread, Options: options731},
-	{Name: "mysqlshow", Operands: Unread, Options: options731},
-	{Name: "mariadb-show", Operands: Unread, Options: options731},
-	{Name: "mysqlpump", Operands: Unread, Options: options731},
-	{Name: "mysqlslap", Operands: Unread, Options: options731},
-	{Name: "mysqlbinlog", Operands: Unread, Options: options731},
-	{Name: "mysqld", Operands: Unread, Options: options731},
-	{Name: "mariadbd", Operands: Unread, Options: options731},
-	{Name: "nc", Options: options732},
-	{Name: "netcat", Options: options732},
-	{Name: "ncat", Options: options732},
-	{Name: "nc.openbsd", Options: options732},
-	{Name: "nc.traditional", Options: options732},
-	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options733, Ends: true, Plain: true},
-	{Name: "ninja", Options: options734, Workdir: true},
-	{Name: "ninja-build", Options: options734, Workdir: true},
-	{Name: "samu", Options: options734, Workdir: true},
-	{Name: "nix", Operands: Unread, Subs: subs736},
-	{Name: "nix-shell", Operands: Script, Options: options737, Ends: true},
-	{Name: "nl", Operands: Reads, Options: options738, Shared: [][]Option{options4}, Safe: true},
-	{Name: "nm", Operands: Reads, Options: options739},
-	{Name: "objdump", Operands: Reads, Options: options739},
-	{Name: "readelf", Operands: Reads, Options: options739},
-	{Name: "size", Operands: Reads, Options: options739},
-	{Name: "ldd", Operands: Reads, Options: options739},
-	{Name: "c++filt", Operands: Reads, Options: options739},
-	{Name: "addr2line", Operands: Reads, Options: options739},
-	{Name: "elfedit", Operands: Reads, Options: options739},
-	{Name: "llvm-nm", Operands: Reads, Options: options739},
-	{Name: "llvm-objdump", Operands: Reads, Options: options739},
-	{Name: "llvm-readelf", Operands: Reads, Options: options739},
-	{Name: "otool", Operands: Reads, Options: options739},
-	{Name: "dwarfdump", Operands: Reads, Options: options739},
-	{Name: "nmap", Style: Joined, Options: options740},
-	{Name: "node", Style: Exact, Operands: Script, Options: options741, Ends: true, Workdir: true, Stdin: true},
-	{Name: "nodejs", Style: Exact, Operands: Script, Options: options741, Ends: true, Workdir: true, Stdin: true},
-	{Name: "node.exe", Style: Exact, Operands: Script, Options: options741, Ends: true, Workdir: true, Stdin: true},
-	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options4, Ends: true, Plain: true},
-	{Name: "npm", Operands: Unread, Options: options742, Subs: subs744, Inherit: true, Workdir: true},
-	{Name: "cnpm", Operands: Unread, Options: options742, Subs: subs744, Inherit: true, Workdir: true},
-	{Name: "tnpm", Operands: Unread, Options: options742, Subs: subs744, Inherit: true, Workdir: true},
-	{Name: "npm-run-all", Options: options745, Workdir: true},
-	{Name: "run-s", Options: options745, Workdir: true},
-	{Name: "run-p", Options: options745, Workdir: true},
-	{Name: "npm-run-all2", Options: options745, Workdir: true},
-	{Name: "nproc", Options: options746, Shared: [][]Option{options4}, Safe: true},
-	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options747, Ends: true, Workdir: true},
-	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options748, Ends: true, Stdin: true},
-	{Name: "nu", Style: POSIX, Operands: Unread, Options: options749, Stdin: true},
-	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options749, Stdin: true},
-	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options749, Stdin: true},
-	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options749, Stdin: true},
-	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options749, Stdin: true},
-	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options749, Stdin: true},
-	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options749, Stdin: true},
-	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options749, Stdin: true},
-	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options749, Stdin: true},
-	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options749, Stdin: true},
-	{Name: "oil", Style: POSIX, Operands: Unread, Options: options749, Stdin: true},
-	{Name: "osh", Style: POSIX, Operands: Unread, Options: options749, Stdin: true},
-	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options749, Stdin: true},
-	{Name: "rc", Style: POSIX, Operands: Unread, Options: options749, Stdin: true},
-	{Name: "es", Style: POSIX, Operands: Unread, Options: options749, Stdin: true},
-	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options750, Ends: true},
-	{Name: "numfmt", Options: options751, Shared: [][]Option{options4}, Safe: true},
-	{Name: "od", Operands: Reads, Options: options752, Shared: [][]Option{options4}, Safe: true},
-	{Name: "god", Operands: Reads, Options: options752, Shared: [][]Option{options4}, Safe: true},
-	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs758},
-	{Name: "osascript", Style: POSIX, Operands: Script, Options: options759, Ends: true, Stdin: true},
-	{Name: "pandoc", Operands: Reads, Options: options760},
-	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options761, Ends: true, Stdin: true},
-	{Name: "paste", Operands: Reads, Options: options762, Shared: [][]Option{options4}, Safe: true},
-	{Name: "patch", Operands: InOut, Options: options763, Shared: [][]Option{options4}, Here: true},
-	{Name: "pathchk", Operands: Names, Options: options764, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pct", Style: Joined, Operands: Unread, Shared: [][]Option{options765}, Subs: subs771},
-	{Name: "pdfinfo", Style: Dash, Operands: Reads, Options: options772},
-	{Name: "pdffonts", Style: Dash, Operands: Reads, Options: options772},
-	{Name: "mediainfo", Style: Dash, Operands: Reads, Options: options772},
-	{Name: "mutool", Style: Dash, Operands: Reads, Options: options772},
-	{Name: "tiffinfo", Style: Dash, Operands: Reads, Options: options772},
-	{Name: "pnginfo", Style: Dash, Operands: Reads, Options: options772},
-	{Name: "jpeginfo", Style: Dash, Operands: Reads, Options: options772},
-	{Name: "xlsinfo", Style: Dash, Operands: Reads, Options: options772},
-	{Name: "fc-list", Style: Dash, Operands: Reads, Options: options772},
-	{Name: "fc-match", Style: Dash, Operands: Reads, Options: options772},
-	{Name: "pdftotext", Style: Dash, Operands: InOut, Options: options773},
-	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs779},
-	{Name: "perl", Style: POSIX, Operands: Script, Options: options780, Ends: true, Stdin: true},
-	{Name: "perl5", Style: POSIX, Operands: Script, Options: options780, Ends: true, Stdin: true},
-	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options780, Ends: true, Stdin: true},
-	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options780, Ends: true, Stdin: true},
-	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options780, Ends: true, Stdin: true},
-	{Name: "pg_dump", Options: options781},
-	{Name: "pg_dumpall", Options: options781},
-	{Name: "pg_restore", Options: options781},
-	{Name: "pg_basebackup", Options: options781},
-	{Name: "pgbench", Options: options781},
-	{Name: "vacuumdb", Options: options781},
-	{Name: "reindexdb", Options: options781},
-	{Name: "clusterdb", Options: options781},
-	{Name: "createdb", Options: options781},
-	{Name: "dropdb", Options: options781},
-	{Name: "createuser", Options: options781},
-	{Name: "dropuser", Options: options781},
-	{Name: "pg_isready", Options: options781},
-	{Name: "initdb", Options: options781},
-	{Name: "pg_ctl", Options: options781},
-	{Name: "pg_ctlcluster", Options: options781},
-	{Name: "pg_lsclusters", Options: options781},
-	{Name: "pgrep", Options: options782, Shared: [][]Option{options605}, Safe: true},
-	{Name: "php", Style: POSIX, Operands: Script, Options: options783, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options783, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options783, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options783, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options783, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options783, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options783, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options783, Ends: true, Workdir: true, Stdin: true},
-	{Name: "phpunit", Operands: Unread, Options: options784, Workdir: true},
-	{Name: "pest", Operands: Unread, Options: options784, Workdir: true},
-	{Name: "phpstan", Operands: Unread, Options: options784, Workdir: true},
-	{Name: "psalm", Operands: Unread, Options: options784, Workdir: true},
-	{Name: "phpcs", Operands: Unread, Options: options784, Workdir: true},
-	{Name: "phpcbf", Operands: Unread, Options: options784, Workdir: true},
-	{Name: "php-cs-fixer", Operands: Unread, Options: options784, Workdir: true},
-	{Name: "pint", Operands: Unread, Options: options784, Workdir: true},
-	{Name: "rector", Operands: Unread, Options: options784, Workdir: true},
-	{Name: "phpmd", Operands: Unread, Options: options784, Workdir: true},
-	{Name: "infection", Operands: Unread, Options: options784, Workdir: true},
-	{Name: "phan", Operands: Unread, Options: options784, Workdir: true},
-	{Name: "deptrac", Operands: Unread, Options: options784, Workdir: true},
-	{Name: "larastan", Operands: Unread, Options: options784, Workdir: true},
-	{Name: "behat", Operands: Unread, Options: options784, Workdir: true},
-	{Name: "codecept", Operands: Unread, Options: options784, Workdir: true},
-	{Name: "paratest", Operands: Unread, Options: options784, Workdir: true},
-	{Name: "artisan", Operands: Unread, Options: options784, Workdir: true},
-	{Name: "symfony", Operands: Unread, Options: options784, Workdir: true},
-	{Name: "drush", Operands: Unread, Options: options784, Workdir: true},
-	{Name: "wp", Operands: Unread, Options: options784, Workdir: true},
-	{Name: "ping", Options: options785},
-	{Name: "ping6", Options: options785},
-	{Name: "arping", Options: options785},
-	{Name: "fping", Options: options785},
-	{Name: "pinky", Options: options786, Shared: [][]Option{options4}, Safe: true},
-	{Name: "finger", Options: options786, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pip", Operands: Unread, Options: options787, Subs: subs792, Inherit: true},
-	{Name: "pip3", Operands: Unread, Options: options787, Subs: subs792, Inherit: true},
-	{Name: "pip2", Operands: Unread, Options: options787, Subs: subs792, Inherit: true},
-	{Name: "pip3.8", Operands: Unread, Options: options787, Subs: subs792, Inherit: true},
-	{Name: "pip3.9", Operands: Unread, Options: options787, Subs: subs792, Inherit: true},
-	{Name: "pip3.10", Operands: Unread, Options: options787, Subs: subs792, Inherit: true},
-	{Name: "pip3.11", Operands: Unread, Options: options787, Subs: subs792, Inherit: true},
-	{Name: "pip3.12", Operands: Unread, Options: options787, Subs: subs792, Inherit: true},
-	{Name: "pip3.13", Operands: Unread, Options: options787, Subs: subs792, Inherit: true},
-	{Name: "pip3.14", Operands: Unread, Options: options787, Subs: subs792, Inherit: true},
-	{Name: "pip.exe", Operands: Unread, Options: options787, Subs: subs792, Inherit: true},
-	{Name: "pipx", Operands: Unread, Options: options793, Subs: subs797},
-	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options798, Ends: true},
-	{Name: "pkill", Options: options799, Shared: [][]Option{options605}},
-	{Name: "pidwait", Options: options799, Shared: [][]Option{options605}},
-	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs802, Workdir: true},
-	{Name: "pnpm", Style: Exact, Options: options803, Subs: subs807, Inherit: true, Workdir: true},
-	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options808, Ends: true, Workdir: true},
-	{Name: "poetry", Style: Exact, Operands: Unread, Options: options809, Subs: subs813, Inherit: true, Workdir: true},
-	{Name: "pdm", Style: Exact, Operands: Unread, Options: options809, Subs: subs813, Inherit: true, Workdir: true},
-	{Name: "hatch", Style: Exact, Operands: Unread, Options: options809, Subs: subs813, Inherit: true, Workdir: true},
-	{Name: "rye", Style: Exact, Operands: Unread, Options: options809, Subs: subs813, Inherit: true, Workdir: true},
-	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options809, Subs: subs813, Inherit: true, Workdir: true},
-	{Name: "pixi", Style: Exact, Operands: Unread, Options: options809, Subs: subs813, Inherit: true, Workdir: true},
-	{Name: "flit", Style: Exact, Operands: Unread, Options: options809, Subs: subs813, Inherit: true, Workdir: true},
-	{Name: "popd", Style: POSIX, Operands: Names, Options: options814, Safe: true, Special: "popd"},
-	{Name: "pr", Operands: Reads, Options: options815, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pre-commit", Operands: Unread, Options: options816, Subs: subs818, Inherit: true, Workdir: true},
-	{Name: "prek", Operands: Unread, Options: options816, Subs: subs818, Inherit: true, Workdir: true},
-	{Name: "lefthook", Operands: Unread, Options: options816, Subs: subs818, Inherit: true, Workdir: true},
-	{Name: "overcommit", Operands: Unread, Options: options816, Subs: subs818, Inherit: true, Workdir: true},
-	{Name: "prettier", Operands: Reads, Options: options819, Workdir: true},
-	{Name: "print", Style: POSIX, Options: options820},
-	{Name: "printenv", Options: options821, Shared: [][]Option{options4}, Safe: true},
-	{Name: "printf", Style: POSIX, Options: options822, Special: "printf"},
-	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options823, Ends: true},
+	{Name: "mv", Operands: Move, Options: options728, Shared: [][]Option{options4}},
+	{Name: "mvn", Options: options729, Workdir: true},
+	{Name: "mvnw", Options: options729, Workdir: true},
+	{Name: "mvnd", Options: options729, Workdir: true},
+	{Name: "mypy", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "pyright", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "basedpyright", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "pyre", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "pytype", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "flake8", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "pylint", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "pyflakes", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "pycodestyle", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "pydocstyle", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "bandit", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "vulture", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "radon", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "xenon", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "pyroma", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "interrogate", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "safety", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "pip-audit", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "semgrep", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "ty", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "zuban", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "dmypy", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "yamllint", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "ansible-lint", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "cfn-lint", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "sqlfluff", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "codespell", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "curlylint", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "refurb", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "fixit", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "slotscheck", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "import-linter", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "lint-imports", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "deptry", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "mutmut", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "proselint", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "vale", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "rstcheck", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "doc8", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "check-manifest", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "twine", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "towncrier", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "bumpversion", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "bump2version", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "bump-my-version", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "cz", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "commitizen", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "jupytext", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "stubtest", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "stubgen", Operands: Reads, Options: options730, Workdir: true},
+	{Name: "mysql", Options: options731, Stdin: true},
+	{Name: "mariadb", Options: options731, Stdin: true},
+	{Name: "mysqldump", Operands: Unread, Options: options732},
+	{Name: "mariadb-dump", Operands: Unread, Options: options732},
+	{Name: "mysqladmin", Operands: Unread, Options: options732},
+	{Name: "mariadb-admin", Operands: Unread, Options: options732},
+	{Name: "mysqlcheck", Operands: Unread, Options: options732},
+	{Name: "mariadb-check", Operands: Unread, Options: options732},
+	{Name: "mysqlimport", Operands: Unread, Options: options732},
+	{Name: "mysqlshow", Operands: Unread, Options: options732},
+	{Name: "mariadb-show", Operands: Unread, Options: options732},
+	{Name: "mysqlpump", Operands: Unread, Options: options732},
+	{Name: "mysqlslap", Operands: Unread, Options: options732},
+	{Name: "mysqlbinlog", Operands: Unread, Options: options732},
+	{Name: "mysqld", Operands: Unread, Options: options732},
+	{Name: "mariadbd", Operands: Unread, Options: options732},
+	{Name: "nc", Options: options733},
+	{Name: "netcat", Options: options733},
+	{Name: "ncat", Options: options733},
+	{Name: "nc.openbsd", Options: options733},
+	{Name: "nc.traditional", Options: options733},
+	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options734, Ends: true, Plain: true},
+	{Name: "ninja", Options: options735, Workdir: true},
+	{Name: "ninja-build", Options: options735, Workdir: true},
+	{Name: "samu", Options: options735, Workdir: true},
+	{Name: "nix", Operands: Unread, Subs: subs737},
+	{Name: "nix-shell", Operands: Script, Options: options738, Ends: true},
+	{Name: "nl", Operands: Reads, Options: options739, Shared: [][]Option{options4}, Safe: true},
+	{Name: "nm", Operands: Reads, Options: options740},
+	{Name: "objdump", Operands: Reads, Options: options740},
+	{Name: "readelf", Operands: Reads, Options: options740},
+	{Name: "size", Operands: Reads, Options: options740},
+	{Name: "ldd", Operands: Reads, Options: options740},
+	{Name: "c++filt", Operands: Reads, Options: options740},
+	{Name: "addr2line", Operands: Reads, Options: options740},
+	{Name: "elfedit", Operands: Reads, Options: options740},
+	{Name: "llvm-nm", Operands: Reads, Options: options740},
+	{Name: "llvm-objdump", Operands: Reads, Options: options740},
+	{Name: "llvm-readelf", Operands: Reads, Options: options740},
+	{Name: "otool", Operands: Reads, Options: options740},
+	{Name: "dwarfdump", Operands: Reads, Options: options740},
+	{Name: "nmap", Style: Joined, Options: options741},
+	{Name: "node", Style: Exact, Operands: Script, Options: options742, Ends: true, Workdir: true, Stdin: true},
+	{Name: "nodejs", Style: Exact, Operands: Script, Options: options742, Ends: true, Workdir: true, Stdin: true},
+	{Name: "node.exe", Style: Exact, Operands: Script, Options: options742, Ends: true, Workdir: true, Stdin: true},
+	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options743, Ends: true, Plain: true},
+	{Name: "npm", Operands: Unread, Options: options744, Subs: subs746, Inherit: true, Workdir: true},
+	{Name: "cnpm", Operands: Unread, Options: options744, Subs: subs746, Inherit: true, Workdir: true},
+	{Name: "tnpm", Operands: Unread, Options: options744, Subs: subs746, Inherit: true, Workdir: true},
+	{Name: "npm-run-all", Options: options747, Workdir: true},
+	{Name: "run-s", Options: options747, Workdir: true},
+	{Name: "run-p", Options: options747, Workdir: true},
+	{Name: "npm-run-all2", Options: options747, Workdir: true},
+	{Name: "nproc", Options: options748, Shared: [][]Option{options4}, Safe: true},
+	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options749, Ends: true, Workdir: true},
+	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options750, Ends: true, Stdin: true},
+	{Name: "nu", Style: POSIX, Operands: Unread, Options: options751, Stdin: true},
+	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options751, Stdin: true},
+	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options751, Stdin: true},
+	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options751, Stdin: true},
+	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options751, Stdin: true},
+	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options751, Stdin: true},
+	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options751, Stdin: true},
+	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options751, Stdin: true},
+	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options751, Stdin: true},
+	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options751, Stdin: true},
+	{Name: "oil", Style: POSIX, Operands: Unread, Options: options751, Stdin: true},
+	{Name: "osh", Style: POSIX, Operands: Unread, Options: options751, Stdin: true},
+	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options751, Stdin: true},
+	{Name: "rc", Style: POSIX, Operands: Unread, Options: options751, Stdin: true},
+	{Name: "es", Style: POSIX, Operands: Unread, Options: options751, Stdin: true},
+	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options752, Ends: true},
+	{Name: "numfmt", Options: options753, Shared: [][]Option{options4}, Safe: true},
+	{Name: "od", Operands: Reads, Options: options754, Shared: [][]Option{options4}, Safe: true},
+	{Name: "god", Operands: Reads, Options: options754, Shared: [][]Option{options4}, Safe: true},
+	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs760},
+	{Name: "osascript", Style: POSIX, Operands: Script, Options: options761, Ends: true, Stdin: true},
+	{Name: "pandoc", Operands: Reads, Options: options762},
+	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options763, Ends: true, Stdin: true},
+	{Name: "paste", Operands: Reads, Options: options764, Shared: [][]Option{options4}, Safe: true},
+	{Name: "patch", Operands: InOut, Options: options765, Shared: [][]Option{options4}, Here: true},
+	{Name: "pathchk", Operands: Names, Options: options766, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pct", Style: Joined, Operands: Unread, Shared: [][]Option{options767}, Subs: subs773},
+	{Name: "pdfinfo", Style: Dash, Operands: Reads, Options: options774},
+	{Name: "pdffonts", Style: Dash, Operands: Reads, Options: options774},
+	{Name: "mediainfo", Style: Dash, Operands: Reads, Options: options774},
+	{Name: "mutool", Style: Dash, Operands: Reads, Options: options774},
+	{Name: "tiffinfo", Style: Dash, Operands: Reads, Options: options774},
+	{Name: "pnginfo", Style: Dash, Operands: Reads, Options: options774},
+	{Name: "jpeginfo", Style: Dash, Operands: Reads, Options: options774},
+	{Name: "xlsinfo", Style: Dash, Operands: Reads, Options: options774},
+	{Name: "fc-list", Style: Dash, Operands: Reads, Options: options774},
+	{Name: "fc-match", Style: Dash, Operands: Reads, Options: options774},
+	{Name: "pdftotext", Style: Dash, Operands: InOut, Options: options775},
+	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs781},
+	{Name: "perl", Style: POSIX, Operands: Script, Options: options782, Ends: true, Stdin: true},
+	{Name: "perl5", Style: POSIX, Operands: Script, Options: options782, Ends: true, Stdin: true},
+	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options782, Ends: true, Stdin: true},
+	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options782, Ends: true, Stdin: true},
+	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options782, Ends: true, Stdin: true},
+	{Name: "pg_dump", Options: options783},
+	{Name: "pg_dumpall", Options: options783},
+	{Name: "pg_restore", Options: options783},
+	{Name: "pg_basebackup", Options: options783},
+	{Name: "pgbench", Options: options783},
+	{Name: "vacuumdb", Options: options783},
+	{Name: "reindexdb", Options: options783},
+	{Name: "clusterdb", Options: options783},
+	{Name: "createdb", Options: options783},
+	{Name: "dropdb", Options: options783},
+	{Name: "createuser", Options: options783},
+	{Name: "dropuser", Options: options783},
+	{Name: "pg_isready", Options: options783},
+	{Name: "initdb", Options: options783},
+	{Name: "pg_ctl", Options: options783},
+	{Name: "pg_ctlcluster", Options: options783},
+	{Name: "pg_lsclusters", Options: options783},
+	{Name: "pgrep", Options: options784, Shared: [][]Option{options606}, Safe: true},
+	{Name: "php", Style: POSIX, Operands: Script, Options: options785, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options785, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options785, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options785, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options785, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options785, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options785, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options785, Ends: true, Workdir: true, Stdin: true},
+	{Name: "phpunit", Operands: Unread, Options: options786, Workdir: true},
+	{Name: "pest", Operands: Unread, Options: options786, Workdir: true},
+	{Name: "phpstan", Operands: Unread, Options: options786, Workdir: true},
+	{Name: "psalm", Operands: Unread, Options: options786, Workdir: true},
+	{Name: "phpcs", Operands: Unread, Options: options786, Workdir: true},
+	{Name: "phpcbf", Operands: Unread, Options: options786, Workdir: true},
+	{Name: "php-cs-fixer", Operands: Unread, Options: options786, Workdir: true},
+	{Name: "pint", Operands: Unread, Options: options786, Workdir: true},
+	{Name: "rector", Operands: Unread, Options: options786, Workdir: true},
+	{Name: "phpmd", Operands: Unread, Options: options786, Workdir: true},
+	{Name: "infection", Operands: Unread, Options: options786, Workdir: true},
+	{Name: "phan", Operands: Unread, Options: options786, Workdir: true},
+	{Name: "deptrac", Operands: Unread, Options: options786, Workdir: true},
+	{Name: "larastan", Operands: Unread, Options: options786, Workdir: true},
+	{Name: "behat", Operands: Unread, Options: options786, Workdir: true},
+	{Name: "codecept", Operands: Unread, Options: options786, Workdir: true},
+	{Name: "paratest", Operands: Unread, Options: options786, Workdir: true},
+	{Name: "artisan", Operands: Unread, Options: options786, Workdir: true},
+	{Name: "symfony", Operands: Unread, Options: options786, Workdir: true},
+	{Name: "drush", Operands: Unread, Options: options786, Workdir: true},
+	{Name: "wp", Operands: Unread, Options: options786, Workdir: true},
+	{Name: "ping", Options: options787},
+	{Name: "ping6", Options: options787},
+	{Name: "arping", Options: options787},
+	{Name: "fping", Options: options787},
+	{Name: "pinky", Options: options788, Shared: [][]Option{options4}, Safe: true},
+	{Name: "finger", Options: options788, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pip", Operands: Unread, Options: options789, Subs: subs794, Inherit: true},
+	{Name: "pip3", Operands: Unread, Options: options789, Subs: subs794, Inherit: true},
+	{Name: "pip2", Operands: Unread, Options: options789, Subs: subs794, Inherit: true},
+	{Name: "pip3.8", Operands: Unread, Options: options789, Subs: subs794, Inherit: true},
+	{Name: "pip3.9", Operands: Unread, Options: options789, Subs: subs794, Inherit: true},
+	{Name: "pip3.10", Operands: Unread, Options: options789, Subs: subs794, Inherit: true},
+	{Name: "pip3.11", Operands: Unread, Options: options789, Subs: subs794, Inherit: true},
+	{Name: "pip3.12", Operands: Unread, Options: options789, Subs: subs794, Inherit: true},
+	{Name: "pip3.13", Operands: Unread, Options: options789, Subs: subs794, Inherit: true},
+	{Name: "pip3.14", Operands: Unread, Options: options789, Subs: subs794, Inherit: true},
+	{Name: "pip.exe", Operands: Unread, Options: options789, Subs: subs794, Inherit: true},
+	{Name: "pipx", Operands: Unread, Options: options795, Subs: subs799},
+	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options800, Ends: true},
+	{Name: "pkill", Options: options801, Shared: [][]Option{options606}},
+	{Name: "pidwait", Options: options801, Shared: [][]Option{options606}},
+	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs804, Workdir: true},
+	{Name: "pnpm", Style: Exact, Options: options805, Subs: subs809, Inherit: true, Workdir: true},
+	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options810, Ends: true, Workdir: true},
+	{Name: "poetry", Style: Exact, Operands: Unread, Options: options811, Subs: subs815, Inherit: true, Workdir: true},
+	{Name: "pdm", Style: Exact, Operands: Unread, Options: options811, Subs: subs815, Inherit: true, Workdir: true},
+	{Name: "hatch", Style: Exact, Operands: Unread, Options: options811, Subs: subs815, Inherit: true, Workdir: true},
+	{Name: "rye", Style: Exact, Operands: Unread, Options: options811, Subs: subs815, Inherit: true, Workdir: true},
+	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options811, Subs: subs815, Inherit: true, Workdir: true},
+	{Name: "pixi", Style: Exact, Operands: Unread, Options: options811, Subs: subs815, Inherit: true, Workdir: true},
+	{Name: "flit", Style: Exact, Operands: Unread, Options: options811, Subs: subs815, Inherit: true, Workdir: true},
+	{Name: "popd", Style: POSIX, Operands: Names, Options: options816, Safe: true, Special: "popd"},
+	{Name: "pr", Operands: Reads, Options: options817, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pre-commit", Operands: Unread, Options: options818, Subs: subs820, Inherit: true, Workdir: true},
+	{Name: "prek", Operands: Unread, Options: options818, Subs: subs820, Inherit: true, Workdir: true},
+	{Name: "lefthook", Operands: Unread, Options: options818, Subs: subs820, Inherit: true, Workdir: true},
+	{Name: "overcommit", Operands: Unread, Options: options818, Subs: subs820, Inherit: true, Workdir: true},
+	{Name: "prettier", Operands: Reads, Options: options821, Workdir: true},
+	{Name: "print", Style: POSIX, Options: options822},
+	{Name: "printenv", Options: options823, Shared: [][]Option{options4}, Safe: true},
+	{Name: "printf", Style: POSIX, Options: options824, Special: "printf"},
+	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options825, Ends: true},
 	{Name: "proot", Style: POSIX, Operands: Unread},
 	{Name: "bwrap", Style: POSIX, Operands: Unread},
-	{Name: "protoc", Operands: Reads, Options: options824},
-	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options825, Ends: true},
-	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options825, Ends: true},
-	{Name: "ps", Style: Bundle, Options: options826, Safe: true},
-	{Name: "psql", Options: options827, Stdin: true},
-	{Name: "ptx", Operands: InOut, Options: options828, Shared: [][]Option{options4}},
-	{Name: "pushd", Style: POSIX, Operands: Names, Options: options814, Safe: true, Special: "pushd"},
-	{Name: "pv", Operands: Reads, Options: options829},
-	{Name: "pvecm", Style: Joined, Operands: Unread, Subs: subs832},
-	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options765}, Subs: subs835},
-	{Name: "pvesm", Style: Joined, Options: options836, Shared: [][]Option{options765}},
-	{Name: "pveum", Style: Joined, Options: options836, Shared: [][]Option{options765}},
-	{Name: "pvenode", Style: Joined, Options: options836, Shared: [][]Option{options765}},
-	{Name: "pveceph", Style: Joined, Options: options836, Shared: [][]Option{options765}},
-	{Name: "pve-firewall", Style: Joined, Options: options836, Shared: [][]Option{options765}},
-	{Name: "pveversion", Style: Joined, Options: options836, Shared: [][]Option{options765}},
-	{Name: "pveam", Style: Joined, Options: options836, Shared: [][]Option{options765}},
-	{Name: "ha-manager", Style: Joined, Options: options836, Shared: [][]Option{options765}},
-	{Name: "pvesr", Style: Joined, Options: options836, Shared: [][]Option{options765}},
-	{Name: "vzdump", Style: Joined, Options: options836, Shared: [][]Option{options765}},
-	{Name: "qmrestore", Style: Joined, Options: options836, Shared: [][]Option{options765}},
-	{Name: "pmxcfs", Style: Joined, Options: options836, Shared: [][]Option{options765}},
-	{Name: "pvesubscription", Style: Joined, Options: options836, Shared: [][]Option{options765}},
-	{Name: "pveperf", Style: Joined, Options: options836, Shared: [][]Option{options765}},
-	{Name: "pvereport", Style: Joined, Options: options836, Shared: [][]Option{options765}},
-	{Name: "pvedaemon", Style: Joined, Options: options836, Shared: [][]Option{options765}},
-	{Name: "pveproxy", Style: Joined, Options: options836, Shared: [][]Option{options765}},
-	{Name: "pvestatd", Style: Joined, Options: options836, Shared: [][]Option{options765}},
-	{Name: "proxmox-backup-client", Style: Joined, Options: options836, Shared: [][]Option{options765}},
-	{Name: "proxmox-backup-manager", Style: Joined, Options: options836, Shared: [][]Option{options765}},
-	{Name: "ceph", Style: Joined, Options: options836, Shared: [][]Option{options765}},
-	{Name: "rados", Style: Joined, Options: options836, Shared: [][]Option{options765}},
-	{Name: "rbd", Style: Joined, Options: options836, Shared: [][]Option{options765}},
-	{Name: "corosync-cfgtool", Style: Joined, Options: options836, Shared: [][]Option{options765}},
-	{Name: "corosync-quorumtool", Style: Joined, Options: options836, Shared: [][]Option{options765}},
-	{Name: "crm", Style: Joined, Options: options836, Shared: [][]Option{options765}},
-	{Name: "pcs", Style: Joined, Options: options836, Shared: [][]Option{options765}},
-	{Name: "pwd", Style: POSIX, Options: options837, Safe: true},
-	{Name: "py_compile", Operands: Outputs, Options: options838},
-	{Name: "compileall", Operands: Outputs, Options: options838},
-	{Name: "pytest", Options: options839, Workdir: true},
-	{Name: "py.test", Options: options839, Workdir: true},
-	{Name: "python", Style: POSIX, Operands: Script, Options: options840, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python2", Style: POSIX, Operands: Script, Options: options840, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options840, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3", Style: POSIX, Operands: Script, Options: options840, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options840, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options840, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options840, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options840, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options840, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options840, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options840, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options840, Ends: true, Workdir: true, Stdin: true},
-	{Name: "pypy", Style: POSIX, Operands: Script, Options: options840, Ends: true, Workdir: true, Stdin: true},
-	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options840, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options840, Ends: true, Workdir: true, Stdin: true},
-	{Name: "py", Style: POSIX, Operands: Script, Options: options840, Ends: true, Workdir: true, Stdin: true},
-	{Name: "qm", Style: Joined, Operands: Unread, Shared: [][]Option{options765}, Subs: subs846},
-	{Name: "rails", Options: options847, Subs: subs850, Workdir: true},
-	{Name: "rclone", Style: Exact, Operands: Unread, Options: options851},
-	{Name: "read", Style: POSIX, Operands: Assigns, Options: options852, Special: "read"},
-	{Name: "readlink", Operands: Names, Options: options853, Shared: [][]Option{options4}, Safe: true},
-	{Name: "realpath", Operands: Names, Options: options854, Shared: [][]Option{options4}, Safe: true},
-	{Name: "grealpath", Operands: Names, Options: options854, Shared: [][]Option{options4}, Safe: true},
-	{Name: "redis-cli", Options: options855},
-	{Name: "valkey-cli", Options: options855},
-	{Name: "keydb-cli", Options: options855},
-	{Name: "rev", Operands: Reads, Options: options856, Shared: [][]Option{options4}, Safe: true},
-	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options857},
-	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options857},
-	{Name: "rimraf", Operands: Outputs, Options: options858},
-	{Name: "del", Operands: Outputs, Options: options858},
-	{Name: "trash", Operands: Outputs, Options: options858},
-	{Name: "trash-put", Operands: Outputs, Options: options858},
-	{Name: "del-cli", Operands: Outputs, Options: options858},
-	{Name: "shx", Operands: Outputs, Options: options858},
-	{Name: "cpx", Operands: Outputs, Options: options858},
-	{Name: "cpy", Operands: Outputs, Options: options858},
-	{Name: "ncp", Operands: Outputs, Options: options858},
-	{Name: "mkdirp", Operands: Outputs, Options: options858},
-	{Name: "copyfiles", Operands: Outputs, Options: options858},
-	{Name: "replace-in-file", Operands: Outputs, Options: options858},
-	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options859, Ends: true},
-	{Name: "rm", Operands: Writes, Options: options860, Shared: [][]Option{options4}},
-	{Name: "grm", Operands: Writes, Options: options860, Shared: [][]Option{options4}},
-	{Name: "rmdir", Operands: Writes, Options: options861, Shared: [][]Option{options4}},
-	{Name: "rspec", Options: options862, Workdir: true},
-	{Name: "rsync", Operands: Transfer, Options: options863},
-	{Name: "openrsync", Operands: Transfer, Options: options863},
-	{Name: "rubocop", Operands: Reads, Options: options864, Workdir: true},
-	{Name: "standardrb", Operands: Reads, Options: options864, Workdir: true},
-	{Name: "reek", Operands: Reads, Options: options864, Workdir: true},
-	{Name: "brakeman", Operands: Reads, Options: options864, Workdir: true},
-	{Name: "erblint", Operands: Reads, Options: options864, Workdir: true},
-	{Name: "haml-lint", Operands: Reads, Options: options864, Workdir: true},
-	{Name: "slim-lint", Operands: Reads, Options: options864, Workdir: true},
-	{Name: "srb", Operands: Reads, Options: options864, Workdir: true},
-	{Name: "steep", Operands: Reads, Options: options864, Workdir: true},
-	{Name: "sorbet", Operands: Reads, Options: options864, Workdir: true},
-	{Name: "solargraph", Operands: Reads, Options: options864, Workdir: true},
-	{Name: "yard", Operands: Reads, Options: options864, Workdir: true},
-	{Name: "rails_best_practices", Operands: Reads, Options: options864, Workdir: true},
-	{Name: "fasterer", Operands: Reads, Options: options864, Workdir: true},
-	{Name: "flog", Operands: Reads, Options: options864, Workdir: true},
-	{Name: "flay", Operands: Reads, Options: options864, Workdir: true},
-	{Name: "ruby", Style: POSIX, Operands: Script, Options: options865, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options865, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options865, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options865, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options865, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options865, Ends: true, Workdir: true, Stdin: true},
-	{Name: "jruby", Style: POSIX, Operands: Script, Options: options865, Ends: true, Workdir: true, Stdin: true},
-	{Name: "irb", Style: POSIX, Operands: Script, Options: options865, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruff", Style: Exact, Operands: Unread, Options: options866, Subs: subs870, Inherit: true, Workdir: true},
-	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options871, Ends: true, Stdin: true},
-	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options872, Shared: [][]Option{options4}, Ends: true},
-	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options873, Stdin: true},
-	{Name: "rustc", Style: Exact, Operands: Reads, Options: options874},
-	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options875},
-	{Name: "rustup", Style: Exact, Operands: Unread, Options: options876, Subs: subs880},
+	{Name: "protoc", Operands: Reads, Options: options826},
+	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options827, Ends: true},
+	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options827, Ends: true},
+	{Name: "ps", Style: Bundle, Options: options828, Safe: true},
+	{Name: "psql", Options: options829, Stdin: true},
+	{Name: "ptx", Operands: InOut, Options: options830, Shared: [][]Option{options4}},
+	{Name: "pushd", Style: POSIX, Operands: Names, Options: options816, Safe: true, Special: "pushd"},
+	{Name: "pv", Operands: Reads, Options: options831},
+	{Name: "pvecm", Style: Joined, Operands: Unread, Subs: subs834},
+	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options767}, Subs: subs837},
+	{Name: "pvesm", Style: Joined, Options: options838, Shared: [][]Option{options767}},
+	{Name: "pveum", Style: Joined, Options: options838, Shared: [][]Option{options767}},
+	{Name: "pvenode", Style: Joined, Options: options838, Shared: [][]Option{options767}},
+	{Name: "pveceph", Style: Joined, Options: options838, Shared: [][]Option{options767}},
+	{Name: "pve-firewall", Style: Joined, Options: options838, Shared: [][]Option{options767}},
+	{Name: "pveversion", Style: Joined, Options: options838, Shared: [][]Option{options767}},
+	{Name: "pveam", Style: Joined, Options: options838, Shared: [][]Option{options767}},
+	{Name: "ha-manager", Style: Joined, Options: options838, Shared: [][]Option{options767}},
+	{Name: "pvesr", Style: Joined, Options: options838, Shared: [][]Option{options767}},
+	{Name: "vzdump", Style: Joined, Options: options838, Shared: [][]Option{options767}},
+	{Name: "qmrestore", Style: Joined, Options: options838, Shared: [][]Option{options767}},
+	{Name: "pmxcfs", Style: Joined, Options: options838, Shared: [][]Option{options767}},
+	{Name: "pvesubscription", Style: Joined, Options: options838, Shared: [][]Option{options767}},
+	{Name: "pveperf", Style: Joined, Options: options838, Shared: [][]Option{options767}},
+	{Name: "pvereport", Style: Joined, Options: options838, Shared: [][]Option{options767}},
+	{Name: "pvedaemon", Style: Joined, Options: options838, Shared: [][]Option{options767}},
+	{Name: "pveproxy", Style: Joined, Options: options838, Shared: [][]Option{options767}},
+	{Name: "pvestatd", Style: Joined, Options: options838, Shared: [][]Option{options767}},
+	{Name: "proxmox-backup-client", Style: Joined, Options: options838, Shared: [][]Option{options767}},
+	{Name: "proxmox-backup-manager", Style: Joined, Options: options838, Shared: [][]Option{options767}},
+	{Name: "ceph", Style: Joined, Options: options838, Shared: [][]Option{options767}},
+	{Name: "rados", Style: Joined, Options: options838, Shared: [][]Option{options767}},
+	{Name: "rbd", Style: Joined, Options: options838, Shared: [][]Option{options767}},
+	{Name: "corosync-cfgtool", Style: Joined, Options: options838, Shared: [][]Option{options767}},
+	{Name: "corosync-quorumtool", Style: Joined, Options: options838, Shared: [][]Option{options767}},
+	{Name: "crm", Style: Joined, Options: options838, Shared: [][]Option{options767}},
+	{Name: "pcs", Style: Joined, Options: options838, Shared: [][]Option{options767}},
+	{Name: "pwd", Style: POSIX, Options: options839, Safe: true},
+	{Name: "py_compile", Operands: Outputs, Options: options840},
+	{Name: "compileall", Operands: Outputs, Options: options840},
+	{Name: "pytest", Options: options841, Workdir: true},
+	{Name: "py.test", Options: options841, Workdir: true},
+	{Name: "python", Style: POSIX, Operands: Script, Options: options842, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python2", Style: POSIX, Operands: Script, Options: options842, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options842, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3", Style: POSIX, Operands: Script, Options: options842, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options842, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options842, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options842, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options842, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options842, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options842, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options842, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options842, Ends: true, Workdir: true, Stdin: true},
+	{Name: "pypy", Style: POSIX, Operands: Script, Options: options842, Ends: true, Workdir: true, Stdin: true},
+	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options842, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options842, Ends: true, Workdir: true, Stdin: true},
+	{Name: "py", Style: POSIX, Operands: Script, Options: options842, Ends: true, Workdir: true, Stdin: true},
+	{Name: "qm", Style: Joined, Operands: Unread, Shared: [][]Option{options767}, Subs: subs848},
+	{Name: "rails", Options: options849, Subs: subs852, Workdir: true},
+	{Name: "rclone", Style: Exact, Operands: Unread, Options: options853},
+	{Name: "read", Style: POSIX, Operands: Assigns, Options: options854, Special: "read"},
+	{Name: "readlink", Operands: Names, Options: options855, Shared: [][]Option{options4}, Safe: true},
+	{Name: "realpath", Operands: Names, Options: options856, Shared: [][]Option{options4}, Safe: true},
+	{Name: "grealpath", Operands: Names, Options: options856, Shared: [][]Option{options4}, Safe: true},
+	{Name: "redis-cli", Options: options857},
+	{Name: "valkey-cli", Options: options857},
+	{Name: "keydb-cli", Options: options857},
+	{Name: "rev", Operands: Reads, Options: options858, Shared: [][]Option{options4}, Safe: true},
+	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options859},
+	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options859},
+	{Name: "rimraf", Operands: Outputs, Options: options860},
+	{Name: "del", Operands: Outputs, Options: options860},
+	{Name: "trash", Operands: Outputs, Options: options860},
+	{Name: "trash-put", Operands: Outputs, Options: options860},
+	{Name: "del-cli", Operands: Outputs, Options: options860},
+	{Name: "shx", Operands: Outputs, Options: options860},
+	{Name: "cpx", Operands: Outputs, Options: options860},
+	{Name: "cpy", Operands: Outputs, Options: options860},
+	{Name: "ncp", Operands: Outputs, Options: options860},
+	{Name: "mkdirp", Operands: Outputs, Options: options860},
+	{Name: "copyfiles", Operands: Outputs, Options: options860},
+	{Name: "replace-in-file", Operands: Outputs, Options: options860},
+	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options861, Ends: true},
+	{Name: "rm", Operands: Writes, Options: options862, Shared: [][]Option{options4}},
+	{Name: "grm", Operands: Writes, Options: options862, Shared: [][]Option{options4}},
+	{Name: "rmdir", Operands: Writes, Options: options863, Shared: [][]Option{options4}},
+	{Name: "rspec", Options: options864, Workdir: true},
+	{Name: "rsync", Operands: Transfer, Options: options865},
+	{Name: "openrsync", Operands: Transfer, Options: options865},
+	{Name: "rubocop", Operands: Reads, Options: options866, Workdir: true},
+	{Name: "standardrb", Operands: Reads, Options: options866, Workdir: true},
+	{Name: "reek", Operands: Reads, Options: options866, Workdir: true},
+	{Name: "brakeman", Operands: Reads, Options: options866, Workdir: true},
+	{Name: "erblint", Operands: Reads, Options: options866, Workdir: true},
+	{Name: "haml-lint", Operands: Reads, Options: options866, Workdir: true},
+	{Name: "slim-lint", Operands: Reads, Options: options866, Workdir: true},
+	{Name: "srb", Operands: Reads, Options: options866, Workdir: true},
+	{Name: "steep", Operands: Reads, Options: options866, Workdir: true},
+	{Name: "sorbet", Operands: Reads, Options: options866, Workdir: true},
+	{Name: "solargraph", Operands: Reads, Options: options866, Workdir: true},
+	{Name: "yard", Operands: Reads, Options: options866, Workdir: true},
+	{Name: "rails_best_practices", Operands: Reads, Options: options866, Workdir: true},
+	{Name: "fasterer", Operands: Reads, Options: options866, Workdir: true},
+	{Name: "flog", Operands: Reads, Options: options866, Workdir: true},
+	{Name: "flay", Operands: Reads, Options: options866, Workdir: true},
+	{Name: "ruby", Style: POSIX, Operands: Script, Options: options867, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options867, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options867, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options867, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options867, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options867, Ends: true, Workdir: true, Stdin: true},
+	{Name: "jruby", Style: POSIX, Operands: Script, Options: options867, Ends: true, Workdir: true, Stdin: true},
+	{Name: "irb", Style: POSIX, Operands: Script, Options: options867, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruff", Style: Exact, Operands: Unread, Options: options868, Subs: subs872, Inherit: true, Workdir: true},
+	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options873, Ends: true, Stdin: true},
+	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options874, Shared: [][]Option{options4}, Ends: true},
+	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options875, Stdin: true},
+	{Name: "rustc", Style: Exact, Operands: Reads, Options: options876},
+	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options877},
+	{Name: "rustup", Style: Exact, Operands: Unread, Options: options878, Subs: subs882},
 	{Name: "say", Operands: Unread},
 	{Name: "open", Operands: Unread},
 	{Name: "xdg-open", Operands: Unread},
@@ -6084,90 +6086,90 @@ var programs = [...]Program{
 	{Name: "swaks", Operands: Unread},
 	{Name: "logger", Operands: Unread},
 	{Name: "systemd-cat", Operands: Unread},
-	{Name: "scons", Options: options881, Workdir: true},
-	{Name: "waf", Options: options881, Workdir: true},
-	{Name: "tup", Options: options881, Workdir: true},
-	{Name: "redo", Options: options881, Workdir: true},
-	{Name: "buck", Options: options881, Workdir: true},
-	{Name: "buck2", Options: options881, Workdir: true},
-	{Name: "pants", Options: options881, Workdir: true},
-	{Name: "please", Options: options881, Workdir: true},
-	{Name: "rake", Options: options881, Workdir: true},
-	{Name: "drake", Options: options881, Workdir: true},
-	{Name: "thor", Options: options881, Workdir: true},
-	{Name: "invoke", Options: options881, Workdir: true},
-	{Name: "inv", Options: options881, Workdir: true},
-	{Name: "fab", Options: options881, Workdir: true},
-	{Name: "doit", Options: options881, Workdir: true},
-	{Name: "nox", Options: options881, Workdir: true},
-	{Name: "ant", Options: options881, Workdir: true},
-	{Name: "sbt", Options: options881, Workdir: true},
-	{Name: "lein", Options: options881, Workdir: true},
-	{Name: "boot", Options: options881, Workdir: true},
-	{Name: "mill", Options: options881, Workdir: true},
-	{Name: "bleep", Options: options881, Workdir: true},
-	{Name: "grunt", Options: options881, Workdir: true},
-	{Name: "gulp", Options: options881, Workdir: true},
-	{Name: "jake", Options: options881, Workdir: true},
-	{Name: "cake", Options: options881, Workdir: true},
-	{Name: "mage", Options: options881, Workdir: true},
-	{Name: "xmake", Options: options881, Workdir: true},
-	{Name: "premake5", Options: options881, Workdir: true},
-	{Name: "earthly", Options: options881, Workdir: true},
-	{Name: "dagger", Options: options881, Workdir: true},
-	{Name: "tilt", Options: options881, Workdir: true},
-	{Name: "skaffold", Options: options881, Workdir: true},
-	{Name: "garden", Options: options881, Workdir: true},
-	{Name: "bit", Options: options881, Workdir: true},
-	{Name: "scp", Operands: Transfer, Options: options882, Special: "ssh-option"},
-	{Name: "screen", Style: POSIX, Operands: RunsArgs, Options: options883, Ends: true, Stdin: true},
-	{Name: "byobu", Style: POSIX, Operands: RunsArgs, Options: options883, Ends: true, Stdin: true},
-	{Name: "zellij", Style: POSIX, Operands: RunsArgs, Options: options883, Ends: true, Stdin: true},
-	{Name: "dtach", Style: POSIX, Operands: RunsArgs, Options: options883, Ends: true, Stdin: true},
-	{Name: "abduco", Style: POSIX, Operands: RunsArgs, Options: options883, Ends: true, Stdin: true},
-	{Name: "script", Operands: Outputs, Options: options884, Here: true},
-	{Name: "scriptreplay", Operands: Reads, Options: options885},
-	{Name: "sdiff", Operands: Reads, Options: options886, Shared: [][]Option{options4}},
-	{Name: "sed", Operands: PatternReads, Options: options887, Shared: [][]Option{options4}, Special: "sed"},
-	{Name: "gsed", Operands: PatternReads, Options: options887, Shared: [][]Option{options4}, Special: "sed"},
-	{Name: "seq", Options: options888, Shared: [][]Option{options4}, Safe: true},
-	{Name: "set", Style: POSIX, Options: options889, Special: "set"},
-	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options692}, Subs: subs890, Ends: true},
-	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options891},
-	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options891},
-	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options892, Ends: true},
-	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options893, Ends: true},
-	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options894, Stdin: true, Special: "ssh-option"},
-	{Name: "sg", Operands: RunsText, Skip: 1, Options: options895, Ends: true},
-	{Name: "shellcheck", Style: Exact, Operands: Reads, Options: options896},
-	{Name: "shfmt", Style: Dash, Operands: Reads, Options: options897},
-	{Name: "shopt", Style: POSIX, Options: options898, Special: "shopt"},
-	{Name: "shred", Operands: Outputs, Options: options899, Shared: [][]Option{options4}},
-	{Name: "shuf", Operands: Reads, Options: options900, Shared: [][]Option{options4}},
-	{Name: "socat", Style: Dash, Operands: Code, Options: options901},
-	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options902, Ends: true},
-	{Name: "sort", Operands: Reads, Options: options903, Shared: [][]Option{options4}},
-	{Name: "gsort", Operands: Reads, Options: options903, Shared: [][]Option{options4}},
+	{Name: "scons", Options: options883, Workdir: true},
+	{Name: "waf", Options: options883, Workdir: true},
+	{Name: "tup", Options: options883, Workdir: true},
+	{Name: "redo", Options: options883, Workdir: true},
+	{Name: "buck", Options: options883, Workdir: true},
+	{Name: "buck2", Options: options883, Workdir: true},
+	{Name: "pants", Options: options883, Workdir: true},
+	{Name: "please", Options: options883, Workdir: true},
+	{Name: "rake", Options: options883, Workdir: true},
+	{Name: "drake", Options: options883, Workdir: true},
+	{Name: "thor", Options: options883, Workdir: true},
+	{Name: "invoke", Options: options883, Workdir: true},
+	{Name: "inv", Options: options883, Workdir: true},
+	{Name: "fab", Options: options883, Workdir: true},
+	{Name: "doit", Options: options883, Workdir: true},
+	{Name: "nox", Options: options883, Workdir: true},
+	{Name: "ant", Options: options883, Workdir: true},
+	{Name: "sbt", Options: options883, Workdir: true},
+	{Name: "lein", Options: options883, Workdir: true},
+	{Name: "boot", Options: options883, Workdir: true},
+	{Name: "mill", Options: options883, Workdir: true},
+	{Name: "bleep", Options: options883, Workdir: true},
+	{Name: "grunt", Options: options883, Workdir: true},
+	{Name: "gulp", Options: options883, Workdir: true},
+	{Name: "jake", Options: options883, Workdir: true},
+	{Name: "cake", Options: options883, Workdir: true},
+	{Name: "mage", Options: options883, Workdir: true},
+	{Name: "xmake", Options: options883, Workdir: true},
+	{Name: "premake5", Options: options883, Workdir: true},
+	{Name: "earthly", Options: options883, Workdir: true},
+	{Name: "dagger", Options: options883, Workdir: true},
+	{Name: "tilt", Options: options883, Workdir: true},
+	{Name: "skaffold", Options: options883, Workdir: true},
+	{Name: "garden", Options: options883, Workdir: true},
+	{Name: "bit", Options: options883, Workdir: true},
+	{Name: "scp", Operands: Transfer, Options: options884, Special: "ssh-option"},
+	{Name: "screen", Style: POSIX, Operands: RunsArgs, Options: options885, Ends: true, Stdin: true},
+	{Name: "byobu", Style: POSIX, Operands: RunsArgs, Options: options885, Ends: true, Stdin: true},
+	{Name: "zellij", Style: POSIX, Operands: RunsArgs, Options: options885, Ends: true, Stdin: true},
+	{Name: "dtach", Style: POSIX, Operands: RunsArgs, Options: options885, Ends: true, Stdin: true},
+	{Name: "abduco", Style: POSIX, Operands: RunsArgs, Options: options885, Ends: true, Stdin: true},
+	{Name: "script", Operands: Outputs, Options: options886, Here: true},
+	{Name: "scriptreplay", Operands: Reads, Options: options887},
+	{Name: "sdiff", Operands: Reads, Options: options888, Shared: [][]Option{options4}},
+	{Name: "sed", Operands: PatternReads, Options: options889, Shared: [][]Option{options4}, Special: "sed"},
+	{Name: "gsed", Operands: PatternReads, Options: options889, Shared: [][]Option{options4}, Special: "sed"},
+	{Name: "seq", Options: options890, Shared: [][]Option{options4}, Safe: true},
+	{Name: "set", Style: POSIX, Options: options891, Special: "set"},
+	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options693}, Subs: subs892, Ends: true},
+	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options893},
+	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options893},
+	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options894, Ends: true},
+	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options895, Ends: true},
+	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options896, Stdin: true, Special: "ssh-option"},
+	{Name: "sg", Operands: RunsText, Skip: 1, Options: options897, Ends: true},
+	{Name: "shellcheck", Style: Exact, Operands: Reads, Options: options898},
+	{Name: "shfmt", Style: Dash, Operands: Reads, Options: options899},
+	{Name: "shopt", Style: POSIX, Options: options900, Special: "shopt"},
+	{Name: "shred", Operands: Outputs, Options: options901, Shared: [][]Option{options4}},
+	{Name: "shuf", Operands: Reads, Options: options902, Shared: [][]Option{options4}},
+	{Name: "socat", Style: Dash, Operands: Code, Options: options903},
+	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options904, Ends: true},
+	{Name: "sort", Operands: Reads, Options: options905, Shared: [][]Option{options4}},
+	{Name: "gsort", Operands: Reads, Options: options905, Shared: [][]Option{options4}},
 	{Name: "source", Style: POSIX, Operands: Script, Ends: true, Special: "source"},
 	{Name: ".", Style: POSIX, Operands: Script, Ends: true, Special: "source"},
-	{Name: "split", Operands: InOut, Options: options904, Shared: [][]Option{options4}, Here: true},
-	{Name: "gsplit", Operands: InOut, Options: options904, Shared: [][]Option{options4}, Here: true},
-	{Name: "sqlite3", Style: Dash, Operands: Unread, Options: options905, Stdin: true},
-	{Name: "sqlite", Style: Dash, Operands: Unread, Options: options905, Stdin: true},
-	{Name: "sqlcipher", Style: Dash, Operands: Unread, Options: options905, Stdin: true},
-	{Name: "duckdb", Style: Dash, Operands: Unread, Options: options905, Stdin: true},
-	{Name: "litecli", Style: Dash, Operands: Unread, Options: options905, Stdin: true},
-	{Name: "ss", Options: options906},
-	{Name: "netstat", Options: options906},
-	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options907, Ends: true, Special: "ssh"},
-	{Name: "ssh-add", Operands: Reads, Options: options908},
-	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options909, Ends: true},
-	{Name: "ssh-copy-id", Options: options910, Special: "ssh-option"},
-	{Name: "ssh-keygen", Style: POSIX, Options: options911},
-	{Name: "ssh-keyscan", Options: options912},
-	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options913, Ends: true},
-	{Name: "start-stop-daemon", Operands: Unread, Options: options914},
-	{Name: "stat", Operands: Names, Options: options915, Shared: [][]Option{options4}, Safe: true},
+	{Name: "split", Operands: InOut, Options: options906, Shared: [][]Option{options4}, Here: true},
+	{Name: "gsplit", Operands: InOut, Options: options906, Shared: [][]Option{options4}, Here: true},
+	{Name: "sqlite3", Style: Dash, Operands: Code, Skip: 1, Options: options907, Stdin: true},
+	{Name: "sqlite", Style: Dash, Operands: Code, Skip: 1, Options: options907, Stdin: true},
+	{Name: "sqlcipher", Style: Dash, Operands: Code, Skip: 1, Options: options907, Stdin: true},
+	{Name: "duckdb", Style: Dash, Operands: Code, Skip: 1, Options: options907, Stdin: true},
+	{Name: "litecli", Style: Dash, Operands: Code, Skip: 1, Options: options907, Stdin: true},
+	{Name: "ss", Options: options908},
+	{Name: "netstat", Options: options908},
+	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options909, Ends: true, Special: "ssh"},
+	{Name: "ssh-add", Operands: Reads, Options: options910},
+	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options911, Ends: true},
+	{Name: "ssh-copy-id", Options: options912, Special: "ssh-option"},
+	{Name: "ssh-keygen", Style: POSIX, Options: options913},
+	{Name: "ssh-keyscan", Options: options914},
+	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options915, Ends: true},
+	{Name: "start-stop-daemon", Operands: Unread, Options: options916},
+	{Name: "stat", Operands: Names, Options: options917, Shared: [][]Option{options4}, Safe: true},
 	{Name: "staticcheck", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "revive", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "errcheck", Style: Dash, Operands: Unread, Workdir: true},
@@ -6193,16 +6195,16 @@ var programs = [...]Program{
 	{Name: "goreleaser", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "protoc-gen-go", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "gocyclo", Style: Dash, Operands: Unread, Workdir: true},
-	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options916, Ends: true, Plain: true},
-	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options917, Ends: true},
-	{Name: "strings", Operands: Reads, Options: options918, Shared: [][]Option{options4}, Safe: true},
-	{Name: "stty", Options: options919, Shared: [][]Option{options4}},
-	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options920, Stdin: true},
-	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options921, Ends: true, Assigns: true},
-	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options922},
-	{Name: "swift", Style: Exact, Operands: Script, Options: options923, Subs: subs925, Ends: true, Workdir: true, Stdin: true},
-	{Name: "sync", Operands: Names, Options: options926, Shared: [][]Option{options4}, Safe: true},
-	{Name: "systemctl", Operands: Unread, Options: options927, Subs: subs928, Inherit: true},
+	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options918, Ends: true, Plain: true},
+	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options919, Ends: true},
+	{Name: "strings", Operands: Reads, Options: options920, Shared: [][]Option{options4}, Safe: true},
+	{Name: "stty", Options: options921, Shared: [][]Option{options4}},
+	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options922, Stdin: true},
+	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options923, Ends: true, Assigns: true},
+	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options924},
+	{Name: "swift", Style: Exact, Operands: Script, Options: options925, Subs: subs927, Ends: true, Workdir: true, Stdin: true},
+	{Name: "sync", Operands: Names, Options: options928, Shared: [][]Option{options4}, Safe: true},
+	{Name: "systemctl", Operands: Unread, Options: options929, Subs: subs930, Inherit: true},
 	{Name: "systemd-analyze", Operands: Unread},
 	{Name: "systemd-cgls", Operands: Unread},
 	{Name: "systemd-cgtop", Operands: Unread},
@@ -6217,66 +6219,66 @@ var programs = [...]Program{
 	{Name: "homectl", Operands: Unread},
 	{Name: "userdbctl", Operands: Unread},
 	{Name: "oomctl", Operands: Unread},
-	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options929, Ends: true},
+	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options931, Ends: true},
 	{Name: "systemd-nspawn", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options930, Ends: true},
-	{Name: "tac", Operands: Reads, Options: options931, Shared: [][]Option{options4}, Safe: true},
-	{Name: "tail", Operands: Reads, Options: options932, Shared: [][]Option{options4}, Safe: true},
-	{Name: "tar", Style: Bundle, Operands: Unread, Options: options933, Shared: [][]Option{options4}, Special: "tar"},
-	{Name: "gtar", Style: Bundle, Operands: Unread, Options: options933, Shared: [][]Option{options4}, Special: "tar"},
-	{Name: "bsdtar", Style: Bundle, Operands: Unread, Options: options933, Shared: [][]Option{options4}, Special: "tar"},
-	{Name: "task", Style: Exact, Options: options934, Workdir: true},
-	{Name: "go-task", Style: Exact, Options: options934, Workdir: true},
-	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options935, Ends: true},
+	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options932, Ends: true},
+	{Name: "tac", Operands: Reads, Options: options933, Shared: [][]Option{options4}, Safe: true},
+	{Name: "tail", Operands: Reads, Options: options934, Shared: [][]Option{options4}, Safe: true},
+	{Name: "tar", Style: Bundle, Operands: Unread, Options: options935, Shared: [][]Option{options4}, Special: "tar"},
+	{Name: "gtar", Style: Bundle, Operands: Unread, Options: options935, Shared: [][]Option{options4}, Special: "tar"},
+	{Name: "bsdtar", Style: Bundle, Operands: Unread, Options: options935, Shared: [][]Option{options4}, Special: "tar"},
+	{Name: "task", Style: Exact, Options: options936, Workdir: true},
+	{Name: "go-task", Style: Exact, Options: options936, Workdir: true},
+	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options937, Ends: true},
 	{Name: "tclsh", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "wish", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "tclsh8.6", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "expectk", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
-	{Name: "tcpdump", Options: options936},
-	{Name: "tshark", Options: options936},
-	{Name: "tee", Operands: Outputs, Options: options937, Shared: [][]Option{options4}},
-	{Name: "sponge", Operands: Outputs, Options: options937, Shared: [][]Option{options4}},
-	{Name: "telnet", Style: POSIX, Options: options938},
-	{Name: "terraform", Style: Dash, Operands: Unread, Options: options939, Subs: subs944, Inherit: true, Workdir: true},
-	{Name: "tofu", Style: Dash, Operands: Unread, Options: options939, Subs: subs944, Inherit: true, Workdir: true},
-	{Name: "terragrunt", Style: Dash, Operands: Unread, Options: options939, Subs: subs944, Inherit: true, Workdir: true},
-	{Name: "opentofu", Style: Dash, Operands: Unread, Options: options939, Subs: subs944, Inherit: true, Workdir: true},
+	{Name: "tcpdump", Options: options938},
+	{Name: "tshark", Options: options938},
+	{Name: "tee", Operands: Outputs, Options: options939, Shared: [][]Option{options4}},
+	{Name: "sponge", Operands: Outputs, Options: options939, Shared: [][]Option{options4}},
+	{Name: "telnet", Style: POSIX, Options: options940},
+	{Name: "terraform", Style: Dash, Operands: Unread, Options: options941, Subs: subs946, Inherit: true, Workdir: true},
+	{Name: "tofu", Style: Dash, Operands: Unread, Options: options941, Subs: subs946, Inherit: true, Workdir: true},
+	{Name: "terragrunt", Style: Dash, Operands: Unread, Options: options941, Subs: subs946, Inherit: true, Workdir: true},
+	{Name: "opentofu", Style: Dash, Operands: Unread, Options: options941, Subs: subs946, Inherit: true, Workdir: true},
 	{Name: "test", Style: NoOpts, Operands: Names, Special: "test"},
 	{Name: "[", Style: NoOpts, Operands: Names, Special: "test"},
-	{Name: "time", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options562}, Ends: true, Plain: true},
-	{Name: "timeit", Operands: Code, Options: options945},
-	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options946, Ends: true, Plain: true},
-	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options946, Ends: true, Plain: true},
-	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options947, Subs: subs949},
-	{Name: "tokei", Operands: Unread, Options: options950},
-	{Name: "cloc", Operands: Unread, Options: options950},
-	{Name: "scc", Operands: Unread, Options: options950},
-	{Name: "dust", Operands: Unread, Options: options950},
-	{Name: "duf", Operands: Unread, Options: options950},
-	{Name: "procs", Operands: Unread, Options: options950},
-	{Name: "hexyl", Operands: Unread, Options: options950},
-	{Name: "ncdu", Operands: Unread, Options: options950},
-	{Name: "gdu", Operands: Unread, Options: options950},
-	{Name: "dua", Operands: Unread, Options: options950},
-	{Name: "top", Options: options951},
-	{Name: "htop", Options: options951},
-	{Name: "btop", Options: options951},
-	{Name: "atop", Options: options951},
-	{Name: "iotop", Options: options951},
-	{Name: "glances", Options: options951},
-	{Name: "nvtop", Options: options951},
-	{Name: "iftop", Options: options951},
-	{Name: "nethogs", Options: options951},
-	{Name: "touch", Operands: Writes, Options: options952, Shared: [][]Option{options4}},
-	{Name: "tox", Options: options953, Workdir: true},
-	{Name: "tr", Options: options954, Shared: [][]Option{options4}, Safe: true},
-	{Name: "traceroute", Options: options955},
-	{Name: "tracepath", Options: options955},
-	{Name: "mtr", Options: options955},
-	{Name: "traceroute6", Options: options955},
-	{Name: "trap", Style: POSIX, Operands: Unread, Options: options956, Special: "trap"},
-	{Name: "tree", Style: Exact, Operands: Names, Options: options957, Shared: [][]Option{options4}},
-	{Name: "truncate", Operands: Outputs, Options: options958, Shared: [][]Option{options4}},
+	{Name: "time", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options563}, Ends: true, Plain: true},
+	{Name: "timeit", Operands: Code, Options: options947},
+	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options948, Ends: true, Plain: true},
+	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options948, Ends: true, Plain: true},
+	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options949, Subs: subs951},
+	{Name: "tokei", Operands: Unread, Options: options952},
+	{Name: "cloc", Operands: Unread, Options: options952},
+	{Name: "scc", Operands: Unread, Options: options952},
+	{Name: "dust", Operands: Unread, Options: options952},
+	{Name: "duf", Operands: Unread, Options: options952},
+	{Name: "procs", Operands: Unread, Options: options952},
+	{Name: "hexyl", Operands: Unread, Options: options952},
+	{Name: "ncdu", Operands: Unread, Options: options952},
+	{Name: "gdu", Operands: Unread, Options: options952},
+	{Name: "dua", Operands: Unread, Options: options952},
+	{Name: "top", Options: options953},
+	{Name: "htop", Options: options953},
+	{Name: "btop", Options: options953},
+	{Name: "atop", Options: options953},
+	{Name: "iotop", Options: options953},
+	{Name: "glances", Options: options953},
+	{Name: "nvtop", Options: options953},
+	{Name: "iftop", Options: options953},
+	{Name: "nethogs", Options: options953},
+	{Name: "touch", Operands: Writes, Options: options954, Shared: [][]Option{options4}},
+	{Name: "tox", Options: options955, Workdir: true},
+	{Name: "tr", Options: options956, Shared: [][]Option{options4}, Safe: true},
+	{Name: "traceroute", Options: options957},
+	{Name: "tracepath", Options: options957},
+	{Name: "mtr", Options: options957},
+	{Name: "traceroute6", Options: options957},
+	{Name: "trap", Style: POSIX, Operands: Unread, Options: options958, Special: "trap"},
+	{Name: "tree", Style: Exact, Operands: Names, Options: options959, Shared: [][]Option{options4}},
+	{Name: "truncate", Operands: Outputs, Options: options960, Shared: [][]Option{options4}},
 	{Name: "ts", Style: POSIX, Operands: Unread},
 	{Name: "isutf8", Style: POSIX, Operands: Unread},
 	{Name: "errno", Style: POSIX, Operands: Unread},
@@ -6288,276 +6290,274 @@ var programs = [...]Program{
 	{Name: "pee", Style: POSIX, Operands: Unread},
 	{Name: "lckdo", Style: POSIX, Operands: Unread},
 	{Name: "ifdata", Style: POSIX, Operands: Unread},
-	{Name: "tsc", Style: Dash, Options: options959, Workdir: true},
-	{Name: "vue-tsc", Style: Dash, Options: options959, Workdir: true},
-	{Name: "tsgo", Style: Dash, Options: options959, Workdir: true},
+	{Name: "tsc", Style: Dash, Options: options961, Workdir: true},
+	{Name: "vue-tsc", Style: Dash, Options: options961, Workdir: true},
+	{Name: "tsgo", Style: Dash, Options: options961, Workdir: true},
 	{Name: "tsort", Operands: Reads, Shared: [][]Option{options4}, Safe: true},
-	{Name: "tty", Options: options960, Shared: [][]Option{options4}, Safe: true},
-	{Name: "type", Style: POSIX, Operands: Names, Options: options961, Safe: true},
-	{Name: "whence", Style: POSIX, Operands: Names, Options: options961, Safe: true},
-	{Name: "where", Style: POSIX, Operands: Names, Options: options961, Safe: true},
-	{Name: "ulimit", Style: POSIX, Options: options962},
-	{Name: "umask", Style: POSIX, Options: options963},
-	{Name: "unalias", Style: POSIX, Options: options964},
-	{Name: "uname", Options: options965, Shared: [][]Option{options4}, Safe: true},
-	{Name: "uniq", Operands: InOut, Options: options966, Shared: [][]Option{options4}},
-	{Name: "guniq", Operands: InOut, Options: options966, Shared: [][]Option{options4}},
-	{Name: "unittest", Options: options967},
+	{Name: "tty", Options: options962, Shared: [][]Option{options4}, Safe: true},
+	{Name: "type", Style: POSIX, Operands: Names, Options: options963, Safe: true},
+	{Name: "whence", Style: POSIX, Operands: Names, Options: options963, Safe: true},
+	{Name: "where", Style: POSIX, Operands: Names, Options: options963, Safe: true},
+	{Name: "ulimit", Style: POSIX, Options: options964},
+	{Name: "umask", Style: POSIX, Options: options965},
+	{Name: "unalias", Style: POSIX, Options: options966},
+	{Name: "uname", Options: options967, Shared: [][]Option{options4}, Safe: true},
+	{Name: "uniq", Operands: InOut, Options: options968, Shared: [][]Option{options4}},
+	{Name: "guniq", Operands: InOut, Options: options968, Shared: [][]Option{options4}},
+	{Name: "unittest", Options: options969},
 	{Name: "unlink", Operands: Writes, Shared: [][]Option{options4}},
-	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options968, Special: "unset"},
-	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options969, Ends: true, Stdin: true},
-	{Name: "unzip", Operands: Unread, Options: options970, Here: true},
-	{Name: "uptime", Options: options971, Shared: [][]Option{options4}, Safe: true},
-	{Name: "uv", Style: Exact, Operands: Unread, Options: options972, Subs: subs987, Inherit: true, Workdir: true},
-	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options988, Ends: true},
-	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options989, Ends: true},
-	{Name: "venv", Operands: Outputs, Options: options990},
-	{Name: "vim", Operands: Outputs, Options: options991, Stdin: true},
-	{Name: "vi", Operands: Outputs, Options: options991, Stdin: true},
-	{Name: "nvim", Operands: Outputs, Options: options991, Stdin: true},
-	{Name: "view", Operands: Outputs, Options: options991, Stdin: true},
-	{Name: "vimdiff", Operands: Outputs, Options: options991, Stdin: true},
-	{Name: "gvim", Operands: Outputs, Options: options991, Stdin: true},
-	{Name: "ex", Operands: Outputs, Options: options991, Stdin: true},
-	{Name: "rvim", Operands: Outputs, Options: options991, Stdin: true},
-	{Name: "nvi", Operands: Outputs, Options: options991, Stdin: true},
-	{Name: "vim.tiny", Operands: Outputs, Options: options991, Stdin: true},
-	{Name: "vim.basic", Operands: Outputs, Options: options991, Stdin: true},
-	{Name: "ed", Operands: Outputs, Options: options991, Stdin: true},
-	{Name: "red", Operands: Outputs, Options: options991, Stdin: true},
-	{Name: "nano", Operands: Outputs, Options: options991, Stdin: true},
-	{Name: "pico", Operands: Outputs, Options: options991, Stdin: true},
-	{Name: "micro", Operands: Outputs, Options: options991, Stdin: true},
-	{Name: "joe", Operands: Outputs, Options: options991, Stdin: true},
-	{Name: "jed", Operands: Outputs, Options: options991, Stdin: true},
-	{Name: "mcedit", Operands: Outputs, Options: options991, Stdin: true},
-	{Name: "helix", Operands: Outputs, Options: options991, Stdin: true},
-	{Name: "hx", Operands: Outputs, Options: options991, Stdin: true},
-	{Name: "kak", Operands: Outputs, Options: options991, Stdin: true},
-	{Name: "ne", Operands: Outputs, Options: options991, Stdin: true},
-	{Name: "zile", Operands: Outputs, Options: options991, Stdin: true},
-	{Name: "mg", Operands: Outputs, Options: options991, Stdin: true},
-	{Name: "emacs-nox", Operands: Outputs, Options: options991, Stdin: true},
-	{Name: "code", Operands: Outputs, Options: options991, Stdin: true},
-	{Name: "cursor", Operands: Outputs, Options: options991, Stdin: true},
-	{Name: "subl", Operands: Outputs, Options: options991, Stdin: true},
-	{Name: "atom", Operands: Outputs, Options: options991, Stdin: true},
-	{Name: "gedit", Operands: Outputs, Options: options991, Stdin: true},
-	{Name: "kate", Operands: Outputs, Options: options991, Stdin: true},
-	{Name: "zed", Operands: Outputs, Options: options991, Stdin: true},
-	{Name: "idea", Operands: Outputs, Options: options991, Stdin: true},
-	{Name: "virtualenv", Operands: Outputs, Options: options992},
-	{Name: "pyvenv", Operands: Outputs, Options: options992},
-	{Name: "vitest", Style: Exact, Options: options993, Subs: subs994, Inherit: true, Workdir: true},
-	{Name: "w", Options: options995, Shared: [][]Option{options4}, Safe: true},
-	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options996, Special: "wait"},
-	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options997, Ends: true},
-	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options998, Ends: true},
-	{Name: "wc", Operands: Reads, Options: options999, Shared: [][]Option{options4}, Safe: true},
-	{Name: "gwc", Operands: Reads, Options: options999, Shared: [][]Option{options4}, Safe: true},
-	{Name: "wdiff", Operands: Reads, Options: options1000, Shared: [][]Option{options4}, Safe: true},
-	{Name: "webpack", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "vite", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "rollup", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "parcel", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "esbuild", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "swc", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "babel", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "rspack", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "tsup", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "ncc", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "wmr", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "browserify", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "metro", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "turbopack", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "postcss", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "tailwindcss", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "sass", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "lessc", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "stylus", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "pug", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "uglifyjs", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "terser", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "cleancss", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "html-minifier", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "svelte-kit", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "svelte-check", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "next", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "nuxt", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "nuxi", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "astro", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "remix", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "gatsby", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "vue-cli-service", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "react-scripts", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "craco", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "ng", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "nest", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "expo", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "eas", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "react-native", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "ionic", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "capacitor", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "cap", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "quasar", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "ember", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "docusaurus", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "vuepress", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "vitepress", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "eleventy", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "strapi", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "medusa", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "payload", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "wrangler", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "vercel", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "netlify", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "firebase", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "amplify", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "serverless", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "sls", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "cdk", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "cdktf", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "sst", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "supabase", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "prisma", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "drizzle-kit", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "typeorm", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "sequelize", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "sequelize-cli", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "knex", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "mikro-orm", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "graphql-codegen", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "openapi-generator", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "openapi-generator-cli", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "openapi-typescript", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "orval", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "swagger-cli", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "redocly", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "spectral", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "changeset", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "semantic-release", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "release-it", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "np", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "lerna", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "nx", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "turbo", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "rush", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "rushx", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "wireit", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "moon", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "husky", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "patch-package", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "serve", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "http-server", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "live-server", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "json-server", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "browser-sync", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "localtunnel", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "lt", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "nodemon", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "pm2", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "forever", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "plop", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "hygen", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "yo", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "degit", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "tiged", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "create-react-app", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "create-next-app", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "create-vite", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "shadcn", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "vsce", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "ovsx", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "electron", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "electron-builder", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "electron-forge", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "tauri", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "esm", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "zx", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "wasp", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "convex", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "inngest", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "trigger", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "solid", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "qwik", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "hardhat", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "forge", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "cast", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "anvil", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "truffle", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "anchor", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "solana", Style: Exact, Operands: Unread, Options: options1001, Workdir: true},
-	{Name: "wget", Operands: URLs, Options: options1002, Here: true},
-	{Name: "which", Operands: Names, Options: options1003, Shared: [][]Option{options4}, Safe: true},
-	{Name: "whereis", Operands: Names, Options: options1003, Shared: [][]Option{options4}, Safe: true},
-	{Name: "command-not-found", Operands: Names, Options: options1003, Shared: [][]Option{options4}, Safe: true},
-	{Name: "who", Operands: Reads, Options: options1004, Shared: [][]Option{options4}, Safe: true},
-	{Name: "whois", Options: options1005},
-	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1006, Ends: true, Special: "xargs"},
-	{Name: "xcodebuild", Style: Dash, Options: options1007, Workdir: true},
-	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1008, Ends: true},
-	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1009, Shared: [][]Option{options4}},
-	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1010, Ends: true},
-	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1011},
-	{Name: "yarn", Style: Exact, Options: options1012, Subs: subs1017, Inherit: true, Workdir: true},
-	{Name: "yarnpkg", Style: Exact, Options: options1012, Subs: subs1017, Inherit: true, Workdir: true},
-	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1018, Shared: [][]Option{options4}, Special: "jq"},
-	{Name: "zcat", Operands: Reads, Options: options1019},
-	{Name: "bzcat", Operands: Reads, Options: options1019},
-	{Name: "xzcat", Operands: Reads, Options: options1019},
-	{Name: "zstdcat", Operands: Reads, Options: options1019},
-	{Name: "lz4cat", Operands: Reads, Options: options1019},
-	{Name: "lzcat", Operands: Reads, Options: options1019},
-	{Name: "gzcat", Operands: Reads, Options: options1019},
-	{Name: "zless", Operands: Reads, Options: options1019},
-	{Name: "zmore", Operands: Reads, Options: options1019},
-	{Name: "bzless", Operands: Reads, Options: options1019},
-	{Name: "bzmore", Operands: Reads, Options: options1019},
-	{Name: "xzless", Operands: Reads, Options: options1019},
-	{Name: "zcmp", Operands: Reads, Options: options1019},
-	{Name: "zdiff", Operands: Reads, Options: options1019},
-	{Name: "bzcmp", Operands: Reads, Options: options1019},
-	{Name: "bzdiff", Operands: Reads, Options: options1019},
-	{Name: "xzcmp", Operands: Reads, Options: options1019},
-	{Name: "xzdiff", Operands: Reads, Options: options1019},
-	{Name: "zig", Style: Exact, Options: options1020, Workdir: true},
-	{Name: "nim", Style: Exact, Options: options1020, Workdir: true},
-	{Name: "dart", Style: Exact, Options: options1020, Workdir: true},
-	{Name: "crystal", Style: Exact, Options: options1020, Workdir: true},
-	{Name: "v", Style: Exact, Options: options1020, Workdir: true},
-	{Name: "gleam", Style: Exact, Options: options1020, Workdir: true},
-	{Name: "mix", Style: Exact, Options: options1020, Workdir: true},
-	{Name: "rebar3", Style: Exact, Options: options1020, Workdir: true},
-	{Name: "stack", Style: Exact, Options: options1020, Workdir: true},
-	{Name: "cabal", Style: Exact, Options: options1020, Workdir: true},
-	{Name: "dune", Style: Exact, Options: options1020, Workdir: true},
-	{Name: "opam", Style: Exact, Options: options1020, Workdir: true},
-	{Name: "sbcl-make", Style: Exact, Options: options1020, Workdir: true},
-	{Name: "flutter", Style: Exact, Options: options1020, Workdir: true},
-	{Name: "fvm", Style: Exact, Options: options1020, Workdir: true},
-	{Name: "hugo", Style: Exact, Options: options1020, Workdir: true},
-	{Name: "jekyll", Style: Exact, Options: options1020, Workdir: true},
-	{Name: "mkdocs", Style: Exact, Options: options1020, Workdir: true},
-	{Name: "sphinx-build", Style: Exact, Options: options1020, Workdir: true},
-	{Name: "bazel", Style: Exact, Options: options1020, Workdir: true},
-	{Name: "bazelisk", Style: Exact, Options: options1020, Workdir: true},
-	{Name: "gprbuild", Style: Exact, Options: options1020, Workdir: true},
-	{Name: "alire", Style: Exact, Options: options1020, Workdir: true},
-	{Name: "zip", Operands: Outputs, Options: options1021},
+	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options970, Special: "unset"},
+	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options971, Ends: true, Stdin: true},
+	{Name: "unzip", Operands: Unread, Options: options972, Here: true},
+	{Name: "uptime", Options: options973, Shared: [][]Option{options4}, Safe: true},
+	{Name: "uv", Style: Exact, Operands: Unread, Options: options974, Subs: subs989, Inherit: true, Workdir: true},
+	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options990, Ends: true},
+	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options991, Ends: true},
+	{Name: "venv", Operands: Outputs, Options: options992},
+	{Name: "vim", Operands: Outputs, Options: options993},
+	{Name: "vi", Operands: Outputs, Options: options993},
+	{Name: "nvim", Operands: Outputs, Options: options993},
+	{Name: "view", Operands: Outputs, Options: options993},
+	{Name: "vimdiff", Operands: Outputs, Options: options993},
+	{Name: "gvim", Operands: Outputs, Options: options993},
+	{Name: "ex", Operands: Outputs, Options: options993},
+	{Name: "rvim", Operands: Outputs, Options: options993},
+	{Name: "nvi", Operands: Outputs, Options: options993},
+	{Name: "vim.tiny", Operands: Outputs, Options: options993},
+	{Name: "vim.basic", Operands: Outputs, Options: options993},
+	{Name: "nano", Operands: Outputs, Options: options993},
+	{Name: "pico", Operands: Outputs, Options: options993},
+	{Name: "micro", Operands: Outputs, Options: options993},
+	{Name: "joe", Operands: Outputs, Options: options993},
+	{Name: "jed", Operands: Outputs, Options: options993},
+	{Name: "mcedit", Operands: Outputs, Options: options993},
+	{Name: "helix", Operands: Outputs, Options: options993},
+	{Name: "hx", Operands: Outputs, Options: options993},
+	{Name: "kak", Operands: Outputs, Options: options993},
+	{Name: "ne", Operands: Outputs, Options: options993},
+	{Name: "zile", Operands: Outputs, Options: options993},
+	{Name: "mg", Operands: Outputs, Options: options993},
+	{Name: "emacs-nox", Operands: Outputs, Options: options993},
+	{Name: "code", Operands: Outputs, Options: options993},
+	{Name: "cursor", Operands: Outputs, Options: options993},
+	{Name: "subl", Operands: Outputs, Options: options993},
+	{Name: "atom", Operands: Outputs, Options: options993},
+	{Name: "gedit", Operands: Outputs, Options: options993},
+	{Name: "kate", Operands: Outputs, Options: options993},
+	{Name: "zed", Operands: Outputs, Options: options993},
+	{Name: "idea", Operands: Outputs, Options: options993},
+	{Name: "virtualenv", Operands: Outputs, Options: options994},
+	{Name: "pyvenv", Operands: Outputs, Options: options994},
+	{Name: "vitest", Style: Exact, Options: options995, Subs: subs996, Inherit: true, Workdir: true},
+	{Name: "w", Options: options997, Shared: [][]Option{options4}, Safe: true},
+	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options998, Special: "wait"},
+	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options999, Ends: true},
+	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options1000, Ends: true},
+	{Name: "wc", Operands: Reads, Options: options1001, Shared: [][]Option{options4}, Safe: true},
+	{Name: "gwc", Operands: Reads, Options: options1001, Shared: [][]Option{options4}, Safe: true},
+	{Name: "wdiff", Operands: Reads, Options: options1002, Shared: [][]Option{options4}, Safe: true},
+	{Name: "webpack", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "vite", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "rollup", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "parcel", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "esbuild", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "swc", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "babel", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "rspack", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "tsup", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "ncc", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "wmr", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "browserify", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "metro", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "turbopack", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "postcss", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "tailwindcss", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "sass", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "lessc", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "stylus", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "pug", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "uglifyjs", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "terser", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "cleancss", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "html-minifier", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "svelte-kit", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "svelte-check", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "next", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "nuxt", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "nuxi", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "astro", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "remix", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "gatsby", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "vue-cli-service", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "react-scripts", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "craco", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "ng", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "nest", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "expo", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "eas", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "react-native", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "ionic", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "capacitor", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "cap", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "quasar", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "ember", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "docusaurus", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "vuepress", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "vitepress", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "eleventy", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "strapi", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "medusa", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "payload", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "wrangler", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "vercel", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "netlify", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "firebase", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "amplify", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "serverless", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "sls", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "cdk", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "cdktf", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "sst", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "supabase", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "prisma", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "drizzle-kit", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "typeorm", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "sequelize", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "sequelize-cli", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "knex", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "mikro-orm", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "graphql-codegen", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "openapi-generator", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "openapi-generator-cli", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "openapi-typescript", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "orval", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "swagger-cli", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "redocly", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "spectral", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "changeset", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "semantic-release", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "release-it", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "np", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "lerna", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "nx", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "turbo", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "rush", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "rushx", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "wireit", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "moon", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "husky", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "patch-package", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "serve", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "http-server", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "live-server", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "json-server", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "browser-sync", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "localtunnel", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "lt", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "nodemon", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "pm2", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "forever", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "plop", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "hygen", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "yo", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "degit", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "tiged", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "create-react-app", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "create-next-app", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "create-vite", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "shadcn", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "vsce", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "ovsx", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "electron", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "electron-builder", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "electron-forge", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "tauri", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "esm", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "zx", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "wasp", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "convex", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "inngest", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "trigger", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "solid", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "qwik", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "hardhat", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "forge", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "cast", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "anvil", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "truffle", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "anchor", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "solana", Style: Exact, Operands: Unread, Options: options1003, Workdir: true},
+	{Name: "wget", Operands: URLs, Options: options1004, Here: true},
+	{Name: "which", Operands: Names, Options: options1005, Shared: [][]Option{options4}, Safe: true},
+	{Name: "whereis", Operands: Names, Options: options1005, Shared: [][]Option{options4}, Safe: true},
+	{Name: "command-not-found", Operands: Names, Options: options1005, Shared: [][]Option{options4}, Safe: true},
+	{Name: "who", Operands: Reads, Options: options1006, Shared: [][]Option{options4}, Safe: true},
+	{Name: "whois", Options: options1007},
+	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1008, Ends: true, Special: "xargs"},
+	{Name: "xcodebuild", Style: Dash, Options: options1009, Workdir: true},
+	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1010, Ends: true},
+	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1011, Shared: [][]Option{options4}},
+	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1012, Ends: true},
+	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1013},
+	{Name: "yarn", Style: Exact, Options: options1014, Subs: subs1019, Inherit: true, Workdir: true},
+	{Name: "yarnpkg", Style: Exact, Options: options1014, Subs: subs1019, Inherit: true, Workdir: true},
+	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1020, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "zcat", Operands: Reads, Options: options1021},
+	{Name: "bzcat", Operands: Reads, Options: options1021},
+	{Name: "xzcat", Operands: Reads, Options: options1021},
+	{Name: "zstdcat", Operands: Reads, Options: options1021},
+	{Name: "lz4cat", Operands: Reads, Options: options1021},
+	{Name: "lzcat", Operands: Reads, Options: options1021},
+	{Name: "gzcat", Operands: Reads, Options: options1021},
+	{Name: "zless", Operands: Reads, Options: options1021},
+	{Name: "zmore", Operands: Reads, Options: options1021},
+	{Name: "bzless", Operands: Reads, Options: options1021},
+	{Name: "bzmore", Operands: Reads, Options: options1021},
+	{Name: "xzless", Operands: Reads, Options: options1021},
+	{Name: "zcmp", Operands: Reads, Options: options1021},
+	{Name: "zdiff", Operands: Reads, Options: options1021},
+	{Name: "bzcmp", Operands: Reads, Options: options1021},
+	{Name: "bzdiff", Operands: Reads, Options: options1021},
+	{Name: "xzcmp", Operands: Reads, Options: options1021},
+	{Name: "xzdiff", Operands: Reads, Options: options1021},
+	{Name: "zig", Style: Exact, Options: options1022, Workdir: true},
+	{Name: "nim", Style: Exact, Options: options1022, Workdir: true},
+	{Name: "dart", Style: Exact, Options: options1022, Workdir: true},
+	{Name: "crystal", Style: Exact, Options: options1022, Workdir: true},
+	{Name: "v", Style: Exact, Options: options1022, Workdir: true},
+	{Name: "gleam", Style: Exact, Options: options1022, Workdir: true},
+	{Name: "mix", Style: Exact, Options: options1022, Workdir: true},
+	{Name: "rebar3", Style: Exact, Options: options1022, Workdir: true},
+	{Name: "stack", Style: Exact, Options: options1022, Workdir: true},
+	{Name: "cabal", Style: Exact, Options: options1022, Workdir: true},
+	{Name: "dune", Style: Exact, Options: options1022, Workdir: true},
+	{Name: "opam", Style: Exact, Options: options1022, Workdir: true},
+	{Name: "sbcl-make", Style: Exact, Options: options1022, Workdir: true},
+	{Name: "flutter", Style: Exact, Options: options1022, Workdir: true},
+	{Name: "fvm", Style: Exact, Options: options1022, Workdir: true},
+	{Name: "hugo", Style: Exact, Options: options1022, Workdir: true},
+	{Name: "jekyll", Style: Exact, Options: options1022, Workdir: true},
+	{Name: "mkdocs", Style: Exact, Options: options1022, Workdir: true},
+	{Name: "sphinx-build", Style: Exact, Options: options1022, Workdir: true},
+	{Name: "bazel", Style: Exact, Options: options1022, Workdir: true},
+	{Name: "bazelisk", Style: Exact, Options: options1022, Workdir: true},
+	{Name: "gprbuild", Style: Exact, Options: options1022, Workdir: true},
+	{Name: "alire", Style: Exact, Options: options1022, Workdir: true},
+	{Name: "zip", Operands: Outputs, Options: options1023},
 	{Name: "zipinfo", Operands: Reads},
 	{Name: "zipgrep", Operands: Reads},
 	{Name: "zipnote", Operands: Reads},
 	{Name: "unrar", Operands: Reads},
 	{Name: "lsar", Operands: Reads},
-	{Name: "zmodload", Operands: Unread, Options: options1022},
+	{Name: "zmodload", Operands: Unread, Options: options1024},
 }
 
 var options0 = []Option{
@@ -6731,8 +6731,8 @@ var options3 = []Option{
 }
 
 var options4 = []Option{
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
+	{Names: names{"--help"}, Effect: EffReadOnly},
+	{Names: names{"--version"}, Effect: EffReadOnly},
 }
 
 var options5 = []Option{
@@ -12110,13 +12110,27 @@ var options265 = []Option{
 }
 
 var options266 = []Option{
+	{Names: names{"-E", "--extended-regexp"}},
+	{Names: names{"-G", "--traditional"}},
+	{Names: names{"-h", "--help"}, Effect: EffPattern},
+	{Names: names{"-l", "--loose-exit-status"}},
+	{Names: names{"-p", "--prompt"}, Value: Required},
+	{Names: names{"-q", "--quiet", "--silent"}},
+	{Names: names{"-r", "--restricted"}},
+	{Names: names{"-s", "--script"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-V", "--version"}, Effect: EffPattern},
+	{Names: names{"--strip-trailing-cr"}},
+}
+
+var options267 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-L"}},
 	{Names: names{"-R"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
 }
 
-var options267 = []Option{
+var options268 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-d"}},
 	{Names: names{"-n"}},
@@ -12125,7 +12139,7 @@ var options267 = []Option{
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 }
 
-var options268 = []Option{
+var options269 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-c"}},
 	{Names: names{"-d"}},
@@ -12137,7 +12151,7 @@ var options268 = []Option{
 	{Names: names{"-s"}, Value: Required, Effect: EffRun},
 }
 
-var options269 = []Option{
+var options270 = []Option{
 	{Names: names{"-i", "--ignore-environment"}},
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-u", "--unset"}, Value: Required},
@@ -12155,13 +12169,13 @@ var options269 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options270 = []Option{
+var options271 = []Option{
 	{Names: names{"-v", "--variables"}},
 	{Names: names{"-h"}},
 	{Names: names{"-V"}},
 }
 
-var options271 = []Option{
+var options272 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config-lookup"}},
 	{Names: names{"--no-eslintrc"}},
@@ -12218,13 +12232,13 @@ var options271 = []Option{
 	{Names: names{"--concurrency"}, Value: Required},
 }
 
-var options272 = []Option{
+var options273 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-l"}},
 	{Names: names{"-a"}, Value: Required},
 }
 
-var options273 = []Option{
+var options274 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-i", "--initial"}},
 	{Names: names{"-t", "--tabs"}, Value: Required},
@@ -12232,7 +12246,7 @@ var options273 = []Option{
 	{Names: names{"--first-only"}},
 }
 
-var options274 = []Option{
+var options275 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffCode},
 	{Names: names{"-d"}},
@@ -12244,13 +12258,13 @@ var options274 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options275 = []Option{
+var options276 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}},
 }
 
-var options276 = []Option{
+var options277 = []Option{
 	{Names: names{"-1", "--oneline"}},
 	{Names: names{"-l", "--long"}},
 	{Names: names{"-G", "--grid"}},
@@ -12306,7 +12320,7 @@ var options276 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options277 = []Option{
+var options278 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-f"}},
 	{Names: names{"--exclude-monotonic"}},
@@ -12314,7 +12328,7 @@ var options277 = []Option{
 	{Names: names{"--date-prog"}, Value: Required, Effect: EffProgram},
 }
 
-var options278 = []Option{
+var options279 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffRun},
 	{Names: names{"-l"}},
 	{Names: names{"-n"}},
@@ -12323,7 +12337,7 @@ var options278 = []Option{
 	{Names: names{"-#"}},
 }
 
-var options279 = []Option{
+var options280 = []Option{
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffExec},
 	{Names: names{"-X", "--exec-batch"}, Value: Required, Effect: EffExec},
 	{Names: names{"-o", "--owner"}, Value: Required},
@@ -12384,7 +12398,7 @@ var options279 = []Option{
 	{Names: names{"--batch-size"}, Value: Required},
 }
 
-var options280 = []Option{
+var options281 = []Option{
 	{Names: names{"-i"}, Value: Required, Effect: EffInput},
 	{Names: names{"-y"}},
 	{Names: names{"-n"}},
@@ -12482,7 +12496,7 @@ var options280 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var options281 = []Option{
+var options282 = []Option{
 	{Names: names{"--apple"}},
 	{Names: names{"-b", "--brief"}},
 	{Names: names{"-C", "--compile"}, Effect: EffWriteHere},
@@ -12516,7 +12530,7 @@ var options281 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options282 = []Option{
+var options283 = []Option{
 	{Names: names{"-H"}},
 	{Names: names{"-L"}},
 	{Names: names{"-P"}},
@@ -12627,7 +12641,7 @@ var options282 = []Option{
 	{Names: names{"-xattrname"}, Value: Required},
 }
 
-var options283 = []Option{
+var options284 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffOpaque, Pattern: true},
 	{Names: names{"-C", "--init-command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-d", "--debug"}, Value: Required},
@@ -12646,7 +12660,7 @@ var options283 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options284 = []Option{
+var options285 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-E", "--conflict-exit-code"}, Value: Required},
 	{Names: names{"-F", "--no-fork"}},
@@ -12661,7 +12675,7 @@ var options284 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options285 = []Option{
+var options286 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-c", "--crown-margin"}},
 	{Names: names{"-p", "--prefix"}, Value: Required},
@@ -12672,7 +12686,7 @@ var options285 = []Option{
 	{Names: names{"-g", "--goal"}, Value: Required},
 }
 
-var options286 = []Option{
+var options287 = []Option{
 	{Names: names{"--using"}, Value: Required},
 	{Names: names{"--node"}, Value: Required},
 	{Names: names{"--npm"}, Value: Required},
@@ -12682,12 +12696,12 @@ var options286 = []Option{
 	{Names: names{"--env"}, Value: Required, Effect: EffUnproven},
 }
 
-var subs287 = []Program{
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options286, Ends: true},
-	{Name: "run", Operands: RunsArgs, Path: names{"exec"}, Options: options286, Ends: true},
+var subs288 = []Program{
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options287, Ends: true},
+	{Name: "run", Operands: RunsArgs, Path: names{"exec"}, Options: options287, Ends: true},
 }
 
-var options288 = []Option{
+var options289 = []Option{
 	{Names: names{"-c", "--characters"}},
 	{Names: names{"-#"}},
 	{Names: names{"-b", "--bytes"}},
@@ -12695,7 +12709,7 @@ var options288 = []Option{
 	{Names: names{"-w", "--width"}, Value: Required},
 }
 
-var options289 = []Option{
+var options290 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--bytes", "--mega", "--batch"}},
 	{Names: names{"-c", "--count"}, Value: Required},
@@ -12760,7 +12774,7 @@ var options289 = []Option{
 	{Names: names{"--types"}, Value: Required},
 }
 
-var options290 = []Option{
+var options291 = []Option{
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-e"}, Value: Required, Effect: EffOpaque},
@@ -12776,7 +12790,7 @@ var options290 = []Option{
 	{Names: names{"--rcfile"}, Value: Required, Effect: EffProgram},
 }
 
-var options291 = []Option{
+var options292 = []Option{
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"-e", "--exact"}},
 	{Names: names{"-i"}},
@@ -12852,7 +12866,7 @@ var options291 = []Option{
 	{Names: names{"--preview-label-pos"}, Value: Optional},
 }
 
-var options292 = []Option{
+var options293 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-S"}},
@@ -12975,7 +12989,7 @@ var options292 = []Option{
 	{Names: names{"-no-canonical-prefixes"}},
 }
 
-var options293 = []Option{
+var options294 = []Option{
 	{Names: names{"--project"}, Value: Required},
 	{Names: names{"--account"}, Value: Required},
 	{Names: names{"--configuration"}, Value: Required},
@@ -13015,7 +13029,7 @@ var options293 = []Option{
 	{Names: names{"-C", "--console-command"}, Value: Required, Effect: EffUnproven},
 }
 
-var options294 = []Option{
+var options295 = []Option{
 	{Names: names{"-ex", "-eval-command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-iex", "-init-eval-command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-x", "-command"}, Value: Required, Effect: EffProgram},
@@ -13026,7 +13040,7 @@ var options294 = []Option{
 	{Names: names{"-s", "-symbols"}, Value: Required, Effect: EffInput},
 	{Names: names{"-se"}, Value: Required},
 	{Names: names{"-d", "-directory"}, Value: Required},
-	{Names: names{"-batch"}},
+	{Names: names{"-batch"}, Effect: EffPattern},
 	{Names: names{"-q", "-quiet", "-silent"}},
 	{Names: names{"-n"}},
 	{Names: names{"-nx", "-nh"}},
@@ -13035,8 +13049,8 @@ var options294 = []Option{
 	{Names: names{"-args"}, Effect: EffOpaque},
 	{Names: names{"--args"}, Effect: EffOpaque},
 	{Names: names{"-tui"}},
-	{Names: names{"-h", "-help"}},
-	{Names: names{"-version", "-v"}},
+	{Names: names{"-h", "-help"}, Effect: EffPattern},
+	{Names: names{"-version", "-v"}, Effect: EffPattern},
 	{Names: names{"-o"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-O"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-S"}, Value: Required, Effect: EffProgram},
@@ -13047,13 +13061,13 @@ var options294 = []Option{
 	{Names: names{"-l"}, Value: Required},
 }
 
-var options295 = []Option{
+var options296 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 }
 
-var options296 = []Option{
+var options297 = []Option{
 	{Names: names{"-i", "--install-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-n", "--bindir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-v", "--version"}, Value: Required},
@@ -13078,73 +13092,73 @@ var options296 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 }
 
-var subs297 = []Program{
-	{Name: "build", Operands: Unread, Path: names{"install"}, Options: options296, Named: true},
-	{Name: "cert", Operands: Unread, Path: names{"install"}, Options: options296, Named: true},
+var subs298 = []Program{
+	{Name: "build", Operands: Unread, Path: names{"install"}, Options: options297, Named: true},
+	{Name: "cert", Operands: Unread, Path: names{"install"}, Options: options297, Named: true},
 	{Name: "check", Path: names{"list"}},
-	{Name: "cleanup", Operands: Unread, Path: names{"install"}, Options: options296, Named: true},
-	{Name: "contents", Operands: Unread, Path: names{"install"}, Options: options296, Named: true},
+	{Name: "cleanup", Operands: Unread, Path: names{"install"}, Options: options297, Named: true},
+	{Name: "contents", Operands: Unread, Path: names{"install"}, Options: options297, Named: true},
 	{Name: "dependency", Path: names{"list"}},
 	{Name: "details", Path: names{"list"}},
 	{Name: "env", Path: names{"list"}},
 	{Name: "environment", Path: names{"list"}},
-	{Name: "exec", Operands: Unread, Path: names{"install"}, Options: options296, Named: true},
-	{Name: "fetch", Operands: Unread, Path: names{"install"}, Options: options296, Named: true},
-	{Name: "generate_index", Operands: Unread, Path: names{"install"}, Options: options296, Named: true},
+	{Name: "exec", Operands: Unread, Path: names{"install"}, Options: options297, Named: true},
+	{Name: "fetch", Operands: Unread, Path: names{"install"}, Options: options297, Named: true},
+	{Name: "generate_index", Operands: Unread, Path: names{"install"}, Options: options297, Named: true},
 	{Name: "help", Path: names{"list"}},
-	{Name: "i", Operands: Unread, Path: names{"install"}, Options: options296, Named: true},
+	{Name: "i", Operands: Unread, Path: names{"install"}, Options: options297, Named: true},
 	{Name: "info", Path: names{"list"}},
-	{Name: "install", Operands: Unread, Path: names{"install"}, Options: options296, Named: true},
+	{Name: "install", Operands: Unread, Path: names{"install"}, Options: options297, Named: true},
 	{Name: "list", Path: names{"list"}},
-	{Name: "lock", Operands: Unread, Path: names{"install"}, Options: options296, Named: true},
-	{Name: "mirror", Operands: Unread, Path: names{"install"}, Options: options296, Named: true},
-	{Name: "open", Operands: Unread, Path: names{"install"}, Options: options296, Named: true},
+	{Name: "lock", Operands: Unread, Path: names{"install"}, Options: options297, Named: true},
+	{Name: "mirror", Operands: Unread, Path: names{"install"}, Options: options297, Named: true},
+	{Name: "open", Operands: Unread, Path: names{"install"}, Options: options297, Named: true},
 	{Name: "outdated", Path: names{"list"}},
-	{Name: "owner", Operands: Unread, Path: names{"install"}, Options: options296, Named: true},
-	{Name: "pristine", Operands: Unread, Path: names{"install"}, Options: options296, Named: true},
-	{Name: "push", Operands: Unread, Path: names{"install"}, Options: options296, Named: true},
+	{Name: "owner", Operands: Unread, Path: names{"install"}, Options: options297, Named: true},
+	{Name: "pristine", Operands: Unread, Path: names{"install"}, Options: options297, Named: true},
+	{Name: "push", Operands: Unread, Path: names{"install"}, Options: options297, Named: true},
 	{Name: "query", Path: names{"list"}},
-	{Name: "rdoc", Operands: Unread, Path: names{"install"}, Options: options296, Named: true},
-	{Name: "rebuild", Operands: Unread, Path: names{"install"}, Options: options296, Named: true},
+	{Name: "rdoc", Operands: Unread, Path: names{"install"}, Options: options297, Named: true},
+	{Name: "rebuild", Operands: Unread, Path: names{"install"}, Options: options297, Named: true},
 	{Name: "search", Path: names{"list"}},
-	{Name: "server", Operands: Unread, Path: names{"install"}, Options: options296, Named: true},
-	{Name: "setup", Operands: Unread, Path: names{"install"}, Options: options296, Named: true},
-	{Name: "signin", Operands: Unread, Path: names{"install"}, Options: options296, Named: true},
-	{Name: "signout", Operands: Unread, Path: names{"install"}, Options: options296, Named: true},
-	{Name: "sources", Operands: Unread, Path: names{"install"}, Options: options296, Named: true},
+	{Name: "server", Operands: Unread, Path: names{"install"}, Options: options297, Named: true},
+	{Name: "setup", Operands: Unread, Path: names{"install"}, Options: options297, Named: true},
+	{Name: "signin", Operands: Unread, Path: names{"install"}, Options: options297, Named: true},
+	{Name: "signout", Operands: Unread, Path: names{"install"}, Options: options297, Named: true},
+	{Name: "sources", Operands: Unread, Path: names{"install"}, Options: options297, Named: true},
 	{Name: "specification", Path: names{"list"}},
 	{Name: "stale", Path: names{"list"}},
-	{Name: "uninstall", Operands: Unread, Path: names{"install"}, Options: options296, Named: true},
-	{Name: "unpack", Operands: Unread, Path: names{"install"}, Options: options296, Named: true},
-	{Name: "update", Operands: Unread, Path: names{"install"}, Options: options296, Named: true},
+	{Name: "uninstall", Operands: Unread, Path: names{"install"}, Options: options297, Named: true},
+	{Name: "unpack", Operands: Unread, Path: names{"install"}, Options: options297, Named: true},
+	{Name: "update", Operands: Unread, Path: names{"install"}, Options: options297, Named: true},
 	{Name: "which", Path: names{"list"}},
-	{Name: "yank", Operands: Unread, Path: names{"install"}, Options: options296, Named: true},
+	{Name: "yank", Operands: Unread, Path: names{"install"}, Options: options297, Named: true},
 }
 
-var options298 = []Option{
+var options299 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options299 = []Option{
+var options300 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
 	{Names: names{"-R", "--repo"}, Value: Required},
 }
 
-var options300 = []Option{
+var options301 = []Option{
 	{Names: names{"-s", "--shell"}},
 	{Names: names{"--clobber"}},
 }
 
-var subs301 = []Program{
+var subs302 = []Program{
 	{Name: "delete", Style: Exact, Path: names{"alias", "delete"}, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"alias", "list"}, Special: "gh"},
 	{Name: "ls", Style: Exact, Path: names{"alias", "list"}, Special: "gh"},
-	{Name: "set", Style: Exact, Operands: Code, Path: names{"alias", "set"}, Options: options300, Special: "gh"},
+	{Name: "set", Style: Exact, Operands: Code, Path: names{"alias", "set"}, Options: options301, Special: "gh"},
 }
 
-var options302 = []Option{
+var options303 = []Option{
 	{Names: names{"-i", "--include"}},
 	{Names: names{"--silent"}},
 	{Names: names{"-F", "--field"}, Value: Required},
@@ -13162,7 +13176,7 @@ var options302 = []Option{
 	{Names: names{"--verbose"}},
 }
 
-var options303 = []Option{
+var options304 = []Option{
 	{Names: names{"-p", "--git-protocol"}, Value: Required},
 	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-s", "--scopes"}, Value: Required},
@@ -13170,30 +13184,30 @@ var options303 = []Option{
 	{Names: names{"--with-token"}},
 }
 
-var options304 = []Option{
-	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
-}
-
 var options305 = []Option{
 	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
-	{Names: names{"-s", "--scopes"}, Value: Required},
 }
 
 var options306 = []Option{
 	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-s", "--scopes"}, Value: Required},
+}
+
+var options307 = []Option{
+	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-t", "--show-token"}},
 }
 
-var subs307 = []Program{
-	{Name: "login", Style: Exact, Path: names{"auth", "login"}, Options: options303, Special: "gh"},
-	{Name: "logout", Style: Exact, Path: names{"auth", "logout"}, Options: options304, Special: "gh"},
-	{Name: "refresh", Style: Exact, Path: names{"auth", "refresh"}, Options: options305, Special: "gh"},
-	{Name: "setup-git", Style: Exact, Path: names{"auth", "setup-git"}, Options: options304, Special: "gh"},
-	{Name: "status", Style: Exact, Path: names{"auth", "status"}, Options: options306, Special: "gh"},
-	{Name: "token", Style: Exact, Path: names{"auth", "token"}, Options: options304, Special: "gh"},
+var subs308 = []Program{
+	{Name: "login", Style: Exact, Path: names{"auth", "login"}, Options: options304, Special: "gh"},
+	{Name: "logout", Style: Exact, Path: names{"auth", "logout"}, Options: options305, Special: "gh"},
+	{Name: "refresh", Style: Exact, Path: names{"auth", "refresh"}, Options: options306, Special: "gh"},
+	{Name: "setup-git", Style: Exact, Path: names{"auth", "setup-git"}, Options: options305, Special: "gh"},
+	{Name: "status", Style: Exact, Path: names{"auth", "status"}, Options: options307, Special: "gh"},
+	{Name: "token", Style: Exact, Path: names{"auth", "token"}, Options: options305, Special: "gh"},
 }
 
-var options308 = []Option{
+var options309 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-c", "--commit"}},
 	{Names: names{"-n", "--no-browser"}},
@@ -13202,12 +13216,12 @@ var options308 = []Option{
 	{Names: names{"-w", "--wiki"}},
 }
 
-var options309 = []Option{
+var options310 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--succeed-on-no-caches"}},
 }
 
-var options310 = []Option{
+var options311 = []Option{
 	{Names: names{"-k", "--key"}, Value: Required},
 	{Names: names{"-L", "--limit"}, Value: Required},
 	{Names: names{"-O", "--order"}, Value: Required},
@@ -13218,26 +13232,26 @@ var options310 = []Option{
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var subs311 = []Program{
-	{Name: "delete", Style: Exact, Path: names{"cache", "delete"}, Options: options309, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"cache", "list"}, Options: options310, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"cache", "list"}, Options: options310, Special: "gh"},
+var subs312 = []Program{
+	{Name: "delete", Style: Exact, Path: names{"cache", "delete"}, Options: options310, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"cache", "list"}, Options: options311, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"cache", "list"}, Options: options311, Special: "gh"},
 }
 
-var options312 = []Option{
+var options313 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"--insiders"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var options313 = []Option{
+var options314 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-e", "--expand"}},
 	{Names: names{"-p", "--profile"}, Value: Required},
 	{Names: names{"-r", "--recursive"}},
 }
 
-var options314 = []Option{
+var options315 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"--default-permissions"}},
 	{Names: names{"--devcontainer-path"}, Value: Required},
@@ -13249,7 +13263,7 @@ var options314 = []Option{
 	{Names: names{"-s", "--status"}},
 }
 
-var options315 = []Option{
+var options316 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"--days"}, Value: Required},
 	{Names: names{"-f", "--force"}},
@@ -13257,17 +13271,17 @@ var options315 = []Option{
 	{Names: names{"-u", "--user"}, Value: Required},
 }
 
-var options316 = []Option{
+var options317 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-d", "--display-name"}, Value: Required},
 	{Names: names{"-m", "--machine"}, Value: Required},
 }
 
-var options317 = []Option{
+var options318 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 }
 
-var options318 = []Option{
+var options319 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-L", "--limit"}, Value: Required},
@@ -13276,19 +13290,19 @@ var options318 = []Option{
 	{Names: names{"-u", "--user"}, Value: Required},
 }
 
-var options319 = []Option{
+var options320 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-f", "--follow"}},
 }
 
-var options320 = []Option{
+var options321 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var options321 = []Option{
+var options322 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"--config"}},
 	{Names: names{"-d", "--debug"}},
@@ -13297,60 +13311,60 @@ var options321 = []Option{
 	{Names: names{"--server-port"}, Value: Required},
 }
 
-var options322 = []Option{
+var options323 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-o", "--org"}, Value: Required},
 	{Names: names{"-u", "--user"}, Value: Required},
 }
 
-var subs323 = []Program{
-	{Name: "code", Style: Exact, Path: names{"codespace", "code"}, Options: options312, Special: "gh"},
-	{Name: "cp", Style: Exact, Path: names{"codespace", "cp"}, Options: options313, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"codespace", "create"}, Options: options314, Special: "gh"},
-	{Name: "delete", Style: Exact, Path: names{"codespace", "delete"}, Options: options315, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"codespace", "edit"}, Options: options316, Special: "gh"},
-	{Name: "jupyter", Style: Exact, Path: names{"codespace", "jupyter"}, Options: options317, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"codespace", "list"}, Options: options318, Special: "gh"},
-	{Name: "logs", Style: Exact, Path: names{"codespace", "logs"}, Options: options319, Special: "gh"},
-	{Name: "ports", Style: Exact, Path: names{"codespace", "ports"}, Options: options320, Special: "gh"},
-	{Name: "rebuild", Style: Exact, Path: names{"codespace", "rebuild"}, Options: options317, Special: "gh"},
-	{Name: "ssh", Style: Exact, Operands: RunsText, Path: names{"codespace", "ssh"}, Options: options321, Ends: true, Special: "gh"},
-	{Name: "stop", Style: Exact, Path: names{"codespace", "stop"}, Options: options322, Special: "gh"},
-}
-
 var subs324 = []Program{
-	{Name: "forward", Style: Exact, Path: names{"codespace-ports", "forward"}, Options: options317, Special: "gh"},
-	{Name: "visibility", Style: Exact, Path: names{"codespace-ports", "visibility"}, Options: options317, Special: "gh"},
+	{Name: "code", Style: Exact, Path: names{"codespace", "code"}, Options: options313, Special: "gh"},
+	{Name: "cp", Style: Exact, Path: names{"codespace", "cp"}, Options: options314, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"codespace", "create"}, Options: options315, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"codespace", "delete"}, Options: options316, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"codespace", "edit"}, Options: options317, Special: "gh"},
+	{Name: "jupyter", Style: Exact, Path: names{"codespace", "jupyter"}, Options: options318, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"codespace", "list"}, Options: options319, Special: "gh"},
+	{Name: "logs", Style: Exact, Path: names{"codespace", "logs"}, Options: options320, Special: "gh"},
+	{Name: "ports", Style: Exact, Path: names{"codespace", "ports"}, Options: options321, Special: "gh"},
+	{Name: "rebuild", Style: Exact, Path: names{"codespace", "rebuild"}, Options: options318, Special: "gh"},
+	{Name: "ssh", Style: Exact, Operands: RunsText, Path: names{"codespace", "ssh"}, Options: options322, Ends: true, Special: "gh"},
+	{Name: "stop", Style: Exact, Path: names{"codespace", "stop"}, Options: options323, Special: "gh"},
 }
 
-var options325 = []Option{
-	{Names: names{"-s", "--shell"}, Value: Required},
+var subs325 = []Program{
+	{Name: "forward", Style: Exact, Path: names{"codespace-ports", "forward"}, Options: options318, Special: "gh"},
+	{Name: "visibility", Style: Exact, Path: names{"codespace-ports", "visibility"}, Options: options318, Special: "gh"},
 }
 
 var options326 = []Option{
+	{Names: names{"-s", "--shell"}, Value: Required},
+}
+
+var options327 = []Option{
 	{Names: names{"-h", "--host"}, Value: Required},
 }
 
-var subs327 = []Program{
-	{Name: "get", Style: Exact, Path: names{"config", "get"}, Options: options326, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"config", "list"}, Options: options326, Special: "gh"},
-	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options326, Special: "gh"},
+var subs328 = []Program{
+	{Name: "get", Style: Exact, Path: names{"config", "get"}, Options: options327, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"config", "list"}, Options: options327, Special: "gh"},
+	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options327, Special: "gh"},
 }
 
-var options328 = []Option{
+var options329 = []Option{
 	{Names: names{"--debug"}},
 	{Names: names{"-s", "--single-column"}},
 }
 
-var options329 = []Option{
+var options330 = []Option{
 	{Names: names{"--precompiled"}, Value: Required},
 }
 
-var options330 = []Option{
+var options331 = []Option{
 	{Names: names{"--pin"}, Value: Required},
 }
 
-var options331 = []Option{
+var options332 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"--license"}, Value: Required},
@@ -13362,72 +13376,72 @@ var options331 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options332 = []Option{
+var options333 = []Option{
 	{Names: names{"--dry-run"}},
 	{Names: names{"--force"}},
 }
 
-var subs333 = []Program{
-	{Name: "browse", Style: Exact, Path: names{"extension", "browse"}, Options: options328, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"extension", "create"}, Options: options329, Special: "gh"},
+var subs334 = []Program{
+	{Name: "browse", Style: Exact, Path: names{"extension", "browse"}, Options: options329, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"extension", "create"}, Options: options330, Special: "gh"},
 	{Name: "exec", Style: Exact, Operands: Unread, Path: names{"extension", "exec"}, Ends: true, Special: "gh"},
-	{Name: "install", Style: Exact, Path: names{"extension", "install"}, Options: options330, Special: "gh"},
+	{Name: "install", Style: Exact, Path: names{"extension", "install"}, Options: options331, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"extension", "list"}, Special: "gh"},
 	{Name: "ls", Style: Exact, Path: names{"extension", "list"}, Special: "gh"},
 	{Name: "remove", Style: Exact, Path: names{"extension", "remove"}, Special: "gh"},
-	{Name: "search", Style: Exact, Path: names{"extension", "search"}, Options: options331, Special: "gh"},
-	{Name: "upgrade", Style: Exact, Path: names{"extension", "upgrade"}, Options: options332, Special: "gh"},
+	{Name: "search", Style: Exact, Path: names{"extension", "search"}, Options: options332, Special: "gh"},
+	{Name: "upgrade", Style: Exact, Path: names{"extension", "upgrade"}, Options: options333, Special: "gh"},
 }
 
-var options334 = []Option{
+var options335 = []Option{
 	{Names: names{"-d", "--desc"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required},
 	{Names: names{"-p", "--public"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var options335 = []Option{
+var options336 = []Option{
 	{Names: names{"-a", "--add"}, Value: Required},
 	{Names: names{"-d", "--desc"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required},
 }
 
-var options336 = []Option{
+var options337 = []Option{
 	{Names: names{"-L", "--limit"}, Value: Required},
 	{Names: names{"--public"}},
 	{Names: names{"--secret"}},
 }
 
-var options337 = []Option{
+var options338 = []Option{
 	{Names: names{"-f", "--filename"}, Value: Required},
 	{Names: names{"--files"}},
 	{Names: names{"-r", "--raw"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var subs338 = []Program{
+var subs339 = []Program{
 	{Name: "clone", Style: Exact, Path: names{"gist", "clone"}, Special: "gh"},
-	{Name: "create", Style: Exact, Operands: Reads, Path: names{"gist", "create"}, Options: options334, Special: "gh"},
+	{Name: "create", Style: Exact, Operands: Reads, Path: names{"gist", "create"}, Options: options335, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"gist", "delete"}, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"gist", "edit"}, Options: options335, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"gist", "list"}, Options: options336, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"gist", "list"}, Options: options336, Special: "gh"},
-	{Name: "new", Style: Exact, Operands: Reads, Path: names{"gist", "create"}, Options: options334, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"gist", "view"}, Options: options337, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"gist", "edit"}, Options: options336, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"gist", "list"}, Options: options337, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"gist", "list"}, Options: options337, Special: "gh"},
+	{Name: "new", Style: Exact, Operands: Reads, Path: names{"gist", "create"}, Options: options335, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"gist", "view"}, Options: options338, Special: "gh"},
 }
 
-var subs339 = []Program{
+var subs340 = []Program{
 	{Name: "add", Style: Exact, Path: names{"gpg-key", "add"}, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"gpg-key", "delete"}, Options: options246, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"gpg-key", "list"}, Special: "gh"},
 }
 
-var options340 = []Option{
+var options341 = []Option{
 	{Names: names{"-c", "--comment"}, Value: Required},
 	{Names: names{"-r", "--reason"}, Value: Required},
 }
 
-var options341 = []Option{
+var options342 = []Option{
 	{Names: names{"-b", "--body"}, Value: Required},
 	{Names: names{"-F", "--body-file"}, Value: Required, Effect: EffInput},
 	{Names: names{"--edit-last"}},
@@ -13435,7 +13449,7 @@ var options341 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options342 = []Option{
+var options343 = []Option{
 	{Names: names{"-a", "--assignee"}, Value: Required},
 	{Names: names{"-b", "--body"}, Value: Required},
 	{Names: names{"-F", "--body-file"}, Value: Required, Effect: EffInput},
@@ -13447,7 +13461,7 @@ var options342 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options343 = []Option{
+var options344 = []Option{
 	{Names: names{"-b", "--base"}, Value: Required},
 	{Names: names{"-c", "--checkout"}},
 	{Names: names{"-i", "--issue-repo"}, Value: Required},
@@ -13455,7 +13469,7 @@ var options343 = []Option{
 	{Names: names{"-n", "--name"}, Value: Required},
 }
 
-var options344 = []Option{
+var options345 = []Option{
 	{Names: names{"--add-assignee"}, Value: Required},
 	{Names: names{"--add-label"}, Value: Required},
 	{Names: names{"--add-project"}, Value: Required},
@@ -13468,7 +13482,7 @@ var options344 = []Option{
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var options345 = []Option{
+var options346 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"-a", "--assignee"}, Value: Required},
 	{Names: names{"-A", "--author"}, Value: Required},
@@ -13484,21 +13498,21 @@ var options345 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options346 = []Option{
+var options347 = []Option{
 	{Names: names{"-r", "--reason"}, Value: Required},
 }
 
-var options347 = []Option{
+var options348 = []Option{
 	{Names: names{"-c", "--comment"}, Value: Required},
 }
 
-var options348 = []Option{
+var options349 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var options349 = []Option{
+var options350 = []Option{
 	{Names: names{"-c", "--comments"}},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
@@ -13506,39 +13520,39 @@ var options349 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var subs350 = []Program{
-	{Name: "close", Style: Exact, Path: names{"issue", "close"}, Options: options340, Special: "gh"},
-	{Name: "comment", Style: Exact, Path: names{"issue", "comment"}, Options: options341, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"issue", "create"}, Options: options342, Special: "gh"},
+var subs351 = []Program{
+	{Name: "close", Style: Exact, Path: names{"issue", "close"}, Options: options341, Special: "gh"},
+	{Name: "comment", Style: Exact, Path: names{"issue", "comment"}, Options: options342, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"issue", "create"}, Options: options343, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"issue", "delete"}, Special: "gh"},
-	{Name: "develop", Style: Exact, Path: names{"issue", "develop"}, Options: options343, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"issue", "edit"}, Options: options344, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"issue", "list"}, Options: options345, Special: "gh"},
-	{Name: "lock", Style: Exact, Path: names{"issue", "lock"}, Options: options346, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"issue", "list"}, Options: options345, Special: "gh"},
-	{Name: "new", Style: Exact, Path: names{"issue", "create"}, Options: options342, Special: "gh"},
+	{Name: "develop", Style: Exact, Path: names{"issue", "develop"}, Options: options344, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"issue", "edit"}, Options: options345, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"issue", "list"}, Options: options346, Special: "gh"},
+	{Name: "lock", Style: Exact, Path: names{"issue", "lock"}, Options: options347, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"issue", "list"}, Options: options346, Special: "gh"},
+	{Name: "new", Style: Exact, Path: names{"issue", "create"}, Options: options343, Special: "gh"},
 	{Name: "pin", Style: Exact, Path: names{"issue", "pin"}, Special: "gh"},
-	{Name: "reopen", Style: Exact, Path: names{"issue", "reopen"}, Options: options347, Special: "gh"},
-	{Name: "status", Style: Exact, Path: names{"issue", "status"}, Options: options348, Special: "gh"},
+	{Name: "reopen", Style: Exact, Path: names{"issue", "reopen"}, Options: options348, Special: "gh"},
+	{Name: "status", Style: Exact, Path: names{"issue", "status"}, Options: options349, Special: "gh"},
 	{Name: "transfer", Style: Exact, Path: names{"issue", "transfer"}, Special: "gh"},
 	{Name: "unlock", Style: Exact, Path: names{"issue", "unlock"}, Special: "gh"},
 	{Name: "unpin", Style: Exact, Path: names{"issue", "unpin"}, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"issue", "view"}, Options: options349, Special: "gh"},
-}
-
-var options351 = []Option{
-	{Names: names{"-c", "--color"}, Value: Required},
-	{Names: names{"-d", "--description"}, Value: Required},
-	{Names: names{"-f", "--force"}},
+	{Name: "view", Style: Exact, Path: names{"issue", "view"}, Options: options350, Special: "gh"},
 }
 
 var options352 = []Option{
 	{Names: names{"-c", "--color"}, Value: Required},
 	{Names: names{"-d", "--description"}, Value: Required},
-	{Names: names{"-n", "--name"}, Value: Required},
+	{Names: names{"-f", "--force"}},
 }
 
 var options353 = []Option{
+	{Names: names{"-c", "--color"}, Value: Required},
+	{Names: names{"-d", "--description"}, Value: Required},
+	{Names: names{"-n", "--name"}, Value: Required},
+}
+
+var options354 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-L", "--limit"}, Value: Required},
@@ -13549,35 +13563,35 @@ var options353 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var subs354 = []Program{
+var subs355 = []Program{
 	{Name: "clone", Style: Exact, Path: names{"label", "clone"}, Options: options188, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"label", "create"}, Options: options351, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"label", "create"}, Options: options352, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"label", "delete"}, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"label", "edit"}, Options: options352, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"label", "list"}, Options: options353, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"label", "list"}, Options: options353, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"label", "edit"}, Options: options353, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"label", "list"}, Options: options354, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"label", "list"}, Options: options354, Special: "gh"},
 }
 
-var options355 = []Option{
+var options356 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"--detach"}},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--recurse-submodules"}},
 }
 
-var options356 = []Option{
+var options357 = []Option{
 	{Names: names{"-i", "--interval"}, Value: Required},
 	{Names: names{"--required"}},
 	{Names: names{"--watch"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var options357 = []Option{
+var options358 = []Option{
 	{Names: names{"-c", "--comment"}, Value: Required},
 	{Names: names{"-d", "--delete-branch"}},
 }
 
-var options358 = []Option{
+var options359 = []Option{
 	{Names: names{"-a", "--assignee"}, Value: Required},
 	{Names: names{"-B", "--base"}, Value: Required},
 	{Names: names{"-b", "--body"}, Value: Required},
@@ -13595,14 +13609,14 @@ var options358 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options359 = []Option{
+var options360 = []Option{
 	{Names: names{"--color"}, Value: Required},
 	{Names: names{"--name-only"}},
 	{Names: names{"--patch"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var options360 = []Option{
+var options361 = []Option{
 	{Names: names{"--add-assignee"}, Value: Required},
 	{Names: names{"--add-label"}, Value: Required},
 	{Names: names{"--add-project"}, Value: Required},
@@ -13618,7 +13632,7 @@ var options360 = []Option{
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var options361 = []Option{
+var options362 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"-a", "--assignee"}, Value: Required},
 	{Names: names{"-A", "--author"}, Value: Required},
@@ -13635,7 +13649,7 @@ var options361 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options362 = []Option{
+var options363 = []Option{
 	{Names: names{"--admin"}},
 	{Names: names{"-A", "--author-email"}, Value: Required},
 	{Names: names{"-b", "--body"}, Value: Required},
@@ -13649,7 +13663,7 @@ var options362 = []Option{
 	{Names: names{"-t", "--subject"}, Value: Required},
 }
 
-var options363 = []Option{
+var options364 = []Option{
 	{Names: names{"-a", "--approve"}},
 	{Names: names{"-b", "--body"}, Value: Required},
 	{Names: names{"-F", "--body-file"}, Value: Required, Effect: EffInput},
@@ -13657,36 +13671,36 @@ var options363 = []Option{
 	{Names: names{"-r", "--request-changes"}},
 }
 
-var options364 = []Option{
+var options365 = []Option{
 	{Names: names{"-c", "--conflict-status"}},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var subs365 = []Program{
-	{Name: "checkout", Style: Exact, Path: names{"pr", "checkout"}, Options: options355, Special: "gh"},
-	{Name: "checks", Style: Exact, Path: names{"pr", "checks"}, Options: options356, Special: "gh"},
-	{Name: "close", Style: Exact, Path: names{"pr", "close"}, Options: options357, Special: "gh"},
-	{Name: "co", Style: Exact, Path: names{"pr", "checkout"}, Options: options355, Special: "gh"},
-	{Name: "comment", Style: Exact, Path: names{"pr", "comment"}, Options: options341, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"pr", "create"}, Options: options358, Special: "gh"},
-	{Name: "diff", Style: Exact, Path: names{"pr", "diff"}, Options: options359, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"pr", "edit"}, Options: options360, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"pr", "list"}, Options: options361, Special: "gh"},
-	{Name: "lock", Style: Exact, Path: names{"pr", "lock"}, Options: options346, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"pr", "list"}, Options: options361, Special: "gh"},
-	{Name: "merge", Style: Exact, Path: names{"pr", "merge"}, Options: options362, Special: "gh"},
-	{Name: "new", Style: Exact, Path: names{"pr", "create"}, Options: options358, Special: "gh"},
+var subs366 = []Program{
+	{Name: "checkout", Style: Exact, Path: names{"pr", "checkout"}, Options: options356, Special: "gh"},
+	{Name: "checks", Style: Exact, Path: names{"pr", "checks"}, Options: options357, Special: "gh"},
+	{Name: "close", Style: Exact, Path: names{"pr", "close"}, Options: options358, Special: "gh"},
+	{Name: "co", Style: Exact, Path: names{"pr", "checkout"}, Options: options356, Special: "gh"},
+	{Name: "comment", Style: Exact, Path: names{"pr", "comment"}, Options: options342, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"pr", "create"}, Options: options359, Special: "gh"},
+	{Name: "diff", Style: Exact, Path: names{"pr", "diff"}, Options: options360, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"pr", "edit"}, Options: options361, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"pr", "list"}, Options: options362, Special: "gh"},
+	{Name: "lock", Style: Exact, Path: names{"pr", "lock"}, Options: options347, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"pr", "list"}, Options: options362, Special: "gh"},
+	{Name: "merge", Style: Exact, Path: names{"pr", "merge"}, Options: options363, Special: "gh"},
+	{Name: "new", Style: Exact, Path: names{"pr", "create"}, Options: options359, Special: "gh"},
 	{Name: "ready", Style: Exact, Path: names{"pr", "ready"}, Special: "gh"},
-	{Name: "reopen", Style: Exact, Path: names{"pr", "reopen"}, Options: options347, Special: "gh"},
-	{Name: "review", Style: Exact, Path: names{"pr", "review"}, Options: options363, Special: "gh"},
-	{Name: "status", Style: Exact, Path: names{"pr", "status"}, Options: options364, Special: "gh"},
+	{Name: "reopen", Style: Exact, Path: names{"pr", "reopen"}, Options: options348, Special: "gh"},
+	{Name: "review", Style: Exact, Path: names{"pr", "review"}, Options: options364, Special: "gh"},
+	{Name: "status", Style: Exact, Path: names{"pr", "status"}, Options: options365, Special: "gh"},
 	{Name: "unlock", Style: Exact, Path: names{"pr", "unlock"}, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"pr", "view"}, Options: options349, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"pr", "view"}, Options: options350, Special: "gh"},
 }
 
-var options366 = []Option{
+var options367 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
@@ -13718,29 +13732,29 @@ var options366 = []Option{
 	{Names: names{"--target-owner"}, Value: Required},
 }
 
-var subs367 = []Program{
-	{Name: "close", Style: Exact, Path: names{"project", "close"}, Options: options366, Special: "gh"},
-	{Name: "copy", Style: Exact, Path: names{"project", "copy"}, Options: options366, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"project", "create"}, Options: options366, Special: "gh"},
-	{Name: "delete", Style: Exact, Path: names{"project", "delete"}, Options: options366, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"project", "edit"}, Options: options366, Special: "gh"},
-	{Name: "field-create", Style: Exact, Path: names{"project", "field-create"}, Options: options366, Special: "gh"},
-	{Name: "field-delete", Style: Exact, Path: names{"project", "field-delete"}, Options: options366, Special: "gh"},
-	{Name: "field-list", Style: Exact, Path: names{"project", "field-list"}, Options: options366, Special: "gh"},
-	{Name: "item-add", Style: Exact, Path: names{"project", "item-add"}, Options: options366, Special: "gh"},
-	{Name: "item-archive", Style: Exact, Path: names{"project", "item-archive"}, Options: options366, Special: "gh"},
-	{Name: "item-create", Style: Exact, Path: names{"project", "item-create"}, Options: options366, Special: "gh"},
-	{Name: "item-delete", Style: Exact, Path: names{"project", "item-delete"}, Options: options366, Special: "gh"},
-	{Name: "item-edit", Style: Exact, Path: names{"project", "item-edit"}, Options: options366, Special: "gh"},
-	{Name: "item-list", Style: Exact, Path: names{"project", "item-list"}, Options: options366, Special: "gh"},
-	{Name: "link", Style: Exact, Path: names{"project", "link"}, Options: options366, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"project", "list"}, Options: options366, Special: "gh"},
-	{Name: "mark-template", Style: Exact, Path: names{"project", "mark-template"}, Options: options366, Special: "gh"},
-	{Name: "unlink", Style: Exact, Path: names{"project", "unlink"}, Options: options366, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"project", "view"}, Options: options366, Special: "gh"},
+var subs368 = []Program{
+	{Name: "close", Style: Exact, Path: names{"project", "close"}, Options: options367, Special: "gh"},
+	{Name: "copy", Style: Exact, Path: names{"project", "copy"}, Options: options367, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"project", "create"}, Options: options367, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"project", "delete"}, Options: options367, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"project", "edit"}, Options: options367, Special: "gh"},
+	{Name: "field-create", Style: Exact, Path: names{"project", "field-create"}, Options: options367, Special: "gh"},
+	{Name: "field-delete", Style: Exact, Path: names{"project", "field-delete"}, Options: options367, Special: "gh"},
+	{Name: "field-list", Style: Exact, Path: names{"project", "field-list"}, Options: options367, Special: "gh"},
+	{Name: "item-add", Style: Exact, Path: names{"project", "item-add"}, Options: options367, Special: "gh"},
+	{Name: "item-archive", Style: Exact, Path: names{"project", "item-archive"}, Options: options367, Special: "gh"},
+	{Name: "item-create", Style: Exact, Path: names{"project", "item-create"}, Options: options367, Special: "gh"},
+	{Name: "item-delete", Style: Exact, Path: names{"project", "item-delete"}, Options: options367, Special: "gh"},
+	{Name: "item-edit", Style: Exact, Path: names{"project", "item-edit"}, Options: options367, Special: "gh"},
+	{Name: "item-list", Style: Exact, Path: names{"project", "item-list"}, Options: options367, Special: "gh"},
+	{Name: "link", Style: Exact, Path: names{"project", "link"}, Options: options367, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"project", "list"}, Options: options367, Special: "gh"},
+	{Name: "mark-template", Style: Exact, Path: names{"project", "mark-template"}, Options: options367, Special: "gh"},
+	{Name: "unlink", Style: Exact, Path: names{"project", "unlink"}, Options: options367, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"project", "view"}, Options: options367, Special: "gh"},
 }
 
-var options368 = []Option{
+var options369 = []Option{
 	{Names: names{"--discussion-category"}, Value: Required},
 	{Names: names{"-d", "--draft"}},
 	{Names: names{"--generate-notes"}},
@@ -13754,12 +13768,12 @@ var options368 = []Option{
 	{Names: names{"--verify-tag"}},
 }
 
-var options369 = []Option{
+var options370 = []Option{
 	{Names: names{"--cleanup-tag"}},
 	{Names: names{"-y", "--yes"}},
 }
 
-var options370 = []Option{
+var options371 = []Option{
 	{Names: names{"-A", "--archive"}, Value: Required},
 	{Names: names{"--clobber"}},
 	{Names: names{"-p", "--pattern"}, Value: Required},
@@ -13768,7 +13782,7 @@ var options370 = []Option{
 	{Names: names{"-O", "--output"}, Value: Required, Effect: EffOutput},
 }
 
-var options371 = []Option{
+var options372 = []Option{
 	{Names: names{"--discussion-category"}, Value: Required},
 	{Names: names{"--draft"}},
 	{Names: names{"--latest"}},
@@ -13780,44 +13794,44 @@ var options371 = []Option{
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var options372 = []Option{
+var options373 = []Option{
 	{Names: names{"--exclude-drafts"}},
 	{Names: names{"--exclude-pre-releases"}},
 	{Names: names{"-L", "--limit"}, Value: Required},
 }
 
-var options373 = []Option{
+var options374 = []Option{
 	{Names: names{"--clobber"}},
 }
 
-var options374 = []Option{
+var options375 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
 	{Names: names{"-w", "--web"}},
 }
 
-var subs375 = []Program{
-	{Name: "create", Style: Exact, Path: names{"release", "create"}, Options: options368, Special: "gh"},
-	{Name: "delete", Style: Exact, Path: names{"release", "delete"}, Options: options369, Special: "gh"},
-	{Name: "download", Style: Exact, Path: names{"release", "download"}, Options: options370, Here: true, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"release", "edit"}, Options: options371, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"release", "list"}, Options: options372, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"release", "list"}, Options: options372, Special: "gh"},
-	{Name: "new", Style: Exact, Path: names{"release", "create"}, Options: options368, Special: "gh"},
-	{Name: "upload", Style: Exact, Path: names{"release", "upload"}, Options: options373, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"release", "view"}, Options: options374, Special: "gh"},
+var subs376 = []Program{
+	{Name: "create", Style: Exact, Path: names{"release", "create"}, Options: options369, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"release", "delete"}, Options: options370, Special: "gh"},
+	{Name: "download", Style: Exact, Path: names{"release", "download"}, Options: options371, Here: true, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"release", "edit"}, Options: options372, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"release", "list"}, Options: options373, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"release", "list"}, Options: options373, Special: "gh"},
+	{Name: "new", Style: Exact, Path: names{"release", "create"}, Options: options369, Special: "gh"},
+	{Name: "upload", Style: Exact, Path: names{"release", "upload"}, Options: options374, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"release", "view"}, Options: options375, Special: "gh"},
 }
 
-var subs376 = []Program{
+var subs377 = []Program{
 	{Name: "asset", Style: Exact, Path: names{"release-delete", "asset"}, Options: options246, Special: "gh"},
 }
 
-var options377 = []Option{
+var options378 = []Option{
 	{Names: names{"-u", "--upstream-remote-name"}, Value: Required},
 }
 
-var options378 = []Option{
+var options379 = []Option{
 	{Names: names{"--add-readme"}},
 	{Names: names{"-c", "--clone"}},
 	{Names: names{"-d", "--description"}, Value: Required},
@@ -13836,7 +13850,7 @@ var options378 = []Option{
 	{Names: names{"-p", "--template"}, Value: Required},
 }
 
-var options379 = []Option{
+var options380 = []Option{
 	{Names: names{"--add-topic"}, Value: Required},
 	{Names: names{"--allow-forking"}},
 	{Names: names{"--allow-update-branch"}},
@@ -13857,7 +13871,7 @@ var options379 = []Option{
 	{Names: names{"--visibility"}, Value: Required},
 }
 
-var options380 = []Option{
+var options381 = []Option{
 	{Names: names{"--clone"}},
 	{Names: names{"--default-branch-only"}},
 	{Names: names{"--fork-name"}, Value: Required},
@@ -13866,7 +13880,7 @@ var options380 = []Option{
 	{Names: names{"--remote-name"}, Value: Required},
 }
 
-var options381 = []Option{
+var options382 = []Option{
 	{Names: names{"--archived"}},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
@@ -13879,18 +13893,18 @@ var options381 = []Option{
 	{Names: names{"--visibility"}, Value: Required},
 }
 
-var options382 = []Option{
+var options383 = []Option{
 	{Names: names{"-u", "--unset"}},
 	{Names: names{"-v", "--view"}},
 }
 
-var options383 = []Option{
+var options384 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"--force"}},
 	{Names: names{"-s", "--source"}, Value: Required},
 }
 
-var options384 = []Option{
+var options385 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
@@ -13898,35 +13912,35 @@ var options384 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var subs385 = []Program{
+var subs386 = []Program{
 	{Name: "archive", Style: Exact, Path: names{"repo", "archive"}, Options: options246, Special: "gh"},
-	{Name: "clone", Style: Exact, Path: names{"repo", "clone"}, Options: options377, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"repo", "create"}, Options: options378, Special: "gh"},
+	{Name: "clone", Style: Exact, Path: names{"repo", "clone"}, Options: options378, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"repo", "create"}, Options: options379, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"repo", "delete"}, Special: "gh"},
 	{Name: "deploy-key", Style: Exact, Path: names{"repo", "deploy-key"}, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"repo", "edit"}, Options: options379, Special: "gh"},
-	{Name: "fork", Style: Exact, Path: names{"repo", "fork"}, Options: options380, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"repo", "list"}, Options: options381, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"repo", "list"}, Options: options381, Special: "gh"},
-	{Name: "new", Style: Exact, Path: names{"repo", "create"}, Options: options378, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"repo", "edit"}, Options: options380, Special: "gh"},
+	{Name: "fork", Style: Exact, Path: names{"repo", "fork"}, Options: options381, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"repo", "list"}, Options: options382, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"repo", "list"}, Options: options382, Special: "gh"},
+	{Name: "new", Style: Exact, Path: names{"repo", "create"}, Options: options379, Special: "gh"},
 	{Name: "rename", Style: Exact, Path: names{"repo", "rename"}, Options: options246, Special: "gh"},
-	{Name: "set-default", Style: Exact, Path: names{"repo", "set-default"}, Options: options382, Special: "gh"},
-	{Name: "sync", Style: Exact, Path: names{"repo", "sync"}, Options: options383, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"repo", "view"}, Options: options384, Special: "gh"},
+	{Name: "set-default", Style: Exact, Path: names{"repo", "set-default"}, Options: options383, Special: "gh"},
+	{Name: "sync", Style: Exact, Path: names{"repo", "sync"}, Options: options384, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"repo", "view"}, Options: options385, Special: "gh"},
 }
 
-var options386 = []Option{
+var options387 = []Option{
 	{Names: names{"-w", "--allow-write"}},
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var subs387 = []Program{
-	{Name: "add", Style: Exact, Path: names{"repo-deploy-key", "add"}, Options: options386, Special: "gh"},
+var subs388 = []Program{
+	{Name: "add", Style: Exact, Path: names{"repo-deploy-key", "add"}, Options: options387, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"repo-deploy-key", "delete"}, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"repo-deploy-key", "list"}, Special: "gh"},
 }
 
-var options388 = []Option{
+var options389 = []Option{
 	{Names: names{"-o", "--org"}, Value: Required},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-w", "--web"}},
@@ -13934,13 +13948,13 @@ var options388 = []Option{
 	{Names: names{"--default"}},
 }
 
-var options389 = []Option{
+var options390 = []Option{
 	{Names: names{"-n", "--name"}, Value: Required},
 	{Names: names{"-p", "--pattern"}, Value: Required},
 	{Names: names{"-D", "--dir"}, Value: Required, Effect: EffOutput},
 }
 
-var options390 = []Option{
+var options391 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
@@ -13950,13 +13964,13 @@ var options390 = []Option{
 	{Names: names{"-w", "--workflow"}, Value: Required},
 }
 
-var options391 = []Option{
+var options392 = []Option{
 	{Names: names{"-d", "--debug"}},
 	{Names: names{"--failed"}},
 	{Names: names{"-j", "--job"}, Value: Required},
 }
 
-var options392 = []Option{
+var options393 = []Option{
 	{Names: names{"--exit-status"}},
 	{Names: names{"-j", "--job"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
@@ -13967,22 +13981,22 @@ var options392 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options393 = []Option{
+var options394 = []Option{
 	{Names: names{"--exit-status"}},
 	{Names: names{"-i", "--interval"}, Value: Required},
 }
 
-var subs394 = []Program{
+var subs395 = []Program{
 	{Name: "cancel", Style: Exact, Path: names{"run", "cancel"}, Special: "gh"},
-	{Name: "download", Style: Exact, Path: names{"run", "download"}, Options: options389, Here: true, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"run", "list"}, Options: options390, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"run", "list"}, Options: options390, Special: "gh"},
-	{Name: "rerun", Style: Exact, Path: names{"run", "rerun"}, Options: options391, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"run", "view"}, Options: options392, Special: "gh"},
-	{Name: "watch", Style: Exact, Path: names{"run", "watch"}, Options: options393, Special: "gh"},
+	{Name: "download", Style: Exact, Path: names{"run", "download"}, Options: options390, Here: true, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"run", "list"}, Options: options391, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"run", "list"}, Options: options391, Special: "gh"},
+	{Name: "rerun", Style: Exact, Path: names{"run", "rerun"}, Options: options392, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"run", "view"}, Options: options393, Special: "gh"},
+	{Name: "watch", Style: Exact, Path: names{"run", "watch"}, Options: options394, Special: "gh"},
 }
 
-var options395 = []Option{
+var options396 = []Option{
 	{Names: names{"--author"}, Value: Required},
 	{Names: names{"--author-date"}, Value: Required},
 	{Names: names{"--author-email"}, Value: Required},
@@ -14006,7 +14020,7 @@ var options395 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options396 = []Option{
+var options397 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"--archived"}},
 	{Names: names{"--assignee"}, Value: Required},
@@ -14044,7 +14058,7 @@ var options396 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options397 = []Option{
+var options398 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"--archived"}},
 	{Names: names{"--assignee"}, Value: Required},
@@ -14090,7 +14104,7 @@ var options397 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options398 = []Option{
+var options399 = []Option{
 	{Names: names{"--archived"}},
 	{Names: names{"--created"}, Value: Required},
 	{Names: names{"--followers"}, Value: Required},
@@ -14117,21 +14131,21 @@ var options398 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var subs399 = []Program{
-	{Name: "commits", Style: Exact, Path: names{"search", "commits"}, Options: options395, Special: "gh"},
-	{Name: "issues", Style: Exact, Path: names{"search", "issues"}, Options: options396, Special: "gh"},
-	{Name: "prs", Style: Exact, Path: names{"search", "prs"}, Options: options397, Special: "gh"},
-	{Name: "repos", Style: Exact, Path: names{"search", "repos"}, Options: options398, Special: "gh"},
+var subs400 = []Program{
+	{Name: "commits", Style: Exact, Path: names{"search", "commits"}, Options: options396, Special: "gh"},
+	{Name: "issues", Style: Exact, Path: names{"search", "issues"}, Options: options397, Special: "gh"},
+	{Name: "prs", Style: Exact, Path: names{"search", "prs"}, Options: options398, Special: "gh"},
+	{Name: "repos", Style: Exact, Path: names{"search", "repos"}, Options: options399, Special: "gh"},
 }
 
-var options400 = []Option{
+var options401 = []Option{
 	{Names: names{"-a", "--app"}, Value: Required},
 	{Names: names{"-e", "--env"}, Value: Required},
 	{Names: names{"-o", "--org"}, Value: Required},
 	{Names: names{"-u", "--user"}},
 }
 
-var options401 = []Option{
+var options402 = []Option{
 	{Names: names{"-a", "--app"}, Value: Required},
 	{Names: names{"-b", "--body"}, Value: Required},
 	{Names: names{"-e", "--env"}, Value: Required},
@@ -14143,94 +14157,94 @@ var options401 = []Option{
 	{Names: names{"-v", "--visibility"}, Value: Required},
 }
 
-var subs402 = []Program{
-	{Name: "delete", Style: Exact, Path: names{"secret", "delete"}, Options: options400, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"secret", "list"}, Options: options400, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"secret", "list"}, Options: options400, Special: "gh"},
-	{Name: "remove", Style: Exact, Path: names{"secret", "delete"}, Options: options400, Special: "gh"},
-	{Name: "set", Style: Exact, Path: names{"secret", "set"}, Options: options401, Special: "gh"},
+var subs403 = []Program{
+	{Name: "delete", Style: Exact, Path: names{"secret", "delete"}, Options: options401, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"secret", "list"}, Options: options401, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"secret", "list"}, Options: options401, Special: "gh"},
+	{Name: "remove", Style: Exact, Path: names{"secret", "delete"}, Options: options401, Special: "gh"},
+	{Name: "set", Style: Exact, Path: names{"secret", "set"}, Options: options402, Special: "gh"},
 }
 
-var options403 = []Option{
+var options404 = []Option{
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var subs404 = []Program{
-	{Name: "add", Style: Exact, Path: names{"ssh-key", "add"}, Options: options403, Special: "gh"},
+var subs405 = []Program{
+	{Name: "add", Style: Exact, Path: names{"ssh-key", "add"}, Options: options404, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"ssh-key", "delete"}, Options: options246, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"ssh-key", "list"}, Special: "gh"},
 }
 
-var options405 = []Option{
+var options406 = []Option{
 	{Names: names{"-e", "--exclude"}, Value: Required},
 	{Names: names{"-o", "--org"}, Value: Required},
 }
 
-var options406 = []Option{
+var options407 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-L", "--limit"}, Value: Required},
 }
 
-var options407 = []Option{
+var options408 = []Option{
 	{Names: names{"-F", "--field"}, Value: Required},
 	{Names: names{"-f", "--raw-field"}, Value: Required},
 	{Names: names{"-r", "--ref"}, Value: Required},
 }
 
-var options408 = []Option{
+var options409 = []Option{
 	{Names: names{"-r", "--ref"}, Value: Required},
 	{Names: names{"-w", "--web"}},
 	{Names: names{"-y", "--yaml"}},
 }
 
-var subs409 = []Program{
+var subs410 = []Program{
 	{Name: "disable", Style: Exact, Path: names{"workflow", "disable"}, Special: "gh"},
 	{Name: "enable", Style: Exact, Path: names{"workflow", "enable"}, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"workflow", "list"}, Options: options406, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"workflow", "list"}, Options: options406, Special: "gh"},
-	{Name: "run", Style: Exact, Path: names{"workflow", "run"}, Options: options407, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"workflow", "view"}, Options: options408, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"workflow", "list"}, Options: options407, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"workflow", "list"}, Options: options407, Special: "gh"},
+	{Name: "run", Style: Exact, Path: names{"workflow", "run"}, Options: options408, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"workflow", "view"}, Options: options409, Special: "gh"},
 }
 
-var subs410 = []Program{
-	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"alias"}, Subs: subs301, Special: "gh"},
-	{Name: "api", Style: Exact, Path: names{"api"}, Options: options302, Special: "gh"},
+var subs411 = []Program{
+	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"alias"}, Subs: subs302, Special: "gh"},
+	{Name: "api", Style: Exact, Path: names{"api"}, Options: options303, Special: "gh"},
 	{Name: "at", Style: Exact, Operands: Unread, Path: names{"attestation"}, Special: "gh"},
 	{Name: "attestation", Style: Exact, Operands: Unread, Path: names{"attestation"}, Special: "gh"},
-	{Name: "auth", Style: Exact, Operands: Unread, Path: names{"auth"}, Subs: subs307, Special: "gh"},
-	{Name: "browse", Style: Exact, Path: names{"browse"}, Options: options308, Special: "gh"},
-	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Subs: subs311, Special: "gh"},
-	{Name: "codespace", Style: Exact, Operands: Unread, Path: names{"codespace"}, Subs: subs323, Special: "gh"},
-	{Name: "codespace-ports", Style: Exact, Operands: Unread, Path: names{"codespace-ports"}, Subs: subs324, Special: "gh"},
-	{Name: "completion", Style: Exact, Path: names{"completion"}, Options: options325, Special: "gh"},
-	{Name: "config", Style: Exact, Operands: Unread, Path: names{"config"}, Subs: subs327, Special: "gh"},
+	{Name: "auth", Style: Exact, Operands: Unread, Path: names{"auth"}, Subs: subs308, Special: "gh"},
+	{Name: "browse", Style: Exact, Path: names{"browse"}, Options: options309, Special: "gh"},
+	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Subs: subs312, Special: "gh"},
+	{Name: "codespace", Style: Exact, Operands: Unread, Path: names{"codespace"}, Subs: subs324, Special: "gh"},
+	{Name: "codespace-ports", Style: Exact, Operands: Unread, Path: names{"codespace-ports"}, Subs: subs325, Special: "gh"},
+	{Name: "completion", Style: Exact, Path: names{"completion"}, Options: options326, Special: "gh"},
+	{Name: "config", Style: Exact, Operands: Unread, Path: names{"config"}, Subs: subs328, Special: "gh"},
 	{Name: "copilot", Style: Exact, Operands: Unread, Path: names{"copilot"}, Special: "gh"},
-	{Name: "cs", Style: Exact, Operands: Unread, Path: names{"codespace"}, Subs: subs323, Special: "gh"},
-	{Name: "ext", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs333, Special: "gh"},
-	{Name: "extension", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs333, Special: "gh"},
-	{Name: "extensions", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs333, Special: "gh"},
-	{Name: "gist", Style: Exact, Operands: Unread, Path: names{"gist"}, Subs: subs338, Special: "gh"},
-	{Name: "gpg-key", Style: Exact, Operands: Unread, Path: names{"gpg-key"}, Subs: subs339, Special: "gh"},
-	{Name: "issue", Style: Exact, Operands: Unread, Path: names{"issue"}, Subs: subs350, Special: "gh"},
-	{Name: "label", Style: Exact, Operands: Unread, Path: names{"label"}, Subs: subs354, Special: "gh"},
+	{Name: "cs", Style: Exact, Operands: Unread, Path: names{"codespace"}, Subs: subs324, Special: "gh"},
+	{Name: "ext", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs334, Special: "gh"},
+	{Name: "extension", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs334, Special: "gh"},
+	{Name: "extensions", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs334, Special: "gh"},
+	{Name: "gist", Style: Exact, Operands: Unread, Path: names{"gist"}, Subs: subs339, Special: "gh"},
+	{Name: "gpg-key", Style: Exact, Operands: Unread, Path: names{"gpg-key"}, Subs: subs340, Special: "gh"},
+	{Name: "issue", Style: Exact, Operands: Unread, Path: names{"issue"}, Subs: subs351, Special: "gh"},
+	{Name: "label", Style: Exact, Operands: Unread, Path: names{"label"}, Subs: subs355, Special: "gh"},
 	{Name: "org", Style: Exact, Operands: Unread, Path: names{"org"}, Special: "gh"},
-	{Name: "pr", Style: Exact, Operands: Unread, Path: names{"pr"}, Subs: subs365, Special: "gh"},
-	{Name: "project", Style: Exact, Operands: Unread, Path: names{"project"}, Subs: subs367, Special: "gh"},
-	{Name: "release", Style: Exact, Operands: Unread, Path: names{"release"}, Subs: subs375, Special: "gh"},
-	{Name: "release-delete", Style: Exact, Operands: Unread, Path: names{"release-delete"}, Subs: subs376, Special: "gh"},
-	{Name: "repo", Style: Exact, Operands: Unread, Path: names{"repo"}, Subs: subs385, Special: "gh"},
-	{Name: "repo-deploy-key", Style: Exact, Operands: Unread, Path: names{"repo-deploy-key"}, Subs: subs387, Special: "gh"},
-	{Name: "rs", Style: Exact, Path: names{"ruleset"}, Options: options388, Special: "gh"},
-	{Name: "ruleset", Style: Exact, Path: names{"ruleset"}, Options: options388, Special: "gh"},
-	{Name: "run", Style: Exact, Operands: Unread, Path: names{"run"}, Subs: subs394, Special: "gh"},
-	{Name: "search", Style: Exact, Operands: Unread, Path: names{"search"}, Subs: subs399, Special: "gh"},
-	{Name: "secret", Style: Exact, Operands: Unread, Path: names{"secret"}, Subs: subs402, Special: "gh"},
-	{Name: "ssh-key", Style: Exact, Operands: Unread, Path: names{"ssh-key"}, Subs: subs404, Special: "gh"},
-	{Name: "status", Style: Exact, Path: names{"status"}, Options: options405, Special: "gh"},
-	{Name: "workflow", Style: Exact, Operands: Unread, Path: names{"workflow"}, Subs: subs409, Special: "gh"},
+	{Name: "pr", Style: Exact, Operands: Unread, Path: names{"pr"}, Subs: subs366, Special: "gh"},
+	{Name: "project", Style: Exact, Operands: Unread, Path: names{"project"}, Subs: subs368, Special: "gh"},
+	{Name: "release", Style: Exact, Operands: Unread, Path: names{"release"}, Subs: subs376, Special: "gh"},
+	{Name: "release-delete", Style: Exact, Operands: Unread, Path: names{"release-delete"}, Subs: subs377, Special: "gh"},
+	{Name: "repo", Style: Exact, Operands: Unread, Path: names{"repo"}, Subs: subs386, Special: "gh"},
+	{Name: "repo-deploy-key", Style: Exact, Operands: Unread, Path: names{"repo-deploy-key"}, Subs: subs388, Special: "gh"},
+	{Name: "rs", Style: Exact, Path: names{"ruleset"}, Options: options389, Special: "gh"},
+	{Name: "ruleset", Style: Exact, Path: names{"ruleset"}, Options: options389, Special: "gh"},
+	{Name: "run", Style: Exact, Operands: Unread, Path: names{"run"}, Subs: subs395, Special: "gh"},
+	{Name: "search", Style: Exact, Operands: Unread, Path: names{"search"}, Subs: subs400, Special: "gh"},
+	{Name: "secret", Style: Exact, Operands: Unread, Path: names{"secret"}, Subs: subs403, Special: "gh"},
+	{Name: "ssh-key", Style: Exact, Operands: Unread, Path: names{"ssh-key"}, Subs: subs405, Special: "gh"},
+	{Name: "status", Style: Exact, Path: names{"status"}, Options: options406, Special: "gh"},
+	{Name: "workflow", Style: Exact, Operands: Unread, Path: names{"workflow"}, Subs: subs410, Special: "gh"},
 }
 
-var options411 = []Option{
+var options412 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--config-env"}, Value: Required, Effect: EffOpaque},
@@ -14259,7 +14273,7 @@ var options411 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options412 = []Option{
+var options413 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-f", "--force"}},
@@ -14281,7 +14295,7 @@ var options412 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options413 = []Option{
+var options414 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"-C"}, Value: Required},
 	{Names: names{"-p"}, Value: Required},
@@ -14322,7 +14336,7 @@ var options413 = []Option{
 	{Names: names{"--allow-empty"}},
 }
 
-var options414 = []Option{
+var options415 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"--root"}},
 	{Names: names{"--show-stats"}},
@@ -14349,7 +14363,7 @@ var options414 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options415 = []Option{
+var options416 = []Option{
 	{Names: names{"--stat"}},
 	{Names: names{"--numstat"}},
 	{Names: names{"--summary"}},
@@ -14381,7 +14395,7 @@ var options415 = []Option{
 	{Names: names{"--allow-empty"}},
 }
 
-var options416 = []Option{
+var options417 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-v", "--verbose"}},
@@ -14394,14 +14408,14 @@ var options416 = []Option{
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
 }
 
-var options417 = []Option{
+var options418 = []Option{
 	{Names: names{"--term-new", "--term-bad"}, Value: Required},
 	{Names: names{"--term-old", "--term-good"}, Value: Required},
 	{Names: names{"--no-checkout"}},
 	{Names: names{"--first-parent"}},
 }
 
-var subs418 = []Program{
+var subs419 = []Program{
 	{Name: "bad", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "good", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "help", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
@@ -14413,13 +14427,13 @@ var subs418 = []Program{
 	{Name: "reset", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "run", Style: POSIX, Operands: RunsArgs, Path: names{"bisect", "run"}, Ends: true, Workdir: true, Special: "git"},
 	{Name: "skip", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
-	{Name: "start", Path: names{"bisect", "start"}, Options: options417, Workdir: true, Special: "git"},
+	{Name: "start", Path: names{"bisect", "start"}, Options: options418, Workdir: true, Special: "git"},
 	{Name: "terms", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "view", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "visualize", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 }
 
-var options419 = []Option{
+var options420 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"--root"}},
 	{Names: names{"--show-stats"}},
@@ -14454,7 +14468,7 @@ var options419 = []Option{
 	{Names: names{"--abbrev"}, Value: Required},
 }
 
-var options420 = []Option{
+var options421 = []Option{
 	{Names: names{"-v", "-vv", "--verbose"}},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--sort"}, Value: Required},
@@ -14492,13 +14506,13 @@ var options420 = []Option{
 	{Names: names{"--edit-description"}},
 }
 
-var options421 = []Option{
+var options422 = []Option{
 	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-s", "--suffix"}, Value: Required},
 	{Names: names{"--no-diagnose", "--diagnose"}, Value: Optional},
 }
 
-var options422 = []Option{
+var options423 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--progress"}},
 	{Names: names{"--version"}, Value: Required},
@@ -14506,19 +14520,19 @@ var options422 = []Option{
 	{Names: names{"--all"}},
 }
 
-var options423 = []Option{
+var options424 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--progress"}},
 }
 
-var subs424 = []Program{
-	{Name: "create", Operands: Outputs, Path: names{"bundle", "create"}, Options: options422, Workdir: true, Special: "git"},
-	{Name: "list-heads", Operands: Reads, Path: names{"bundle", "verify"}, Options: options423, Workdir: true, Special: "git"},
-	{Name: "unbundle", Operands: Reads, Path: names{"bundle", "verify"}, Options: options423, Workdir: true, Special: "git"},
-	{Name: "verify", Operands: Reads, Path: names{"bundle", "verify"}, Options: options423, Workdir: true, Special: "git"},
+var subs425 = []Program{
+	{Name: "create", Operands: Outputs, Path: names{"bundle", "create"}, Options: options423, Workdir: true, Special: "git"},
+	{Name: "list-heads", Operands: Reads, Path: names{"bundle", "verify"}, Options: options424, Workdir: true, Special: "git"},
+	{Name: "unbundle", Operands: Reads, Path: names{"bundle", "verify"}, Options: options424, Workdir: true, Special: "git"},
+	{Name: "verify", Operands: Reads, Path: names{"bundle", "verify"}, Options: options424, Workdir: true, Special: "git"},
 }
 
-var options425 = []Option{
+var options426 = []Option{
 	{Names: names{"--textconv"}, Effect: EffOpaque},
 	{Names: names{"-t"}},
 	{Names: names{"-s"}},
@@ -14539,14 +14553,14 @@ var options425 = []Option{
 	{Names: names{"-z"}},
 }
 
-var options426 = []Option{
+var options427 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--cached"}},
 	{Names: names{"--stdin"}},
 	{Names: names{"-z"}},
 }
 
-var options427 = []Option{
+var options428 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--stdin"}},
@@ -14555,7 +14569,7 @@ var options427 = []Option{
 	{Names: names{"--no-index"}},
 }
 
-var options428 = []Option{
+var options429 = []Option{
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-B"}, Value: Required},
 	{Names: names{"--orphan"}, Value: Required},
@@ -14580,7 +14594,7 @@ var options428 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options429 = []Option{
+var options430 = []Option{
 	{Names: names{"-u", "--index"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-f", "--force"}},
@@ -14594,11 +14608,11 @@ var options429 = []Option{
 	{Names: names{"-z"}},
 }
 
-var options430 = []Option{
+var options431 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options431 = []Option{
+var options432 = []Option{
 	{Names: names{"-e", "--edit"}},
 	{Names: names{"--cleanup"}, Value: Required},
 	{Names: names{"-x"}},
@@ -14620,7 +14634,7 @@ var options431 = []Option{
 	{Names: names{"--abort"}},
 }
 
-var options432 = []Option{
+var options433 = []Option{
 	{Names: names{"-e", "--exclude"}, Value: Required},
 	{Names: names{"-d"}},
 	{Names: names{"-f", "--force"}},
@@ -14631,7 +14645,7 @@ var options432 = []Option{
 	{Names: names{"-X"}},
 }
 
-var options433 = []Option{
+var options434 = []Option{
 	{Names: names{"-u", "--upload-pack"}, Value: Required, Effect: EffRun},
 	{Names: names{"-o", "--origin"}, Value: Required},
 	{Names: names{"-b", "--branch"}, Value: Required},
@@ -14676,7 +14690,7 @@ var options433 = []Option{
 	{Names: names{"--no-remote-submodules"}},
 }
 
-var options434 = []Option{
+var options435 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"--no-gpg-sign"}},
 	{Names: names{"-t", "--template"}, Value: Required, Effect: EffInput},
@@ -14719,7 +14733,7 @@ var options434 = []Option{
 	{Names: names{"--no-status"}},
 }
 
-var options435 = []Option{
+var options436 = []Option{
 	{Names: names{"--object-dir"}, Value: Required},
 	{Names: names{"--shallow"}},
 	{Names: names{"--progress"}},
@@ -14736,7 +14750,7 @@ var options435 = []Option{
 	{Names: names{"--expire-time"}, Value: Required},
 }
 
-var options436 = []Option{
+var options437 = []Option{
 	{Names: names{"-S"}, Value: Optional},
 	{Names: names{"-F"}, Value: Required, Effect: EffInput},
 	{Names: names{"-m"}, Value: Required},
@@ -14744,7 +14758,7 @@ var options436 = []Option{
 	{Names: names{"--gpg-sign", "--no-gpg-sign"}, Value: Optional},
 }
 
-var options437 = []Option{
+var options438 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--blob"}, Value: Required},
 	{Names: names{"-z", "--null"}},
@@ -14783,7 +14797,7 @@ var options437 = []Option{
 	{Names: names{"--ignore-submodules"}, Value: Required},
 }
 
-var options438 = []Option{
+var options439 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -14791,7 +14805,7 @@ var options438 = []Option{
 	{Names: names{"--worktree"}},
 }
 
-var options439 = []Option{
+var options440 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -14806,7 +14820,7 @@ var options439 = []Option{
 	{Names: names{"--no-includes"}},
 }
 
-var options440 = []Option{
+var options441 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -14820,24 +14834,24 @@ var options440 = []Option{
 	{Names: names{"--append"}},
 }
 
-var subs441 = []Program{
-	{Name: "edit", Path: names{"config", "edit"}, Options: options438, Workdir: true, Special: "git"},
-	{Name: "get", Path: names{"config", "list"}, Options: options439, Workdir: true, Special: "git"},
-	{Name: "get-color", Path: names{"config", "list"}, Options: options439, Workdir: true, Special: "git"},
-	{Name: "get-colorbool", Path: names{"config", "list"}, Options: options439, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"config", "list"}, Options: options439, Workdir: true, Special: "git"},
-	{Name: "remove-section", Path: names{"config", "set"}, Options: options440, Workdir: true, Special: "git"},
-	{Name: "rename-section", Path: names{"config", "set"}, Options: options440, Workdir: true, Special: "git"},
-	{Name: "set", Path: names{"config", "set"}, Options: options440, Workdir: true, Special: "git"},
-	{Name: "unset", Path: names{"config", "set"}, Options: options440, Workdir: true, Special: "git"},
+var subs442 = []Program{
+	{Name: "edit", Path: names{"config", "edit"}, Options: options439, Workdir: true, Special: "git"},
+	{Name: "get", Path: names{"config", "list"}, Options: options440, Workdir: true, Special: "git"},
+	{Name: "get-color", Path: names{"config", "list"}, Options: options440, Workdir: true, Special: "git"},
+	{Name: "get-colorbool", Path: names{"config", "list"}, Options: options440, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"config", "list"}, Options: options440, Workdir: true, Special: "git"},
+	{Name: "remove-section", Path: names{"config", "set"}, Options: options441, Workdir: true, Special: "git"},
+	{Name: "rename-section", Path: names{"config", "set"}, Options: options441, Workdir: true, Special: "git"},
+	{Name: "set", Path: names{"config", "set"}, Options: options441, Workdir: true, Special: "git"},
+	{Name: "unset", Path: names{"config", "set"}, Options: options441, Workdir: true, Special: "git"},
 }
 
-var options442 = []Option{
+var options443 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-H", "--human-readable"}},
 }
 
-var options443 = []Option{
+var options444 = []Option{
 	{Names: names{"--candidates"}, Value: Required},
 	{Names: names{"--abbrev"}, Value: Optional},
 	{Names: names{"--match"}, Value: Required},
@@ -14854,7 +14868,7 @@ var options443 = []Option{
 	{Names: names{"--first-parent"}},
 }
 
-var options444 = []Option{
+var options445 = []Option{
 	{Names: names{"--no-index"}, Effect: EffUnproven},
 	{Names: names{"--cached"}},
 	{Names: names{"--staged"}},
@@ -14865,7 +14879,7 @@ var options444 = []Option{
 	{Names: names{"-0"}},
 }
 
-var options445 = []Option{
+var options446 = []Option{
 	{Names: names{"-U", "--unified"}, Value: Required},
 	{Names: names{"-s", "--no-patch"}},
 	{Names: names{"-X", "--dirstat"}, Value: Optional},
@@ -14966,7 +14980,7 @@ var options445 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options446 = []Option{
+var options447 = []Option{
 	{Names: names{"--no-index"}, Effect: EffUnproven},
 	{Names: names{"-q"}},
 	{Names: names{"--cached"}},
@@ -14989,7 +15003,7 @@ var options446 = []Option{
 	{Names: names{"--stdin"}},
 }
 
-var options447 = []Option{
+var options448 = []Option{
 	{Names: names{"-x", "--extcmd"}, Value: Required, Effect: EffRun},
 	{Names: names{"-t", "--tool"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-d", "--dir-diff"}},
@@ -15006,7 +15020,7 @@ var options447 = []Option{
 	{Names: names{"--cached"}},
 }
 
-var options448 = []Option{
+var options449 = []Option{
 	{Names: names{"--progress"}, Value: Required},
 	{Names: names{"--signed-tags"}, Value: Required},
 	{Names: names{"--tag-of-filtered-object"}, Value: Required},
@@ -15026,7 +15040,7 @@ var options448 = []Option{
 	{Names: names{"--refspec"}},
 }
 
-var options449 = []Option{
+var options450 = []Option{
 	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRun},
 	{Names: names{"-u", "--update-head-ok"}},
 	{Names: names{"-o", "--server-option"}, Value: Required},
@@ -15074,7 +15088,7 @@ var options449 = []Option{
 	{Names: names{"--stdin"}},
 }
 
-var options450 = []Option{
+var options451 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--stdin"}},
 	{Names: names{"-q", "--quiet"}},
@@ -15093,7 +15107,7 @@ var options450 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options451 = []Option{
+var options452 = []Option{
 	{Names: names{"--setup"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--subdirectory-filter"}, Value: Required},
 	{Names: names{"--env-filter"}, Value: Required, Effect: EffOpaque},
@@ -15110,7 +15124,7 @@ var options451 = []Option{
 	{Names: names{"--state-branch"}, Value: Required},
 }
 
-var options452 = []Option{
+var options453 = []Option{
 	{Names: names{"--path"}, Value: Required},
 	{Names: names{"--path-glob"}, Value: Required},
 	{Names: names{"--path-regex"}, Value: Required},
@@ -15147,7 +15161,7 @@ var options452 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options453 = []Option{
+var options454 = []Option{
 	{Names: names{"--log"}, Value: Optional},
 	{Names: names{"--no-log"}},
 	{Names: names{"--summary"}},
@@ -15157,7 +15171,7 @@ var options453 = []Option{
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
 }
 
-var options454 = []Option{
+var options455 = []Option{
 	{Names: names{"--perl"}},
 	{Names: names{"--python"}},
 	{Names: names{"--shell"}},
@@ -15176,12 +15190,12 @@ var options454 = []Option{
 	{Names: names{"--ignore-case"}},
 }
 
-var options455 = []Option{
+var options456 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--keep-going"}},
 }
 
-var options456 = []Option{
+var options457 = []Option{
 	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffOutput},
 	{Names: names{"--stdout"}, Effect: EffReadOnly},
 	{Names: names{"-n", "--numbered"}},
@@ -15226,7 +15240,7 @@ var options456 = []Option{
 	{Names: names{"--always"}},
 }
 
-var options457 = []Option{
+var options458 = []Option{
 	{Names: names{"-n", "--max-count"}, Value: Required},
 	{Names: names{"-#"}},
 	{Names: names{"--since", "--after"}, Value: Required},
@@ -15346,7 +15360,7 @@ var options457 = []Option{
 	{Names: names{"--count"}},
 }
 
-var options458 = []Option{
+var options459 = []Option{
 	{Names: names{"--unreachable"}},
 	{Names: names{"--dangling"}},
 	{Names: names{"--no-dangling"}},
@@ -15364,7 +15378,7 @@ var options458 = []Option{
 	{Names: names{"--no-progress"}},
 }
 
-var options459 = []Option{
+var options460 = []Option{
 	{Names: names{"--aggressive"}},
 	{Names: names{"--auto"}},
 	{Names: names{"--cruft"}},
@@ -15375,7 +15389,7 @@ var options459 = []Option{
 	{Names: names{"--keep-largest-pack"}},
 }
 
-var options460 = []Option{
+var options461 = []Option{
 	{Names: names{"-O", "--open-files-in-pager"}, Value: Optional, Effect: EffRun},
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
@@ -15425,7 +15439,7 @@ var options460 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options461 = []Option{
+var options462 = []Option{
 	{Names: names{"-w"}},
 	{Names: names{"-t"}, Value: Required},
 	{Names: names{"--stdin"}},
@@ -15435,7 +15449,7 @@ var options461 = []Option{
 	{Names: names{"--literally"}},
 }
 
-var options462 = []Option{
+var options463 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-c", "--config"}},
 	{Names: names{"-g", "--guides"}},
@@ -15449,7 +15463,7 @@ var options462 = []Option{
 	{Names: names{"--developer-interfaces"}},
 }
 
-var options463 = []Option{
+var options464 = []Option{
 	{Names: names{"-v"}},
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--rev-index"}},
@@ -15468,7 +15482,7 @@ var options463 = []Option{
 	{Names: names{"--promisor"}, Value: Optional},
 }
 
-var options464 = []Option{
+var options465 = []Option{
 	{Names: names{"-b", "--initial-branch"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--bare"}},
@@ -15479,7 +15493,7 @@ var options464 = []Option{
 	{Names: names{"--shared"}, Value: Optional},
 }
 
-var options465 = []Option{
+var options466 = []Option{
 	{Names: names{"--in-place"}, Effect: EffInPlace},
 	{Names: names{"--trim-empty"}},
 	{Names: names{"--trailer"}, Value: Required},
@@ -15493,14 +15507,14 @@ var options465 = []Option{
 	{Names: names{"--no-divider"}},
 }
 
-var options466 = []Option{
+var options467 = []Option{
 	{Names: names{"-p", "-u", "--patch"}},
 	{Names: names{"--date"}, Value: Required},
 	{Names: names{"--grep"}, Value: Required},
 	{Names: names{"--source"}},
 }
 
-var options467 = []Option{
+var options468 = []Option{
 	{Names: names{"-c", "--cached"}},
 	{Names: names{"-d", "--deleted"}},
 	{Names: names{"-m", "--modified"}},
@@ -15531,7 +15545,7 @@ var options467 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options468 = []Option{
+var options469 = []Option{
 	{Names: names{"-o", "--server-option"}, Value: Required},
 	{Names: names{"--sort"}, Value: Required},
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
@@ -15544,7 +15558,7 @@ var options468 = []Option{
 	{Names: names{"--symref"}},
 }
 
-var options469 = []Option{
+var options470 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-r"}},
 	{Names: names{"-t"}},
@@ -15558,7 +15572,7 @@ var options469 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options470 = []Option{
+var options471 = []Option{
 	{Names: names{"--auto"}},
 	{Names: names{"--schedule"}, Value: Optional},
 	{Names: names{"--quiet"}},
@@ -15566,7 +15580,7 @@ var options470 = []Option{
 	{Names: names{"--scheduler"}, Value: Required},
 }
 
-var options471 = []Option{
+var options472 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"-s", "--strategy"}, Value: Required},
 	{Names: names{"-X", "--strategy-option"}, Value: Required},
@@ -15599,7 +15613,7 @@ var options471 = []Option{
 	{Names: names{"--continue"}},
 }
 
-var options472 = []Option{
+var options473 = []Option{
 	{Names: names{"--octopus"}},
 	{Names: names{"--independent"}},
 	{Names: names{"--is-ancestor"}},
@@ -15607,7 +15621,7 @@ var options472 = []Option{
 	{Names: names{"-a", "--all"}},
 }
 
-var options473 = []Option{
+var options474 = []Option{
 	{Names: names{"-z"}},
 	{Names: names{"--name-only"}},
 	{Names: names{"--messages"}},
@@ -15615,7 +15629,7 @@ var options473 = []Option{
 	{Names: names{"--allow-unrelated-histories"}},
 }
 
-var options474 = []Option{
+var options475 = []Option{
 	{Names: names{"-t", "--tool"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--tool-help"}},
 	{Names: names{"-y", "--no-prompt"}},
@@ -15625,14 +15639,14 @@ var options474 = []Option{
 	{Names: names{"-O"}, Value: Required, Effect: EffInput},
 }
 
-var options475 = []Option{
+var options476 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-k"}},
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options476 = []Option{
+var options477 = []Option{
 	{Names: names{"--tags"}},
 	{Names: names{"--refs"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -15644,7 +15658,7 @@ var options476 = []Option{
 	{Names: names{"--always"}},
 }
 
-var options477 = []Option{
+var options478 = []Option{
 	{Names: names{"--ref"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
@@ -15668,7 +15682,7 @@ var options477 = []Option{
 	{Names: names{"-e"}},
 }
 
-var options478 = []Option{
+var options479 = []Option{
 	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRun},
 	{Names: names{"-r", "--rebase"}, Value: Optional},
 	{Names: names{"--no-rebase"}},
@@ -15724,7 +15738,7 @@ var options478 = []Option{
 	{Names: names{"-6", "--ipv6"}},
 }
 
-var options479 = []Option{
+var options480 = []Option{
 	{Names: names{"--receive-pack", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"-o", "--push-option"}, Value: Required},
 	{Names: names{"--force-with-lease"}, Value: Optional},
@@ -15758,7 +15772,7 @@ var options479 = []Option{
 	{Names: names{"-6", "--ipv6"}},
 }
 
-var options480 = []Option{
+var options481 = []Option{
 	{Names: names{"--no-dual-color"}},
 	{Names: names{"--creation-factor"}, Value: Required},
 	{Names: names{"--left-only"}},
@@ -15767,7 +15781,7 @@ var options480 = []Option{
 	{Names: names{"--no-notes"}},
 }
 
-var options481 = []Option{
+var options482 = []Option{
 	{Names: names{"--index-output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-m"}},
 	{Names: names{"--reset"}},
@@ -15785,7 +15799,7 @@ var options481 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options482 = []Option{
+var options483 = []Option{
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"-s", "--strategy"}, Value: Required},
 	{Names: names{"-X", "--strategy-option"}, Value: Required},
@@ -15832,7 +15846,7 @@ var options482 = []Option{
 	{Names: names{"--update-refs", "--no-update-refs"}},
 }
 
-var options483 = []Option{
+var options484 = []Option{
 	{Names: names{"--expire"}, Value: Required},
 	{Names: names{"--expire-unreachable"}, Value: Required},
 	{Names: names{"--updateref"}},
@@ -15844,19 +15858,19 @@ var options483 = []Option{
 	{Names: names{"--single-worktree"}},
 }
 
-var subs484 = []Program{
-	{Name: "delete", Path: names{"reflog", "expire"}, Options: options483, Workdir: true, Special: "git"},
-	{Name: "exists", Path: names{"reflog", "show"}, Shared: [][]Option{options457, options445}, Workdir: true, Special: "git"},
-	{Name: "expire", Path: names{"reflog", "expire"}, Options: options483, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"reflog", "show"}, Shared: [][]Option{options457, options445}, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"reflog", "show"}, Shared: [][]Option{options457, options445}, Workdir: true, Special: "git"},
-}
-
-var options485 = []Option{
-	{Names: names{"-v", "--verbose"}},
+var subs485 = []Program{
+	{Name: "delete", Path: names{"reflog", "expire"}, Options: options484, Workdir: true, Special: "git"},
+	{Name: "exists", Path: names{"reflog", "show"}, Shared: [][]Option{options458, options446}, Workdir: true, Special: "git"},
+	{Name: "expire", Path: names{"reflog", "expire"}, Options: options484, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"reflog", "show"}, Shared: [][]Option{options458, options446}, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"reflog", "show"}, Shared: [][]Option{options458, options446}, Workdir: true, Special: "git"},
 }
 
 var options486 = []Option{
+	{Names: names{"-v", "--verbose"}},
+}
+
+var options487 = []Option{
 	{Names: names{"-t"}, Value: Required},
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"-f"}},
@@ -15865,7 +15879,7 @@ var options486 = []Option{
 	{Names: names{"--mirror"}, Value: Optional},
 }
 
-var options487 = []Option{
+var options488 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"--push"}},
 	{Names: names{"--all"}},
@@ -15878,21 +15892,21 @@ var options487 = []Option{
 	{Names: names{"--no-progress"}},
 }
 
-var subs488 = []Program{
-	{Name: "add", Path: names{"remote", "add"}, Options: options486, Workdir: true, Special: "git"},
-	{Name: "get-url", Path: names{"remote", "show"}, Options: options487, Workdir: true, Special: "git"},
-	{Name: "prune", Path: names{"remote", "show"}, Options: options487, Workdir: true, Special: "git"},
-	{Name: "remove", Path: names{"remote", "show"}, Options: options487, Workdir: true, Special: "git"},
-	{Name: "rename", Path: names{"remote", "show"}, Options: options487, Workdir: true, Special: "git"},
-	{Name: "rm", Path: names{"remote", "show"}, Options: options487, Workdir: true, Special: "git"},
-	{Name: "set-branches", Path: names{"remote", "show"}, Options: options487, Workdir: true, Special: "git"},
-	{Name: "set-head", Path: names{"remote", "show"}, Options: options487, Workdir: true, Special: "git"},
-	{Name: "set-url", Path: names{"remote", "show"}, Options: options487, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"remote", "show"}, Options: options487, Workdir: true, Special: "git"},
-	{Name: "update", Path: names{"remote", "show"}, Options: options487, Workdir: true, Special: "git"},
+var subs489 = []Program{
+	{Name: "add", Path: names{"remote", "add"}, Options: options487, Workdir: true, Special: "git"},
+	{Name: "get-url", Path: names{"remote", "show"}, Options: options488, Workdir: true, Special: "git"},
+	{Name: "prune", Path: names{"remote", "show"}, Options: options488, Workdir: true, Special: "git"},
+	{Name: "remove", Path: names{"remote", "show"}, Options: options488, Workdir: true, Special: "git"},
+	{Name: "rename", Path: names{"remote", "show"}, Options: options488, Workdir: true, Special: "git"},
+	{Name: "rm", Path: names{"remote", "show"}, Options: options488, Workdir: true, Special: "git"},
+	{Name: "set-branches", Path: names{"remote", "show"}, Options: options488, Workdir: true, Special: "git"},
+	{Name: "set-head", Path: names{"remote", "show"}, Options: options488, Workdir: true, Special: "git"},
+	{Name: "set-url", Path: names{"remote", "show"}, Options: options488, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"remote", "show"}, Options: options488, Workdir: true, Special: "git"},
+	{Name: "update", Path: names{"remote", "show"}, Options: options488, Workdir: true, Special: "git"},
 }
 
-var options489 = []Option{
+var options490 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-e", "--edit"}},
@@ -15903,7 +15917,7 @@ var options489 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options490 = []Option{
+var options491 = []Option{
 	{Names: names{"--soft"}},
 	{Names: names{"--mixed"}},
 	{Names: names{"--hard"}},
@@ -15917,7 +15931,7 @@ var options490 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options491 = []Option{
+var options492 = []Option{
 	{Names: names{"-s", "--source"}, Value: Required},
 	{Names: names{"--conflict"}, Value: Required},
 	{Names: names{"-p", "--patch"}},
@@ -15934,7 +15948,7 @@ var options491 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options492 = []Option{
+var options493 = []Option{
 	{Names: names{"--count"}},
 	{Names: names{"--objects"}},
 	{Names: names{"--use-bitmap-index"}},
@@ -15954,7 +15968,7 @@ var options492 = []Option{
 	{Names: names{"--indexed-objects"}},
 }
 
-var options493 = []Option{
+var options494 = []Option{
 	{Names: names{"--short"}, Value: Optional},
 	{Names: names{"--abbrev-ref"}, Value: Optional},
 	{Names: names{"--default"}, Value: Required},
@@ -16009,7 +16023,7 @@ var options493 = []Option{
 	{Names: names{"-C"}, Value: Optional},
 }
 
-var options494 = []Option{
+var options495 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-r"}},
@@ -16021,7 +16035,7 @@ var options494 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options495 = []Option{
+var options496 = []Option{
 	{Names: names{"--smtp-server"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--sendmail-cmd"}, Value: Required, Effect: EffRun},
 	{Names: names{"--to-cmd"}, Value: Required, Effect: EffRun},
@@ -16046,7 +16060,7 @@ var options495 = []Option{
 	{Names: names{"--identity"}, Value: Required},
 }
 
-var options496 = []Option{
+var options497 = []Option{
 	{Names: names{"--receive-pack", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"--all"}},
 	{Names: names{"--stdin"}},
@@ -16060,7 +16074,7 @@ var options496 = []Option{
 	{Names: names{"--push-option"}, Value: Required},
 }
 
-var options497 = []Option{
+var options498 = []Option{
 	{Names: names{"-n", "--numbered"}},
 	{Names: names{"-s", "--summary"}},
 	{Names: names{"-e", "--email"}},
@@ -16071,11 +16085,11 @@ var options497 = []Option{
 	{Names: names{"-w"}, Value: Optional},
 }
 
-var options498 = []Option{
+var options499 = []Option{
 	{Names: names{"-p", "-u", "--patch"}},
 }
 
-var options499 = []Option{
+var options500 = []Option{
 	{Names: names{"-r", "--remotes"}},
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--current"}},
@@ -16094,7 +16108,7 @@ var options499 = []Option{
 	{Names: names{"--no-color"}},
 }
 
-var options500 = []Option{
+var options501 = []Option{
 	{Names: names{"--head"}},
 	{Names: names{"--heads", "--tags"}},
 	{Names: names{"-d", "--dereference"}},
@@ -16105,7 +16119,7 @@ var options500 = []Option{
 	{Names: names{"--exclude-existing"}, Value: Optional},
 }
 
-var options501 = []Option{
+var options502 = []Option{
 	{Names: names{"--cone"}},
 	{Names: names{"--no-cone"}},
 	{Names: names{"--sparse-index"}},
@@ -16117,7 +16131,7 @@ var options501 = []Option{
 	{Names: names{"--rules-file"}, Value: Required, Effect: EffInput},
 }
 
-var options502 = []Option{
+var options503 = []Option{
 	{Names: names{"-p", "--patch"}},
 	{Names: names{"-S", "--staged"}},
 	{Names: names{"-k", "--keep-index"}},
@@ -16130,33 +16144,33 @@ var options502 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options503 = []Option{
+var options504 = []Option{
 	{Names: names{"-u", "--include-untracked"}},
 	{Names: names{"--only-untracked"}},
 }
 
-var options504 = []Option{
+var options505 = []Option{
 	{Names: names{"--index"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var subs505 = []Program{
-	{Name: "apply", Path: names{"stash", "pop"}, Options: options504, Workdir: true, Special: "git"},
-	{Name: "branch", Path: names{"stash", "pop"}, Options: options504, Workdir: true, Special: "git"},
-	{Name: "clear", Path: names{"stash", "pop"}, Options: options504, Workdir: true, Special: "git"},
-	{Name: "create", Path: names{"stash", "push"}, Options: options502, Workdir: true, Special: "git"},
-	{Name: "drop", Path: names{"stash", "pop"}, Options: options504, Workdir: true, Special: "git"},
-	{Name: "export", Path: names{"stash", "pop"}, Options: options504, Workdir: true, Special: "git"},
-	{Name: "import", Path: names{"stash", "pop"}, Options: options504, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"stash", "list"}, Options: options503, Shared: [][]Option{options457, options445}, Workdir: true, Special: "git"},
-	{Name: "pop", Path: names{"stash", "pop"}, Options: options504, Workdir: true, Special: "git"},
-	{Name: "push", Path: names{"stash", "push"}, Options: options502, Workdir: true, Special: "git"},
-	{Name: "save", Path: names{"stash", "push"}, Options: options502, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"stash", "list"}, Options: options503, Shared: [][]Option{options457, options445}, Workdir: true, Special: "git"},
-	{Name: "store", Path: names{"stash", "push"}, Options: options502, Workdir: true, Special: "git"},
+var subs506 = []Program{
+	{Name: "apply", Path: names{"stash", "pop"}, Options: options505, Workdir: true, Special: "git"},
+	{Name: "branch", Path: names{"stash", "pop"}, Options: options505, Workdir: true, Special: "git"},
+	{Name: "clear", Path: names{"stash", "pop"}, Options: options505, Workdir: true, Special: "git"},
+	{Name: "create", Path: names{"stash", "push"}, Options: options503, Workdir: true, Special: "git"},
+	{Name: "drop", Path: names{"stash", "pop"}, Options: options505, Workdir: true, Special: "git"},
+	{Name: "export", Path: names{"stash", "pop"}, Options: options505, Workdir: true, Special: "git"},
+	{Name: "import", Path: names{"stash", "pop"}, Options: options505, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"stash", "list"}, Options: options504, Shared: [][]Option{options458, options446}, Workdir: true, Special: "git"},
+	{Name: "pop", Path: names{"stash", "pop"}, Options: options505, Workdir: true, Special: "git"},
+	{Name: "push", Path: names{"stash", "push"}, Options: options503, Workdir: true, Special: "git"},
+	{Name: "save", Path: names{"stash", "push"}, Options: options503, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"stash", "list"}, Options: options504, Shared: [][]Option{options458, options446}, Workdir: true, Special: "git"},
+	{Name: "store", Path: names{"stash", "push"}, Options: options503, Workdir: true, Special: "git"},
 }
 
-var options506 = []Option{
+var options507 = []Option{
 	{Names: names{"-u", "--untracked-files"}, Value: Optional},
 	{Names: names{"--porcelain"}, Value: Optional},
 	{Names: names{"--column"}, Value: Optional},
@@ -16176,12 +16190,12 @@ var options506 = []Option{
 	{Names: names{"--renames"}},
 }
 
-var options507 = []Option{
+var options508 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--cached"}},
 }
 
-var options508 = []Option{
+var options509 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--name"}, Value: Required},
@@ -16192,12 +16206,12 @@ var options508 = []Option{
 	{Names: names{"--progress"}},
 }
 
-var options509 = []Option{
+var options510 = []Option{
 	{Names: names{"--recursive"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options510 = []Option{
+var options511 = []Option{
 	{Names: names{"--init"}},
 	{Names: names{"--remote"}},
 	{Names: names{"-N", "--no-fetch"}},
@@ -16225,21 +16239,21 @@ var options510 = []Option{
 	{Names: names{"--progress"}},
 }
 
-var subs511 = []Program{
-	{Name: "absorbgitdirs", Path: names{"submodule", "update"}, Options: options510, Workdir: true, Special: "git"},
-	{Name: "add", Path: names{"submodule", "add"}, Options: options508, Workdir: true, Special: "git"},
-	{Name: "deinit", Path: names{"submodule", "update"}, Options: options510, Workdir: true, Special: "git"},
-	{Name: "foreach", Style: POSIX, Operands: RunsText, Path: names{"submodule", "foreach"}, Options: options509, Ends: true, Workdir: true, Special: "git"},
-	{Name: "init", Path: names{"submodule", "update"}, Options: options510, Workdir: true, Special: "git"},
-	{Name: "set-branch", Path: names{"submodule", "update"}, Options: options510, Workdir: true, Special: "git"},
-	{Name: "set-url", Path: names{"submodule", "update"}, Options: options510, Workdir: true, Special: "git"},
-	{Name: "status", Path: names{"submodule", "update"}, Options: options510, Workdir: true, Special: "git"},
-	{Name: "summary", Path: names{"submodule", "update"}, Options: options510, Workdir: true, Special: "git"},
-	{Name: "sync", Path: names{"submodule", "update"}, Options: options510, Workdir: true, Special: "git"},
-	{Name: "update", Path: names{"submodule", "update"}, Options: options510, Workdir: true, Special: "git"},
+var subs512 = []Program{
+	{Name: "absorbgitdirs", Path: names{"submodule", "update"}, Options: options511, Workdir: true, Special: "git"},
+	{Name: "add", Path: names{"submodule", "add"}, Options: options509, Workdir: true, Special: "git"},
+	{Name: "deinit", Path: names{"submodule", "update"}, Options: options511, Workdir: true, Special: "git"},
+	{Name: "foreach", Style: POSIX, Operands: RunsText, Path: names{"submodule", "foreach"}, Options: options510, Ends: true, Workdir: true, Special: "git"},
+	{Name: "init", Path: names{"submodule", "update"}, Options: options511, Workdir: true, Special: "git"},
+	{Name: "set-branch", Path: names{"submodule", "update"}, Options: options511, Workdir: true, Special: "git"},
+	{Name: "set-url", Path: names{"submodule", "update"}, Options: options511, Workdir: true, Special: "git"},
+	{Name: "status", Path: names{"submodule", "update"}, Options: options511, Workdir: true, Special: "git"},
+	{Name: "summary", Path: names{"submodule", "update"}, Options: options511, Workdir: true, Special: "git"},
+	{Name: "sync", Path: names{"submodule", "update"}, Options: options511, Workdir: true, Special: "git"},
+	{Name: "update", Path: names{"submodule", "update"}, Options: options511, Workdir: true, Special: "git"},
 }
 
-var options512 = []Option{
+var options513 = []Option{
 	{Names: names{"-c", "--create"}, Value: Required},
 	{Names: names{"-C", "--force-create"}, Value: Required},
 	{Names: names{"--orphan"}, Value: Required},
@@ -16256,7 +16270,7 @@ var options512 = []Option{
 	{Names: names{"--recurse-submodules", "--no-recurse-submodules"}},
 }
 
-var options513 = []Option{
+var options514 = []Option{
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-q", "--quiet"}},
@@ -16264,7 +16278,7 @@ var options513 = []Option{
 	{Names: names{"--recurse", "--no-recurse"}},
 }
 
-var options514 = []Option{
+var options515 = []Option{
 	{Names: names{"-n"}, Value: Optional},
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
@@ -16293,7 +16307,7 @@ var options514 = []Option{
 	{Names: names{"--create-reflog"}},
 }
 
-var options515 = []Option{
+var options516 = []Option{
 	{Names: names{"--cacheinfo"}, Value: Required},
 	{Names: names{"--chmod"}, Value: Required},
 	{Names: names{"--add"}},
@@ -16329,24 +16343,24 @@ var options515 = []Option{
 	{Names: names{"--fsmonitor", "--no-fsmonitor"}},
 }
 
-var options516 = []Option{
+var options517 = []Option{
 	{Names: names{"-m"}, Value: Required},
 }
 
-var options517 = []Option{
+var options518 = []Option{
 	{Names: names{"-l"}},
 }
 
-var options518 = []Option{
+var options519 = []Option{
 	{Names: names{"--raw"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options519 = []Option{
+var options520 = []Option{
 	{Names: names{"--build-options"}},
 }
 
-var options520 = []Option{
+var options521 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-B"}, Value: Required},
@@ -16365,72 +16379,72 @@ var options520 = []Option{
 	{Names: names{"--no-relative-paths"}},
 }
 
-var options521 = []Option{
+var options522 = []Option{
 	{Names: names{"--porcelain"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-z"}},
 	{Names: names{"--expire"}, Value: Required},
 }
 
-var options522 = []Option{
+var options523 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--expire"}, Value: Required},
 	{Names: names{"--reason"}, Value: Required},
 }
 
-var subs523 = []Program{
-	{Name: "add", Operands: Places, Path: names{"worktree", "add"}, Options: options520, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"worktree", "list"}, Options: options521, Safe: true, Workdir: true, Special: "git"},
-	{Name: "lock", Path: names{"worktree", "prune"}, Options: options522, Workdir: true, Special: "git"},
+var subs524 = []Program{
+	{Name: "add", Operands: Places, Path: names{"worktree", "add"}, Options: options521, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"worktree", "list"}, Options: options522, Safe: true, Workdir: true, Special: "git"},
+	{Name: "lock", Path: names{"worktree", "prune"}, Options: options523, Workdir: true, Special: "git"},
 	{Name: "move", Operands: Places, Path: names{"worktree", "remove"}, Options: options188, Workdir: true, Special: "git"},
-	{Name: "prune", Path: names{"worktree", "prune"}, Options: options522, Workdir: true, Special: "git"},
+	{Name: "prune", Path: names{"worktree", "prune"}, Options: options523, Workdir: true, Special: "git"},
 	{Name: "remove", Operands: Places, Path: names{"worktree", "remove"}, Options: options188, Workdir: true, Special: "git"},
-	{Name: "repair", Path: names{"worktree", "prune"}, Options: options522, Workdir: true, Special: "git"},
-	{Name: "unlock", Path: names{"worktree", "prune"}, Options: options522, Workdir: true, Special: "git"},
+	{Name: "repair", Path: names{"worktree", "prune"}, Options: options523, Workdir: true, Special: "git"},
+	{Name: "unlock", Path: names{"worktree", "prune"}, Options: options523, Workdir: true, Special: "git"},
 }
 
-var options524 = []Option{
+var options525 = []Option{
 	{Names: names{"--missing-ok"}},
 	{Names: names{"--prefix"}, Value: Required},
 }
 
-var subs525 = []Program{
+var subs526 = []Program{
 	{Name: "absorb", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "add", Path: names{"add"}, Options: options412, Safe: true, Workdir: true, Special: "git"},
-	{Name: "am", Path: names{"am"}, Options: options413, Workdir: true, Special: "git"},
+	{Name: "add", Path: names{"add"}, Options: options413, Safe: true, Workdir: true, Special: "git"},
+	{Name: "am", Path: names{"am"}, Options: options414, Workdir: true, Special: "git"},
 	{Name: "annex", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "annotate", Path: names{"annotate"}, Options: options414, Workdir: true, Special: "git"},
-	{Name: "apply", Path: names{"apply"}, Options: options415, Workdir: true, Special: "git"},
+	{Name: "annotate", Path: names{"annotate"}, Options: options415, Workdir: true, Special: "git"},
+	{Name: "apply", Path: names{"apply"}, Options: options416, Workdir: true, Special: "git"},
 	{Name: "archimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "archive", Path: names{"archive"}, Options: options416, Workdir: true, Special: "git"},
+	{Name: "archive", Path: names{"archive"}, Options: options417, Workdir: true, Special: "git"},
 	{Name: "backfill", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "bisect", Operands: Unread, Path: names{"bisect"}, Subs: subs418, Workdir: true, Special: "git"},
+	{Name: "bisect", Operands: Unread, Path: names{"bisect"}, Subs: subs419, Workdir: true, Special: "git"},
 	{Name: "bisect--helper", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "blame", Path: names{"blame"}, Options: options419, Workdir: true, Special: "git"},
-	{Name: "branch", Path: names{"branch"}, Options: options420, Safe: true, Workdir: true, Special: "git"},
-	{Name: "bugreport", Path: names{"bugreport"}, Options: options421, Workdir: true, Here: true, Special: "git"},
-	{Name: "bundle", Operands: Unread, Path: names{"bundle"}, Subs: subs424, Workdir: true, Special: "git"},
-	{Name: "cat-file", Path: names{"cat-file"}, Options: options425, Workdir: true, Special: "git"},
-	{Name: "check-attr", Path: names{"check-attr"}, Options: options426, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-ignore", Path: names{"check-ignore"}, Options: options427, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-mailmap", Path: names{"check-attr"}, Options: options426, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-ref-format", Path: names{"check-attr"}, Options: options426, Safe: true, Workdir: true, Special: "git"},
-	{Name: "checkout", Path: names{"checkout"}, Options: options428, Safe: true, Workdir: true, Special: "git"},
-	{Name: "checkout-index", Path: names{"checkout-index"}, Options: options429, Workdir: true, Special: "git"},
-	{Name: "cherry", Path: names{"cherry"}, Options: options430, Safe: true, Workdir: true, Special: "git"},
-	{Name: "cherry-pick", Path: names{"cherry-pick"}, Options: options431, Workdir: true, Special: "git"},
+	{Name: "blame", Path: names{"blame"}, Options: options420, Workdir: true, Special: "git"},
+	{Name: "branch", Path: names{"branch"}, Options: options421, Safe: true, Workdir: true, Special: "git"},
+	{Name: "bugreport", Path: names{"bugreport"}, Options: options422, Workdir: true, Here: true, Special: "git"},
+	{Name: "bundle", Operands: Unread, Path: names{"bundle"}, Subs: subs425, Workdir: true, Special: "git"},
+	{Name: "cat-file", Path: names{"cat-file"}, Options: options426, Workdir: true, Special: "git"},
+	{Name: "check-attr", Path: names{"check-attr"}, Options: options427, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-ignore", Path: names{"check-ignore"}, Options: options428, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-mailmap", Path: names{"check-attr"}, Options: options427, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-ref-format", Path: names{"check-attr"}, Options: options427, Safe: true, Workdir: true, Special: "git"},
+	{Name: "checkout", Path: names{"checkout"}, Options: options429, Safe: true, Workdir: true, Special: "git"},
+	{Name: "checkout-index", Path: names{"checkout-index"}, Options: options430, Workdir: true, Special: "git"},
+	{Name: "cherry", Path: names{"cherry"}, Options: options431, Safe: true, Workdir: true, Special: "git"},
+	{Name: "cherry-pick", Path: names{"cherry-pick"}, Options: options432, Workdir: true, Special: "git"},
 	{Name: "citool", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "clean", Path: names{"clean"}, Options: options432, Workdir: true, Special: "git"},
+	{Name: "clean", Path: names{"clean"}, Options: options433, Workdir: true, Special: "git"},
 	{Name: "cliff", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "clone", Operands: Places, Skip: 1, Path: names{"clone"}, Options: options433, Workdir: true, Special: "git"},
-	{Name: "clone-pack", Path: names{"fetch-pack"}, Options: options450, Workdir: true, Special: "git"},
-	{Name: "column", Path: names{"check-attr"}, Options: options426, Safe: true, Workdir: true, Special: "git"},
-	{Name: "commit", Path: names{"commit"}, Options: options434, Workdir: true, Special: "git"},
-	{Name: "commit-graph", Path: names{"commit-graph"}, Options: options435, Workdir: true, Special: "git"},
-	{Name: "commit-tree", Path: names{"commit-tree"}, Options: options436, Workdir: true, Special: "git"},
-	{Name: "config", Path: names{"config"}, Options: options437, Subs: subs441, Workdir: true, Special: "git"},
-	{Name: "count-objects", Path: names{"count-objects"}, Options: options442, Safe: true, Workdir: true, Special: "git"},
+	{Name: "clone", Operands: Places, Skip: 1, Path: names{"clone"}, Options: options434, Workdir: true, Special: "git"},
+	{Name: "clone-pack", Path: names{"fetch-pack"}, Options: options451, Workdir: true, Special: "git"},
+	{Name: "column", Path: names{"check-attr"}, Options: options427, Safe: true, Workdir: true, Special: "git"},
+	{Name: "commit", Path: names{"commit"}, Options: options435, Workdir: true, Special: "git"},
+	{Name: "commit-graph", Path: names{"commit-graph"}, Options: options436, Workdir: true, Special: "git"},
+	{Name: "commit-tree", Path: names{"commit-tree"}, Options: options437, Workdir: true, Special: "git"},
+	{Name: "config", Path: names{"config"}, Options: options438, Subs: subs442, Workdir: true, Special: "git"},
+	{Name: "count-objects", Path: names{"count-objects"}, Options: options443, Safe: true, Workdir: true, Special: "git"},
 	{Name: "credential", Operands: Unread, Path: names{"credential"}, Workdir: true, Special: "git"},
 	{Name: "credential-cache", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "credential-manager", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
@@ -16440,66 +16454,66 @@ var subs525 = []Program{
 	{Name: "cvsimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "cvsserver", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "daemon", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "describe", Path: names{"describe"}, Options: options443, Safe: true, Workdir: true, Special: "git"},
+	{Name: "describe", Path: names{"describe"}, Options: options444, Safe: true, Workdir: true, Special: "git"},
 	{Name: "diagnose", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "diff", Path: names{"diff"}, Options: options444, Shared: [][]Option{options445}, Workdir: true, Special: "git"},
-	{Name: "diff-files", Path: names{"diff-files"}, Options: options446, Shared: [][]Option{options445}, Workdir: true, Special: "git"},
-	{Name: "diff-index", Path: names{"diff-files"}, Options: options446, Shared: [][]Option{options445}, Workdir: true, Special: "git"},
-	{Name: "diff-tree", Path: names{"diff-files"}, Options: options446, Shared: [][]Option{options445}, Workdir: true, Special: "git"},
-	{Name: "difftool", Path: names{"difftool"}, Options: options447, Shared: [][]Option{options445}, Workdir: true, Special: "git"},
+	{Name: "diff", Path: names{"diff"}, Options: options445, Shared: [][]Option{options446}, Workdir: true, Special: "git"},
+	{Name: "diff-files", Path: names{"diff-files"}, Options: options447, Shared: [][]Option{options446}, Workdir: true, Special: "git"},
+	{Name: "diff-index", Path: names{"diff-files"}, Options: options447, Shared: [][]Option{options446}, Workdir: true, Special: "git"},
+	{Name: "diff-tree", Path: names{"diff-files"}, Options: options447, Shared: [][]Option{options446}, Workdir: true, Special: "git"},
+	{Name: "difftool", Path: names{"difftool"}, Options: options448, Shared: [][]Option{options446}, Workdir: true, Special: "git"},
 	{Name: "extras", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "fast-export", Path: names{"fast-export"}, Options: options448, Workdir: true, Special: "git"},
+	{Name: "fast-export", Path: names{"fast-export"}, Options: options449, Workdir: true, Special: "git"},
 	{Name: "fast-import", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "fetch", Path: names{"fetch"}, Options: options449, Workdir: true, Special: "git"},
-	{Name: "fetch-pack", Path: names{"fetch-pack"}, Options: options450, Workdir: true, Special: "git"},
-	{Name: "filter-branch", Path: names{"filter-branch"}, Options: options451, Workdir: true, Special: "git"},
-	{Name: "filter-repo", Path: names{"filter-repo"}, Options: options452, Workdir: true, Special: "git"},
+	{Name: "fetch", Path: names{"fetch"}, Options: options450, Workdir: true, Special: "git"},
+	{Name: "fetch-pack", Path: names{"fetch-pack"}, Options: options451, Workdir: true, Special: "git"},
+	{Name: "filter-branch", Path: names{"filter-branch"}, Options: options452, Workdir: true, Special: "git"},
+	{Name: "filter-repo", Path: names{"filter-repo"}, Options: options453, Workdir: true, Special: "git"},
 	{Name: "flow", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "fmt-merge-msg", Path: names{"fmt-merge-msg"}, Options: options453, Workdir: true, Special: "git"},
-	{Name: "for-each-ref", Path: names{"for-each-ref"}, Options: options454, Safe: true, Workdir: true, Special: "git"},
-	{Name: "for-each-repo", Operands: Unread, Path: names{"for-each-repo"}, Options: options455, Workdir: true, Special: "git"},
-	{Name: "format-patch", Path: names{"format-patch"}, Options: options456, Shared: [][]Option{options457, options445}, Workdir: true, Here: true, Special: "git"},
-	{Name: "fsck", Path: names{"fsck"}, Options: options458, Workdir: true, Special: "git"},
+	{Name: "fmt-merge-msg", Path: names{"fmt-merge-msg"}, Options: options454, Workdir: true, Special: "git"},
+	{Name: "for-each-ref", Path: names{"for-each-ref"}, Options: options455, Safe: true, Workdir: true, Special: "git"},
+	{Name: "for-each-repo", Operands: Unread, Path: names{"for-each-repo"}, Options: options456, Workdir: true, Special: "git"},
+	{Name: "format-patch", Path: names{"format-patch"}, Options: options457, Shared: [][]Option{options458, options446}, Workdir: true, Here: true, Special: "git"},
+	{Name: "fsck", Path: names{"fsck"}, Options: options459, Workdir: true, Special: "git"},
 	{Name: "fsmonitor--daemon", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "gc", Path: names{"gc"}, Options: options459, Workdir: true, Special: "git"},
-	{Name: "get-tar-commit-id", Path: names{"check-attr"}, Options: options426, Safe: true, Workdir: true, Special: "git"},
+	{Name: "gc", Path: names{"gc"}, Options: options460, Workdir: true, Special: "git"},
+	{Name: "get-tar-commit-id", Path: names{"check-attr"}, Options: options427, Safe: true, Workdir: true, Special: "git"},
 	{Name: "gitk", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "grep", Path: names{"grep"}, Options: options460, Workdir: true, Special: "git"},
+	{Name: "grep", Path: names{"grep"}, Options: options461, Workdir: true, Special: "git"},
 	{Name: "gui", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "hash-object", Operands: Reads, Path: names{"hash-object"}, Options: options461, Workdir: true, Special: "git"},
-	{Name: "help", Path: names{"help"}, Options: options462, Workdir: true, Special: "git"},
+	{Name: "hash-object", Operands: Reads, Path: names{"hash-object"}, Options: options462, Workdir: true, Special: "git"},
+	{Name: "help", Path: names{"help"}, Options: options463, Workdir: true, Special: "git"},
 	{Name: "hook", Operands: Unread, Path: names{"hook"}, Workdir: true, Special: "git"},
 	{Name: "http-backend", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "http-fetch", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "http-push", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "imap-send", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "index-pack", Path: names{"index-pack"}, Options: options463, Workdir: true, Special: "git"},
-	{Name: "init", Operands: Places, Path: names{"init"}, Options: options464, Workdir: true, Special: "git"},
-	{Name: "init-db", Operands: Places, Path: names{"init"}, Options: options464, Workdir: true, Special: "git"},
+	{Name: "index-pack", Path: names{"index-pack"}, Options: options464, Workdir: true, Special: "git"},
+	{Name: "init", Operands: Places, Path: names{"init"}, Options: options465, Workdir: true, Special: "git"},
+	{Name: "init-db", Operands: Places, Path: names{"init"}, Options: options465, Workdir: true, Special: "git"},
 	{Name: "instaweb", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "interpret-trailers", Operands: Reads, Path: names{"interpret-trailers"}, Options: options465, Workdir: true, Special: "git"},
+	{Name: "interpret-trailers", Operands: Reads, Path: names{"interpret-trailers"}, Options: options466, Workdir: true, Special: "git"},
 	{Name: "last-modified", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "lfs", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "log", Path: names{"log"}, Options: options466, Shared: [][]Option{options457, options445}, Workdir: true, Special: "git"},
-	{Name: "ls-files", Path: names{"ls-files"}, Options: options467, Safe: true, Workdir: true, Special: "git"},
-	{Name: "ls-remote", Path: names{"ls-remote"}, Options: options468, Workdir: true, Special: "git"},
-	{Name: "ls-tree", Path: names{"ls-tree"}, Options: options469, Safe: true, Workdir: true, Special: "git"},
+	{Name: "log", Path: names{"log"}, Options: options467, Shared: [][]Option{options458, options446}, Workdir: true, Special: "git"},
+	{Name: "ls-files", Path: names{"ls-files"}, Options: options468, Safe: true, Workdir: true, Special: "git"},
+	{Name: "ls-remote", Path: names{"ls-remote"}, Options: options469, Workdir: true, Special: "git"},
+	{Name: "ls-tree", Path: names{"ls-tree"}, Options: options470, Safe: true, Workdir: true, Special: "git"},
 	{Name: "mailinfo", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "mailsplit", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "maintenance", Path: names{"maintenance"}, Options: options470, Workdir: true, Special: "git"},
-	{Name: "merge", Path: names{"merge"}, Options: options471, Workdir: true, Special: "git"},
-	{Name: "merge-base", Path: names{"merge-base"}, Options: options472, Safe: true, Workdir: true, Special: "git"},
+	{Name: "maintenance", Path: names{"maintenance"}, Options: options471, Workdir: true, Special: "git"},
+	{Name: "merge", Path: names{"merge"}, Options: options472, Workdir: true, Special: "git"},
+	{Name: "merge-base", Path: names{"merge-base"}, Options: options473, Safe: true, Workdir: true, Special: "git"},
 	{Name: "merge-file", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "merge-index", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "merge-one-file", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "merge-tree", Path: names{"merge-tree"}, Options: options473, Safe: true, Workdir: true, Special: "git"},
-	{Name: "mergetool", Path: names{"mergetool"}, Options: options474, Workdir: true, Special: "git"},
+	{Name: "merge-tree", Path: names{"merge-tree"}, Options: options474, Safe: true, Workdir: true, Special: "git"},
+	{Name: "mergetool", Path: names{"mergetool"}, Options: options475, Workdir: true, Special: "git"},
 	{Name: "mktag", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "mktree", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "multi-pack-index", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "mv", Path: names{"mv"}, Options: options475, Safe: true, Workdir: true, Special: "git"},
-	{Name: "name-rev", Path: names{"name-rev"}, Options: options476, Safe: true, Workdir: true, Special: "git"},
-	{Name: "notes", Path: names{"notes"}, Options: options477, Workdir: true, Special: "git"},
+	{Name: "mv", Path: names{"mv"}, Options: options476, Safe: true, Workdir: true, Special: "git"},
+	{Name: "name-rev", Path: names{"name-rev"}, Options: options477, Safe: true, Workdir: true, Special: "git"},
+	{Name: "notes", Path: names{"notes"}, Options: options478, Workdir: true, Special: "git"},
 	{Name: "open", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "p4", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "pack-objects", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
@@ -16508,82 +16522,82 @@ var subs525 = []Program{
 	{Name: "patch-id", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "prune", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "prune-packed", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "pull", Path: names{"pull"}, Options: options478, Workdir: true, Special: "git"},
-	{Name: "push", Path: names{"push"}, Options: options479, Workdir: true, Special: "git"},
+	{Name: "pull", Path: names{"pull"}, Options: options479, Workdir: true, Special: "git"},
+	{Name: "push", Path: names{"push"}, Options: options480, Workdir: true, Special: "git"},
 	{Name: "quiltimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "range-diff", Path: names{"range-diff"}, Options: options480, Shared: [][]Option{options445}, Workdir: true, Special: "git"},
-	{Name: "read-tree", Path: names{"read-tree"}, Options: options481, Workdir: true, Special: "git"},
-	{Name: "rebase", Path: names{"rebase"}, Options: options482, Workdir: true, Special: "git"},
-	{Name: "reflog", Path: names{"reflog"}, Shared: [][]Option{options457, options445}, Subs: subs484, Workdir: true, Special: "git"},
+	{Name: "range-diff", Path: names{"range-diff"}, Options: options481, Shared: [][]Option{options446}, Workdir: true, Special: "git"},
+	{Name: "read-tree", Path: names{"read-tree"}, Options: options482, Workdir: true, Special: "git"},
+	{Name: "rebase", Path: names{"rebase"}, Options: options483, Workdir: true, Special: "git"},
+	{Name: "reflog", Path: names{"reflog"}, Shared: [][]Option{options458, options446}, Subs: subs485, Workdir: true, Special: "git"},
 	{Name: "refs", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "remote", Path: names{"remote"}, Options: options485, Subs: subs488, Workdir: true, Special: "git"},
+	{Name: "remote", Path: names{"remote"}, Options: options486, Subs: subs489, Workdir: true, Special: "git"},
 	{Name: "remote-ext", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "remote-fd", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "remote-helpers", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "repack", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "replace", Path: names{"replace"}, Options: options489, Workdir: true, Special: "git"},
+	{Name: "replace", Path: names{"replace"}, Options: options490, Workdir: true, Special: "git"},
 	{Name: "replay", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "repo", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "request-pull", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "rerere", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "reset", Path: names{"reset"}, Options: options490, Safe: true, Workdir: true, Special: "git"},
-	{Name: "restore", Path: names{"restore"}, Options: options491, Safe: true, Workdir: true, Special: "git"},
-	{Name: "rev-list", Path: names{"rev-list"}, Options: options492, Shared: [][]Option{options457, options445}, Workdir: true, Special: "git"},
-	{Name: "rev-parse", Path: names{"rev-parse"}, Options: options493, Safe: true, Workdir: true, Special: "git"},
-	{Name: "revert", Path: names{"cherry-pick"}, Options: options431, Workdir: true, Special: "git"},
-	{Name: "rm", Path: names{"rm"}, Options: options494, Safe: true, Workdir: true, Special: "git"},
+	{Name: "reset", Path: names{"reset"}, Options: options491, Safe: true, Workdir: true, Special: "git"},
+	{Name: "restore", Path: names{"restore"}, Options: options492, Safe: true, Workdir: true, Special: "git"},
+	{Name: "rev-list", Path: names{"rev-list"}, Options: options493, Shared: [][]Option{options458, options446}, Workdir: true, Special: "git"},
+	{Name: "rev-parse", Path: names{"rev-parse"}, Options: options494, Safe: true, Workdir: true, Special: "git"},
+	{Name: "revert", Path: names{"cherry-pick"}, Options: options432, Workdir: true, Special: "git"},
+	{Name: "rm", Path: names{"rm"}, Options: options495, Safe: true, Workdir: true, Special: "git"},
 	{Name: "secret", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "send-email", Operands: Unread, Path: names{"send-email"}, Options: options495, Workdir: true, Special: "git"},
-	{Name: "send-pack", Path: names{"send-pack"}, Options: options496, Workdir: true, Special: "git"},
+	{Name: "send-email", Operands: Unread, Path: names{"send-email"}, Options: options496, Workdir: true, Special: "git"},
+	{Name: "send-pack", Path: names{"send-pack"}, Options: options497, Workdir: true, Special: "git"},
 	{Name: "sh-setup", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "shell", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "shortlog", Path: names{"shortlog"}, Options: options497, Shared: [][]Option{options457, options445}, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"show"}, Options: options498, Shared: [][]Option{options457, options445}, Workdir: true, Special: "git"},
-	{Name: "show-branch", Path: names{"show-branch"}, Options: options499, Safe: true, Workdir: true, Special: "git"},
+	{Name: "shortlog", Path: names{"shortlog"}, Options: options498, Shared: [][]Option{options458, options446}, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"show"}, Options: options499, Shared: [][]Option{options458, options446}, Workdir: true, Special: "git"},
+	{Name: "show-branch", Path: names{"show-branch"}, Options: options500, Safe: true, Workdir: true, Special: "git"},
 	{Name: "show-index", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "show-ref", Path: names{"show-ref"}, Options: options500, Safe: true, Workdir: true, Special: "git"},
-	{Name: "sparse-checkout", Path: names{"sparse-checkout"}, Options: options501, Workdir: true, Special: "git"},
-	{Name: "stage", Path: names{"add"}, Options: options412, Safe: true, Workdir: true, Special: "git"},
+	{Name: "show-ref", Path: names{"show-ref"}, Options: options501, Safe: true, Workdir: true, Special: "git"},
+	{Name: "sparse-checkout", Path: names{"sparse-checkout"}, Options: options502, Workdir: true, Special: "git"},
+	{Name: "stage", Path: names{"add"}, Options: options413, Safe: true, Workdir: true, Special: "git"},
 	{Name: "standup", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "stash", Path: names{"stash"}, Options: options502, Subs: subs505, Workdir: true, Special: "git"},
-	{Name: "status", Path: names{"status"}, Options: options506, Safe: true, Workdir: true, Special: "git"},
-	{Name: "stripspace", Path: names{"check-attr"}, Options: options426, Safe: true, Workdir: true, Special: "git"},
-	{Name: "submodule", Path: names{"submodule"}, Options: options507, Subs: subs511, Workdir: true, Special: "git"},
+	{Name: "stash", Path: names{"stash"}, Options: options503, Subs: subs506, Workdir: true, Special: "git"},
+	{Name: "status", Path: names{"status"}, Options: options507, Safe: true, Workdir: true, Special: "git"},
+	{Name: "stripspace", Path: names{"check-attr"}, Options: options427, Safe: true, Workdir: true, Special: "git"},
+	{Name: "submodule", Path: names{"submodule"}, Options: options508, Subs: subs512, Workdir: true, Special: "git"},
 	{Name: "subtree", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "survey", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "svn", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "switch", Path: names{"switch"}, Options: options512, Safe: true, Workdir: true, Special: "git"},
-	{Name: "symbolic-ref", Path: names{"symbolic-ref"}, Options: options513, Safe: true, Workdir: true, Special: "git"},
-	{Name: "tag", Path: names{"tag"}, Options: options514, Workdir: true, Special: "git"},
+	{Name: "switch", Path: names{"switch"}, Options: options513, Safe: true, Workdir: true, Special: "git"},
+	{Name: "symbolic-ref", Path: names{"symbolic-ref"}, Options: options514, Safe: true, Workdir: true, Special: "git"},
+	{Name: "tag", Path: names{"tag"}, Options: options515, Workdir: true, Special: "git"},
 	{Name: "town", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "unpack-file", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "unpack-objects", Path: names{"index-pack"}, Options: options463, Workdir: true, Special: "git"},
-	{Name: "update-index", Path: names{"update-index"}, Options: options515, Workdir: true, Special: "git"},
-	{Name: "update-ref", Path: names{"update-ref"}, Options: options516, Workdir: true, Special: "git"},
+	{Name: "unpack-objects", Path: names{"index-pack"}, Options: options464, Workdir: true, Special: "git"},
+	{Name: "update-index", Path: names{"update-index"}, Options: options516, Workdir: true, Special: "git"},
+	{Name: "update-ref", Path: names{"update-ref"}, Options: options517, Workdir: true, Special: "git"},
 	{Name: "update-server-info", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
 	{Name: "upload-archive", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "var", Path: names{"var"}, Options: options517, Workdir: true, Special: "git"},
-	{Name: "verify-commit", Path: names{"verify-commit"}, Options: options518, Safe: true, Workdir: true, Special: "git"},
+	{Name: "var", Path: names{"var"}, Options: options518, Workdir: true, Special: "git"},
+	{Name: "verify-commit", Path: names{"verify-commit"}, Options: options519, Safe: true, Workdir: true, Special: "git"},
 	{Name: "verify-pack", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "verify-tag", Path: names{"verify-commit"}, Options: options518, Safe: true, Workdir: true, Special: "git"},
-	{Name: "version", Path: names{"version"}, Options: options519, Safe: true, Workdir: true, Special: "git"},
+	{Name: "verify-tag", Path: names{"verify-commit"}, Options: options519, Safe: true, Workdir: true, Special: "git"},
+	{Name: "version", Path: names{"version"}, Options: options520, Safe: true, Workdir: true, Special: "git"},
 	{Name: "web--browse", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "whatchanged", Path: names{"log"}, Options: options466, Shared: [][]Option{options457, options445}, Workdir: true, Special: "git"},
-	{Name: "worktree", Path: names{"worktree"}, Subs: subs523, Workdir: true, Special: "git"},
-	{Name: "write-tree", Path: names{"write-tree"}, Options: options524, Workdir: true, Special: "git"},
+	{Name: "whatchanged", Path: names{"log"}, Options: options467, Shared: [][]Option{options458, options446}, Workdir: true, Special: "git"},
+	{Name: "worktree", Path: names{"worktree"}, Subs: subs524, Workdir: true, Special: "git"},
+	{Name: "write-tree", Path: names{"write-tree"}, Options: options525, Workdir: true, Special: "git"},
 }
 
-var options526 = []Option{
+var options527 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-h", "-help"}},
 	{Names: names{"-version"}},
 }
 
-var options527 = []Option{
+var options528 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var options528 = []Option{
+var options529 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-a"}},
 	{Names: names{"-n"}},
@@ -16618,7 +16632,7 @@ var options528 = []Option{
 	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
 }
 
-var options529 = []Option{
+var options530 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-r"}},
 	{Names: names{"-cache"}},
@@ -16627,7 +16641,7 @@ var options529 = []Option{
 	{Names: names{"-fuzzcache"}},
 }
 
-var options530 = []Option{
+var options531 = []Option{
 	{Names: names{"-all"}},
 	{Names: names{"-c"}},
 	{Names: names{"-cmd"}},
@@ -16637,37 +16651,37 @@ var options530 = []Option{
 	{Names: names{"-http"}, Effect: EffUnproven},
 }
 
-var options531 = []Option{
+var options532 = []Option{
 	{Names: names{"-json"}},
 	{Names: names{"-changed"}},
 	{Names: names{"-u"}, Value: Required, Effect: EffSystem},
 	{Names: names{"-w"}, Effect: EffSystem},
 }
 
-var options532 = []Option{
+var options533 = []Option{
 	{Names: names{"-fixtool"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-diff"}},
 }
 
-var options533 = []Option{
+var options534 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-x"}},
 	{Names: names{"-mod"}, Value: Required},
 }
 
-var options534 = []Option{
+var options535 = []Option{
 	{Names: names{"-run"}, Value: Required},
 	{Names: names{"-skip"}, Value: Required},
 }
 
-var options535 = []Option{
+var options536 = []Option{
 	{Names: names{"-u"}, Value: Optional},
 	{Names: names{"-t"}},
 	{Names: names{"-d"}},
 	{Names: names{"-tool"}},
 }
 
-var options536 = []Option{
+var options537 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-m"}},
 	{Names: names{"-e"}},
@@ -16683,7 +16697,7 @@ var options536 = []Option{
 	{Names: names{"-compiled"}},
 }
 
-var options537 = []Option{
+var options538 = []Option{
 	{Names: names{"-fmt"}},
 	{Names: names{"-module"}, Value: Required},
 	{Names: names{"-go"}, Value: Required},
@@ -16706,7 +16720,7 @@ var options537 = []Option{
 	{Names: names{"-json"}},
 }
 
-var options538 = []Option{
+var options539 = []Option{
 	{Names: names{"-v"}},
 	{Names: names{"-x"}},
 	{Names: names{"-e"}},
@@ -16722,29 +16736,29 @@ var options538 = []Option{
 	{Names: names{"-modcacherw"}},
 }
 
-var subs539 = []Program{
-	{Name: "download", Style: Dash, Path: names{"mod", "tidy"}, Options: options538, Workdir: true, Special: "go"},
-	{Name: "edit", Style: Dash, Path: names{"mod", "edit"}, Options: options537, Workdir: true, Special: "go"},
-	{Name: "graph", Style: Dash, Path: names{"mod", "tidy"}, Options: options538, Workdir: true, Special: "go"},
-	{Name: "init", Style: Dash, Path: names{"mod", "tidy"}, Options: options538, Workdir: true, Special: "go"},
-	{Name: "tidy", Style: Dash, Path: names{"mod", "tidy"}, Options: options538, Workdir: true, Special: "go"},
-	{Name: "vendor", Style: Dash, Path: names{"mod", "tidy"}, Options: options538, Workdir: true, Special: "go"},
-	{Name: "verify", Style: Dash, Path: names{"mod", "tidy"}, Options: options538, Workdir: true, Special: "go"},
-	{Name: "why", Style: Dash, Path: names{"mod", "tidy"}, Options: options538, Workdir: true, Special: "go"},
-}
-
-var options540 = []Option{
-	{Names: names{"-exec"}, Value: Required, Effect: EffRun},
+var subs540 = []Program{
+	{Name: "download", Style: Dash, Path: names{"mod", "tidy"}, Options: options539, Workdir: true, Special: "go"},
+	{Name: "edit", Style: Dash, Path: names{"mod", "edit"}, Options: options538, Workdir: true, Special: "go"},
+	{Name: "graph", Style: Dash, Path: names{"mod", "tidy"}, Options: options539, Workdir: true, Special: "go"},
+	{Name: "init", Style: Dash, Path: names{"mod", "tidy"}, Options: options539, Workdir: true, Special: "go"},
+	{Name: "tidy", Style: Dash, Path: names{"mod", "tidy"}, Options: options539, Workdir: true, Special: "go"},
+	{Name: "vendor", Style: Dash, Path: names{"mod", "tidy"}, Options: options539, Workdir: true, Special: "go"},
+	{Name: "verify", Style: Dash, Path: names{"mod", "tidy"}, Options: options539, Workdir: true, Special: "go"},
+	{Name: "why", Style: Dash, Path: names{"mod", "tidy"}, Options: options539, Workdir: true, Special: "go"},
 }
 
 var options541 = []Option{
+	{Names: names{"-exec"}, Value: Required, Effect: EffRun},
+}
+
+var options542 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"-i"}},
 }
 
-var options542 = []Option{
+var options543 = []Option{
 	{Names: names{"-args"}, Ends: true},
 	{Names: names{"-artifacts"}},
 	{Names: names{"-bench"}, Value: Required},
@@ -16794,13 +16808,13 @@ var options542 = []Option{
 	{Names: names{"-attr"}},
 }
 
-var options543 = []Option{
+var options544 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-modfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-overlay"}, Value: Required, Effect: EffProgram},
 }
 
-var options544 = []Option{
+var options545 = []Option{
 	{Names: names{"-func"}, Value: Required, Effect: EffInput},
 	{Names: names{"-html"}, Value: Required, Effect: EffInput},
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
@@ -16810,7 +16824,7 @@ var options544 = []Option{
 	{Names: names{"-outfilelist"}, Value: Required, Effect: EffInput},
 }
 
-var options545 = []Option{
+var options546 = []Option{
 	{Names: names{"-http"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-top"}},
@@ -16853,7 +16867,7 @@ var options545 = []Option{
 	{Names: names{"-tags"}},
 }
 
-var subs546 = []Program{
+var subs547 = []Program{
 	{Name: "addr2line", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "api", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "asm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
@@ -16861,7 +16875,7 @@ var subs546 = []Program{
 	{Name: "cgo", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "compile", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "covdata", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
-	{Name: "cover", Style: Dash, Path: names{"tool", "cover"}, Options: options544, Workdir: true, Special: "go"},
+	{Name: "cover", Style: Dash, Path: names{"tool", "cover"}, Options: options545, Workdir: true, Special: "go"},
 	{Name: "dist", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "doc", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "fix", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
@@ -16869,20 +16883,20 @@ var subs546 = []Program{
 	{Name: "nm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "objdump", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "pack", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
-	{Name: "pprof", Style: Dash, Operands: Unread, Path: names{"tool", "pprof"}, Options: options545, Workdir: true, Special: "go"},
+	{Name: "pprof", Style: Dash, Operands: Unread, Path: names{"tool", "pprof"}, Options: options546, Workdir: true, Special: "go"},
 	{Name: "preprofile", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "test2json", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "trace", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "vet", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 }
 
-var options547 = []Option{
+var options548 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-v"}},
 	{Names: names{"-json"}},
 }
 
-var options548 = []Option{
+var options549 = []Option{
 	{Names: names{"-vettool"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-flags"}},
@@ -16891,7 +16905,7 @@ var options548 = []Option{
 	{Names: names{"-diff"}},
 }
 
-var options549 = []Option{
+var options550 = []Option{
 	{Names: names{"-fmt"}},
 	{Names: names{"-go"}, Value: Required},
 	{Names: names{"-toolchain"}, Value: Required},
@@ -16909,39 +16923,39 @@ var options549 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var subs550 = []Program{
-	{Name: "edit", Style: Dash, Path: names{"work", "edit"}, Options: options549, Workdir: true, Special: "go"},
-	{Name: "init", Style: Dash, Path: names{"work", "edit"}, Options: options549, Workdir: true, Special: "go"},
-	{Name: "sync", Style: Dash, Path: names{"work", "edit"}, Options: options549, Workdir: true, Special: "go"},
-	{Name: "use", Style: Dash, Path: names{"work", "edit"}, Options: options549, Workdir: true, Special: "go"},
-	{Name: "vendor", Style: Dash, Path: names{"work", "edit"}, Options: options549, Workdir: true, Special: "go"},
-}
-
 var subs551 = []Program{
-	{Name: "bug", Style: Dash, Path: names{"version"}, Options: options547, Safe: true, Workdir: true, Special: "go"},
-	{Name: "build", Style: Dash, Path: names{"build"}, Options: options527, Shared: [][]Option{options528}, Workdir: true, Special: "go"},
-	{Name: "clean", Style: Dash, Path: names{"clean"}, Options: options529, Shared: [][]Option{options528}, Workdir: true, Special: "go"},
-	{Name: "doc", Style: Dash, Path: names{"doc"}, Options: options530, Workdir: true, Special: "go"},
-	{Name: "env", Style: Dash, Path: names{"env"}, Options: options531, Workdir: true, Special: "go"},
-	{Name: "fix", Style: Dash, Path: names{"fix"}, Options: options532, Shared: [][]Option{options528}, Workdir: true, Special: "go"},
-	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options533, Workdir: true, Special: "go"},
-	{Name: "fuzz", Style: Dash, Path: names{"fuzz"}, Workdir: true, Special: "go"},
-	{Name: "generate", Style: Dash, Path: names{"generate"}, Options: options534, Shared: [][]Option{options528}, Workdir: true, Special: "go"},
-	{Name: "get", Style: Dash, Path: names{"install"}, Options: options535, Shared: [][]Option{options528}, Workdir: true, Special: "go"},
-	{Name: "help", Style: Dash, Path: names{"version"}, Options: options547, Safe: true, Workdir: true, Special: "go"},
-	{Name: "install", Style: Dash, Path: names{"install"}, Options: options535, Shared: [][]Option{options528}, Workdir: true, Special: "go"},
-	{Name: "list", Style: Dash, Path: names{"list"}, Options: options536, Shared: [][]Option{options528}, Workdir: true, Special: "go"},
-	{Name: "mod", Style: Dash, Operands: Unread, Path: names{"mod"}, Subs: subs539, Workdir: true, Special: "go"},
-	{Name: "run", Style: Dash, Operands: Script, Path: names{"run"}, Options: options540, Shared: [][]Option{options528}, Ends: true, Workdir: true, Named: true, Special: "go"},
-	{Name: "telemetry", Style: Dash, Path: names{"telemetry"}, Workdir: true, Special: "go"},
-	{Name: "test", Style: Dash, Path: names{"test"}, Options: options541, Shared: [][]Option{options528, options542}, Workdir: true, Special: "go"},
-	{Name: "tool", Style: Dash, Operands: Unread, Path: names{"tool"}, Options: options543, Subs: subs546, Ends: true, Workdir: true, Special: "go"},
-	{Name: "version", Style: Dash, Path: names{"version"}, Options: options547, Safe: true, Workdir: true, Special: "go"},
-	{Name: "vet", Style: Dash, Path: names{"vet"}, Options: options548, Shared: [][]Option{options528}, Workdir: true, Special: "go"},
-	{Name: "work", Style: Dash, Operands: Unread, Path: names{"work"}, Subs: subs550, Workdir: true, Special: "go"},
+	{Name: "edit", Style: Dash, Path: names{"work", "edit"}, Options: options550, Workdir: true, Special: "go"},
+	{Name: "init", Style: Dash, Path: names{"work", "edit"}, Options: options550, Workdir: true, Special: "go"},
+	{Name: "sync", Style: Dash, Path: names{"work", "edit"}, Options: options550, Workdir: true, Special: "go"},
+	{Name: "use", Style: Dash, Path: names{"work", "edit"}, Options: options550, Workdir: true, Special: "go"},
+	{Name: "vendor", Style: Dash, Path: names{"work", "edit"}, Options: options550, Workdir: true, Special: "go"},
 }
 
-var options552 = []Option{
+var subs552 = []Program{
+	{Name: "bug", Style: Dash, Path: names{"version"}, Options: options548, Safe: true, Workdir: true, Special: "go"},
+	{Name: "build", Style: Dash, Path: names{"build"}, Options: options528, Shared: [][]Option{options529}, Workdir: true, Special: "go"},
+	{Name: "clean", Style: Dash, Path: names{"clean"}, Options: options530, Shared: [][]Option{options529}, Workdir: true, Special: "go"},
+	{Name: "doc", Style: Dash, Path: names{"doc"}, Options: options531, Workdir: true, Special: "go"},
+	{Name: "env", Style: Dash, Path: names{"env"}, Options: options532, Workdir: true, Special: "go"},
+	{Name: "fix", Style: Dash, Path: names{"fix"}, Options: options533, Shared: [][]Option{options529}, Workdir: true, Special: "go"},
+	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options534, Workdir: true, Special: "go"},
+	{Name: "fuzz", Style: Dash, Path: names{"fuzz"}, Workdir: true, Special: "go"},
+	{Name: "generate", Style: Dash, Path: names{"generate"}, Options: options535, Shared: [][]Option{options529}, Workdir: true, Special: "go"},
+	{Name: "get", Style: Dash, Path: names{"install"}, Options: options536, Shared: [][]Option{options529}, Workdir: true, Named: true, Special: "go"},
+	{Name: "help", Style: Dash, Path: names{"version"}, Options: options548, Safe: true, Workdir: true, Special: "go"},
+	{Name: "install", Style: Dash, Path: names{"install"}, Options: options536, Shared: [][]Option{options529}, Workdir: true, Named: true, Special: "go"},
+	{Name: "list", Style: Dash, Path: names{"list"}, Options: options537, Shared: [][]Option{options529}, Workdir: true, Special: "go"},
+	{Name: "mod", Style: Dash, Operands: Unread, Path: names{"mod"}, Subs: subs540, Workdir: true, Special: "go"},
+	{Name: "run", Style: Dash, Operands: Script, Path: names{"run"}, Options: options541, Shared: [][]Option{options529}, Ends: true, Workdir: true, Special: "go"},
+	{Name: "telemetry", Style: Dash, Path: names{"telemetry"}, Workdir: true, Special: "go"},
+	{Name: "test", Style: Dash, Path: names{"test"}, Options: options542, Shared: [][]Option{options529, options543}, Workdir: true, Special: "go"},
+	{Name: "tool", Style: Dash, Operands: Unread, Path: names{"tool"}, Options: options544, Subs: subs547, Ends: true, Workdir: true, Special: "go"},
+	{Name: "version", Style: Dash, Path: names{"version"}, Options: options548, Safe: true, Workdir: true, Special: "go"},
+	{Name: "vet", Style: Dash, Path: names{"vet"}, Options: options549, Shared: [][]Option{options529}, Workdir: true, Special: "go"},
+	{Name: "work", Style: Dash, Operands: Unread, Path: names{"work"}, Subs: subs551, Workdir: true, Special: "go"},
+}
+
+var options553 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-e"}},
 	{Names: names{"-l"}},
@@ -16963,7 +16977,7 @@ var options552 = []Option{
 	{Names: names{"-version"}},
 }
 
-var options553 = []Option{
+var options554 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config"}},
 	{Names: names{"-v", "--verbose"}},
@@ -16976,14 +16990,14 @@ var options553 = []Option{
 	{Names: names{"-j", "--concurrency"}, Value: Required},
 }
 
-var options554 = []Option{
+var options555 = []Option{
 	{Names: names{"-d", "--diff"}},
 	{Names: names{"--diff-colored"}},
 	{Names: names{"-E", "--enable"}, Value: Required},
 	{Names: names{"--stdin"}},
 }
 
-var options555 = []Option{
+var options556 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"--debug"}},
 	{Names: names{"--short"}},
@@ -16991,7 +17005,7 @@ var options555 = []Option{
 	{Names: names{"-D", "--disable"}, Value: Required},
 }
 
-var options556 = []Option{
+var options557 = []Option{
 	{Names: names{"--fix"}},
 	{Names: names{"--timeout"}, Value: Required},
 	{Names: names{"--new"}, Value: Optional},
@@ -17049,21 +17063,21 @@ var options556 = []Option{
 	{Names: names{"--print-resources-usage"}},
 }
 
-var subs557 = []Program{
-	{Name: "cache", Style: Exact, Path: names{"linters"}, Options: options555, Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"linters"}, Options: options555, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"linters"}, Options: options555, Workdir: true},
-	{Name: "custom", Style: Exact, Path: names{"linters"}, Options: options555, Workdir: true},
-	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options554, Workdir: true},
-	{Name: "formatters", Style: Exact, Path: names{"linters"}, Options: options555, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"linters"}, Options: options555, Workdir: true},
-	{Name: "linters", Style: Exact, Path: names{"linters"}, Options: options555, Workdir: true},
-	{Name: "migrate", Style: Exact, Path: names{"linters"}, Options: options555, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options556, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"linters"}, Options: options555, Workdir: true},
+var subs558 = []Program{
+	{Name: "cache", Style: Exact, Path: names{"linters"}, Options: options556, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"linters"}, Options: options556, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"linters"}, Options: options556, Workdir: true},
+	{Name: "custom", Style: Exact, Path: names{"linters"}, Options: options556, Workdir: true},
+	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options555, Workdir: true},
+	{Name: "formatters", Style: Exact, Path: names{"linters"}, Options: options556, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"linters"}, Options: options556, Workdir: true},
+	{Name: "linters", Style: Exact, Path: names{"linters"}, Options: options556, Workdir: true},
+	{Name: "migrate", Style: Exact, Path: names{"linters"}, Options: options556, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options557, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"linters"}, Options: options556, Workdir: true},
 }
 
-var options558 = []Option{
+var options559 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-d", "--decrypt"}},
 	{Names: names{"-e", "--encrypt"}},
@@ -17114,7 +17128,7 @@ var options558 = []Option{
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
 }
 
-var options559 = []Option{
+var options560 = []Option{
 	{Names: names{"-?", "-h", "--help"}},
 	{Names: names{"-a", "--no-rebuild"}},
 	{Names: names{"-b", "--build-file"}, Value: Required, Effect: EffProgram},
@@ -17173,7 +17187,7 @@ var options559 = []Option{
 	{Names: names{"--dependency-verification"}, Value: Required},
 }
 
-var options560 = []Option{
+var options561 = []Option{
 	{Names: names{"-e", "--regexp"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput, Pattern: true},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -17228,7 +17242,7 @@ var options560 = []Option{
 	{Names: names{"-z", "--null-data"}},
 }
 
-var options561 = []Option{
+var options562 = []Option{
 	{Names: names{"-e", "--eval", "--execute"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-c"}, Value: Required, Effect: EffCode, Pattern: true},
@@ -17254,7 +17268,7 @@ var options561 = []Option{
 	{Names: names{"--loader"}, Value: Required, Effect: EffProgram},
 }
 
-var options562 = []Option{
+var options563 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-h", "--help"}},
@@ -17266,7 +17280,7 @@ var options562 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options563 = []Option{
+var options564 = []Option{
 	{Names: names{"-c", "--config", "--configuration"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--reload"}},
 	{Names: names{"--host"}, Value: Required},
@@ -17313,7 +17327,7 @@ var options563 = []Option{
 	{Names: names{"-f", "--forks"}, Value: Required},
 }
 
-var options564 = []Option{
+var options565 = []Option{
 	{Names: names{"-a", "--ascii"}},
 	{Names: names{"-c", "--stdout", "--to-stdout"}, Effect: EffReadOnly},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
@@ -17349,7 +17363,7 @@ var options564 = []Option{
 	{Names: names{"-Z"}},
 }
 
-var options565 = []Option{
+var options566 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-r"}},
 	{Names: names{"-p"}, Value: Required, Effect: EffProgram},
@@ -17357,7 +17371,7 @@ var options565 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options566 = []Option{
+var options567 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-n", "--lines"}, Value: Required},
 	{Names: names{"-c", "--bytes"}, Value: Required},
@@ -17366,7 +17380,7 @@ var options566 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options567 = []Option{
+var options568 = []Option{
 	{Names: names{"--burst-limit"}, Value: Required},
 	{Names: names{"--debug"}},
 	{Names: names{"-h", "--help"}},
@@ -17387,7 +17401,7 @@ var options567 = []Option{
 	{Names: names{"--content-cache"}, Value: Required, Effect: EffWrite},
 }
 
-var options568 = []Option{
+var options569 = []Option{
 	{Names: names{"-p", "--starter"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--destination"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-u", "--dependency-update"}},
@@ -17403,7 +17417,7 @@ var options568 = []Option{
 	{Names: names{"--skip-refresh"}},
 }
 
-var options569 = []Option{
+var options570 = []Option{
 	{Names: names{"--keep-history"}},
 	{Names: names{"--strict"}},
 	{Names: names{"--quiet"}},
@@ -17416,7 +17430,7 @@ var options569 = []Option{
 	{Names: names{"--kube-version"}, Value: Required},
 }
 
-var options570 = []Option{
+var options571 = []Option{
 	{Names: names{"-f", "--values"}, Value: Required, Effect: EffInput},
 	{Names: names{"--set"}, Value: Required},
 	{Names: names{"--set-string"}, Value: Required},
@@ -17472,7 +17486,7 @@ var options570 = []Option{
 	{Names: names{"--server-side"}},
 }
 
-var options571 = []Option{
+var options572 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-d", "--date"}},
@@ -17508,14 +17522,14 @@ var options571 = []Option{
 	{Names: names{"-c"}},
 }
 
-var options572 = []Option{
+var options573 = []Option{
 	{Names: names{"-d", "--destination"}, Value: Required, Effect: EffOutput},
 	{Names: names{"--untar"}},
 	{Names: names{"--untardir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--prov"}},
 }
 
-var options573 = []Option{
+var options574 = []Option{
 	{Names: names{"--output-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-s", "--show-only"}, Value: Required},
 	{Names: names{"--validate"}},
@@ -17527,51 +17541,51 @@ var options573 = []Option{
 	{Names: names{"--skip-tests"}},
 }
 
-var subs574 = []Program{
-	{Name: "completion", Style: Exact, Path: names{"list"}, Options: options571},
-	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options568},
-	{Name: "del", Style: Exact, Path: names{"install"}, Options: options569, Shared: [][]Option{options570}},
-	{Name: "delete", Style: Exact, Path: names{"install"}, Options: options569, Shared: [][]Option{options570}},
-	{Name: "dep", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options568},
-	{Name: "dependencies", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options568},
-	{Name: "dependency", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options568},
-	{Name: "env", Style: Exact, Path: names{"list"}, Options: options571},
-	{Name: "fetch", Style: Exact, Path: names{"pull"}, Options: options572, Shared: [][]Option{options570}, Here: true},
-	{Name: "get", Style: Exact, Path: names{"list"}, Options: options571},
-	{Name: "help", Style: Exact, Path: names{"list"}, Options: options571},
-	{Name: "hist", Style: Exact, Path: names{"list"}, Options: options571},
-	{Name: "history", Style: Exact, Path: names{"list"}, Options: options571},
-	{Name: "inspect", Style: Exact, Path: names{"list"}, Options: options571},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options569, Shared: [][]Option{options570}},
-	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options569, Shared: [][]Option{options570}},
-	{Name: "list", Style: Exact, Path: names{"list"}, Options: options571},
-	{Name: "ls", Style: Exact, Path: names{"list"}, Options: options571},
-	{Name: "package", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options568},
-	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options568},
-	{Name: "pull", Style: Exact, Path: names{"pull"}, Options: options572, Shared: [][]Option{options570}, Here: true},
-	{Name: "push", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options568},
-	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options568},
-	{Name: "repo", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options568},
-	{Name: "rollback", Style: Exact, Path: names{"install"}, Options: options569, Shared: [][]Option{options570}},
-	{Name: "search", Style: Exact, Path: names{"list"}, Options: options571},
-	{Name: "show", Style: Exact, Path: names{"list"}, Options: options571},
-	{Name: "status", Style: Exact, Path: names{"list"}, Options: options571},
-	{Name: "template", Style: Exact, Path: names{"template"}, Options: options573, Shared: [][]Option{options570}},
-	{Name: "test", Style: Exact, Path: names{"install"}, Options: options569, Shared: [][]Option{options570}},
-	{Name: "un", Style: Exact, Path: names{"install"}, Options: options569, Shared: [][]Option{options570}},
-	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options569, Shared: [][]Option{options570}},
-	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options569, Shared: [][]Option{options570}},
-	{Name: "verify", Style: Exact, Path: names{"list"}, Options: options571},
-	{Name: "version", Style: Exact, Path: names{"list"}, Options: options571},
+var subs575 = []Program{
+	{Name: "completion", Style: Exact, Path: names{"list"}, Options: options572},
+	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options569},
+	{Name: "del", Style: Exact, Path: names{"install"}, Options: options570, Shared: [][]Option{options571}},
+	{Name: "delete", Style: Exact, Path: names{"install"}, Options: options570, Shared: [][]Option{options571}},
+	{Name: "dep", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options569},
+	{Name: "dependencies", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options569},
+	{Name: "dependency", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options569},
+	{Name: "env", Style: Exact, Path: names{"list"}, Options: options572},
+	{Name: "fetch", Style: Exact, Path: names{"pull"}, Options: options573, Shared: [][]Option{options571}, Here: true},
+	{Name: "get", Style: Exact, Path: names{"list"}, Options: options572},
+	{Name: "help", Style: Exact, Path: names{"list"}, Options: options572},
+	{Name: "hist", Style: Exact, Path: names{"list"}, Options: options572},
+	{Name: "history", Style: Exact, Path: names{"list"}, Options: options572},
+	{Name: "inspect", Style: Exact, Path: names{"list"}, Options: options572},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options570, Shared: [][]Option{options571}},
+	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options570, Shared: [][]Option{options571}},
+	{Name: "list", Style: Exact, Path: names{"list"}, Options: options572},
+	{Name: "ls", Style: Exact, Path: names{"list"}, Options: options572},
+	{Name: "package", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options569},
+	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options569},
+	{Name: "pull", Style: Exact, Path: names{"pull"}, Options: options573, Shared: [][]Option{options571}, Here: true},
+	{Name: "push", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options569},
+	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options569},
+	{Name: "repo", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options569},
+	{Name: "rollback", Style: Exact, Path: names{"install"}, Options: options570, Shared: [][]Option{options571}},
+	{Name: "search", Style: Exact, Path: names{"list"}, Options: options572},
+	{Name: "show", Style: Exact, Path: names{"list"}, Options: options572},
+	{Name: "status", Style: Exact, Path: names{"list"}, Options: options572},
+	{Name: "template", Style: Exact, Path: names{"template"}, Options: options574, Shared: [][]Option{options571}},
+	{Name: "test", Style: Exact, Path: names{"install"}, Options: options570, Shared: [][]Option{options571}},
+	{Name: "un", Style: Exact, Path: names{"install"}, Options: options570, Shared: [][]Option{options571}},
+	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options570, Shared: [][]Option{options571}},
+	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options570, Shared: [][]Option{options571}},
+	{Name: "verify", Style: Exact, Path: names{"list"}, Options: options572},
+	{Name: "version", Style: Exact, Path: names{"list"}, Options: options572},
 }
 
-var options575 = []Option{
+var options576 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-m"}},
 	{Names: names{"-s"}},
 }
 
-var options576 = []Option{
+var options577 = []Option{
 	{Names: names{"-b", "--one-byte-octal"}},
 	{Names: names{"-c", "--one-byte-char"}},
 	{Names: names{"-C", "--canonical"}},
@@ -17588,7 +17602,7 @@ var options576 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options577 = []Option{
+var options578 = []Option{
 	{Names: names{"-c"}, Effect: EffUnproven},
 	{Names: names{"-d"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-a"}, Effect: EffUnproven},
@@ -17599,7 +17613,7 @@ var options577 = []Option{
 	{Names: names{"-s"}},
 }
 
-var options578 = []Option{
+var options579 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-c"}, Value: Required},
@@ -17624,7 +17638,7 @@ var options578 = []Option{
 	{Names: names{"-6"}},
 }
 
-var options579 = []Option{
+var options580 = []Option{
 	{Names: names{"-a", "--alias"}},
 	{Names: names{"-A", "--all-fqdns"}},
 	{Names: names{"-b", "--boot"}, Effect: EffSystem},
@@ -17639,7 +17653,7 @@ var options579 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options580 = []Option{
+var options581 = []Option{
 	{Names: names{"-j", "--json"}},
 	{Names: names{"-f", "--form"}},
 	{Names: names{"--multipart"}},
@@ -17694,7 +17708,7 @@ var options580 = []Option{
 	{Names: names{"--debug"}},
 }
 
-var options581 = []Option{
+var options582 = []Option{
 	{Names: names{"-b", "--bind"}, Value: Required},
 	{Names: names{"-d", "--directory"}, Value: Required},
 	{Names: names{"-p", "--protocol"}, Value: Required},
@@ -17705,7 +17719,7 @@ var options581 = []Option{
 	{Names: names{"--tls-password-file"}, Value: Required, Effect: EffInput},
 }
 
-var options582 = []Option{
+var options583 = []Option{
 	{Names: names{"-w", "--warmup"}, Value: Required},
 	{Names: names{"-m", "--min-runs"}, Value: Required},
 	{Names: names{"-M", "--max-runs"}, Value: Required},
@@ -17737,7 +17751,7 @@ var options582 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options583 = []Option{
+var options584 = []Option{
 	{Names: names{"-f", "--from-code"}, Value: Required},
 	{Names: names{"-t", "--to-code"}, Value: Required},
 	{Names: names{"-l", "--list"}},
@@ -17749,7 +17763,7 @@ var options583 = []Option{
 	{Names: names{"-?"}},
 }
 
-var options584 = []Option{
+var options585 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-Z", "--context"}},
 	{Names: names{"-g", "--group"}},
@@ -17760,7 +17774,7 @@ var options584 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options585 = []Option{
+var options586 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-@"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -17793,7 +17807,7 @@ var options585 = []Option{
 	{Names: names{"-S", "--filesystem"}},
 }
 
-var options586 = []Option{
+var options587 = []Option{
 	{Names: names{"--backup"}, Value: Optional},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -17815,7 +17829,7 @@ var options586 = []Option{
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options587 = []Option{
+var options588 = []Option{
 	{Names: names{"-c", "--class"}, Value: Required},
 	{Names: names{"-n", "--classdata"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -17826,7 +17840,7 @@ var options587 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options588 = []Option{
+var options589 = []Option{
 	{Names: names{"-V", "-Version"}},
 	{Names: names{"-h", "-human", "-human-readable"}},
 	{Names: names{"-b", "-batch"}, Value: Required, Effect: EffProgram},
@@ -17856,18 +17870,18 @@ var options588 = []Option{
 	{Names: names{"-echo"}},
 }
 
-var options589 = []Option{
+var options590 = []Option{
 	{Names: names{"-a", "-all"}},
 }
 
-var subs590 = []Program{
+var subs591 = []Program{
 	{Name: "add", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "del", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "delete", Style: NoOpts, Path: names{"netns", "list"}},
-	{Name: "e", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options589, Ends: true},
-	{Name: "ex", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options589, Ends: true},
-	{Name: "exe", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options589, Ends: true},
-	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options589, Ends: true},
+	{Name: "e", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options590, Ends: true},
+	{Name: "ex", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options590, Ends: true},
+	{Name: "exe", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options590, Ends: true},
+	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options590, Ends: true},
 	{Name: "identify", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "list", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "list-id", Style: NoOpts, Path: names{"netns", "list"}},
@@ -17878,11 +17892,11 @@ var subs590 = []Program{
 	{Name: "show", Style: NoOpts, Path: names{"netns", "list"}},
 }
 
-var subs591 = []Program{
+var subs592 = []Program{
 	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"vrf", "exec"}, Ends: true},
 }
 
-var subs592 = []Program{
+var subs593 = []Program{
 	{Name: "a", Style: NoOpts, Path: names{"address"}},
 	{Name: "addr", Style: NoOpts, Path: names{"address"}},
 	{Name: "address", Style: NoOpts, Path: names{"address"}},
@@ -17897,7 +17911,7 @@ var subs592 = []Program{
 	{Name: "neighbor", Style: NoOpts, Path: names{"neighbour"}},
 	{Name: "neighbour", Style: NoOpts, Path: names{"neighbour"}},
 	{Name: "neighbours", Style: NoOpts, Path: names{"neighbour"}},
-	{Name: "netns", Style: POSIX, Operands: Unread, Path: names{"netns"}, Subs: subs590},
+	{Name: "netns", Style: POSIX, Operands: Unread, Path: names{"netns"}, Subs: subs591},
 	{Name: "nexthop", Style: NoOpts, Path: names{"nexthop"}},
 	{Name: "r", Style: NoOpts, Path: names{"route"}},
 	{Name: "ro", Style: NoOpts, Path: names{"route"}},
@@ -17906,11 +17920,11 @@ var subs592 = []Program{
 	{Name: "rule", Style: NoOpts, Path: names{"rule"}},
 	{Name: "tunnel", Style: NoOpts, Path: names{"tunnel"}},
 	{Name: "tuntap", Style: NoOpts, Path: names{"tuntap"}},
-	{Name: "vrf", Style: POSIX, Operands: Unread, Path: names{"vrf"}, Subs: subs591},
+	{Name: "vrf", Style: POSIX, Operands: Unread, Path: names{"vrf"}, Subs: subs592},
 	{Name: "xfrm", Style: NoOpts, Path: names{"xfrm"}},
 }
 
-var options593 = []Option{
+var options594 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffCode},
 	{Names: names{"-i"}, Effect: EffOpaque},
 	{Names: names{"-m"}, Value: Required, Effect: EffProgram},
@@ -17931,7 +17945,7 @@ var options593 = []Option{
 	{Names: names{"--exec_lines"}, Value: Required, Effect: EffCode},
 }
 
-var options594 = []Option{
+var options595 = []Option{
 	{Names: names{"-cp", "-classpath", "--class-path"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-p", "--module-path"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-m", "--module"}, Value: Required, Effect: EffPattern},
@@ -17988,7 +18002,7 @@ var options594 = []Option{
 	{Names: names{"-client"}},
 }
 
-var options595 = []Option{
+var options596 = []Option{
 	{Names: names{"-d"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-cp", "-classpath", "--class-path"}, Value: Required},
 	{Names: names{"-sourcepath", "--source-path"}, Value: Required},
@@ -18021,7 +18035,7 @@ var options595 = []Option{
 	{Names: names{"-profile"}, Value: Required},
 }
 
-var options596 = []Option{
+var options597 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-b", "--bail"}, Value: Optional},
 	{Names: names{"--cache"}},
@@ -18131,7 +18145,7 @@ var options596 = []Option{
 	{Names: names{"--workerIdleMemoryLimit"}, Value: Required},
 }
 
-var options597 = []Option{
+var options598 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}},
@@ -18140,7 +18154,7 @@ var options597 = []Option{
 	{Names: names{"-x"}, Effect: EffUnproven},
 }
 
-var options598 = []Option{
+var options599 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-i", "--ignore-case"}},
@@ -18156,7 +18170,7 @@ var options598 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options599 = []Option{
+var options600 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--boot"}, Value: Optional},
 	{Names: names{"-c", "--cursor"}, Value: Required},
@@ -18229,7 +18243,7 @@ var options599 = []Option{
 	{Names: names{"-I"}},
 }
 
-var options600 = []Option{
+var options601 = []Option{
 	{Names: names{"-s", "--slurp"}},
 	{Names: names{"-n", "--null-input"}},
 	{Names: names{"-R", "--raw-input"}},
@@ -18265,7 +18279,7 @@ var options600 = []Option{
 	{Names: names{"-b", "--binary"}},
 }
 
-var options601 = []Option{
+var options602 = []Option{
 	{Names: names{"--sort-keys"}},
 	{Names: names{"--no-ensure-ascii"}},
 	{Names: names{"--json-lines"}},
@@ -18276,7 +18290,7 @@ var options601 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options602 = []Option{
+var options603 = []Option{
 	{Names: names{"-f", "--justfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--working-directory"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--command"}, Effect: EffOpaque},
@@ -18329,7 +18343,7 @@ var options602 = []Option{
 	{Names: names{"--request"}, Value: Required},
 }
 
-var options603 = []Option{
+var options604 = []Option{
 	{Names: names{"--kubeconfig"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--config", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--output", "--output-file"}, Value: Required, Effect: EffWrite},
@@ -18346,7 +18360,7 @@ var options603 = []Option{
 	{Names: names{"--command"}, Value: Required, Effect: EffRun},
 }
 
-var options604 = []Option{
+var options605 = []Option{
 	{Names: names{"-s", "--signal"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-l", "--list"}, Value: Optional},
@@ -18359,7 +18373,7 @@ var options604 = []Option{
 	{Names: names{"--timeout"}, Value: Pair},
 }
 
-var options605 = []Option{
+var options606 = []Option{
 	{Names: names{"-HUP", "-SIGHUP"}},
 	{Names: names{"-INT", "-SIGINT"}},
 	{Names: names{"-QUIT", "-SIGQUIT"}},
@@ -18393,7 +18407,7 @@ var options605 = []Option{
 	{Names: names{"-#"}},
 }
 
-var options606 = []Option{
+var options607 = []Option{
 	{Names: names{"-e", "--exact"}},
 	{Names: names{"-I", "--ignore-case"}},
 	{Names: names{"-g", "--process-group"}},
@@ -18417,7 +18431,7 @@ var options606 = []Option{
 	{Names: names{"-z"}},
 }
 
-var options607 = []Option{
+var options608 = []Option{
 	{Names: names{"--as"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--as-group"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--as-uid"}, Value: Required, Effect: EffUnproven},
@@ -18448,7 +18462,7 @@ var options607 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options608 = []Option{
+var options609 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
@@ -18468,7 +18482,7 @@ var options608 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options609 = []Option{
+var options610 = []Option{
 	{Names: names{"--api-group"}, Value: Required},
 	{Names: names{"--cached"}},
 	{Names: names{"--categories"}, Value: Required},
@@ -18479,7 +18493,7 @@ var options609 = []Option{
 	{Names: names{"--verbs"}, Value: Required},
 }
 
-var options610 = []Option{
+var options611 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cascade"}, Value: Required},
@@ -18506,7 +18520,7 @@ var options610 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options611 = []Option{
+var options612 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
@@ -18514,7 +18528,7 @@ var options611 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options612 = []Option{
+var options613 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--list"}},
 	{Names: names{"--no-headers"}},
@@ -18522,7 +18536,7 @@ var options612 = []Option{
 	{Names: names{"--subresource"}, Value: Required},
 }
 
-var options613 = []Option{
+var options614 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -18535,20 +18549,20 @@ var options613 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options614 = []Option{
+var options615 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--show-managed-fields"}},
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs615 = []Program{
-	{Name: "can-i", Style: Exact, Path: names{"auth", "can-i"}, Options: options612},
-	{Name: "reconcile", Style: Exact, Path: names{"auth", "reconcile"}, Options: options613},
-	{Name: "whoami", Style: Exact, Path: names{"auth", "whoami"}, Options: options614},
+var subs616 = []Program{
+	{Name: "can-i", Style: Exact, Path: names{"auth", "can-i"}, Options: options613},
+	{Name: "reconcile", Style: Exact, Path: names{"auth", "reconcile"}, Options: options614},
+	{Name: "whoami", Style: Exact, Path: names{"auth", "whoami"}, Options: options615},
 }
 
-var options616 = []Option{
+var options617 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cpu-percent"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -18565,7 +18579,7 @@ var options616 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options617 = []Option{
+var options618 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
 	{Names: names{"--force"}},
@@ -18576,12 +18590,12 @@ var options617 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs618 = []Program{
-	{Name: "approve", Style: Exact, Path: names{"certificate", "approve"}, Options: options617},
-	{Name: "deny", Style: Exact, Path: names{"certificate", "deny"}, Options: options617},
+var subs619 = []Program{
+	{Name: "approve", Style: Exact, Path: names{"certificate", "approve"}, Options: options618},
+	{Name: "deny", Style: Exact, Path: names{"certificate", "deny"}, Options: options618},
 }
 
-var options619 = []Option{
+var options620 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--namespaces"}, Value: Required},
@@ -18592,31 +18606,31 @@ var options619 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs620 = []Program{
-	{Name: "dump", Style: Exact, Path: names{"cluster-info", "dump"}, Options: options619},
+var subs621 = []Program{
+	{Name: "dump", Style: Exact, Path: names{"cluster-info", "dump"}, Options: options620},
 }
 
-var options621 = []Option{
+var options622 = []Option{
 	{Names: names{"--no-headers"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options622 = []Option{
+var options623 = []Option{
 	{Names: names{"--set-raw-bytes"}},
 }
 
-var options623 = []Option{
+var options624 = []Option{
 	{Names: names{"--embed-certs"}},
 	{Names: names{"--proxy-url"}, Value: Required},
 	{Names: names{"--server"}, Value: Required},
 }
 
-var options624 = []Option{
+var options625 = []Option{
 	{Names: names{"--current"}},
 	{Names: names{"--namespace"}, Value: Required},
 }
 
-var options625 = []Option{
+var options626 = []Option{
 	{Names: names{"--auth-provider"}, Value: Required},
 	{Names: names{"--auth-provider-arg"}, Value: Required},
 	{Names: names{"--embed-certs"}},
@@ -18628,7 +18642,7 @@ var options625 = []Option{
 	{Names: names{"--exec-provide-cluster-info"}},
 }
 
-var options626 = []Option{
+var options627 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--flatten"}},
 	{Names: names{"--merge"}},
@@ -18639,36 +18653,36 @@ var options626 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs627 = []Program{
+var subs628 = []Program{
 	{Name: "current-context", Style: Exact, Path: names{"config", "current-context"}},
 	{Name: "delete-cluster", Style: Exact, Path: names{"config", "delete-cluster"}},
 	{Name: "delete-context", Style: Exact, Path: names{"config", "delete-context"}},
 	{Name: "delete-user", Style: Exact, Path: names{"config", "delete-user"}},
 	{Name: "get-clusters", Style: Exact, Path: names{"config", "get-clusters"}},
-	{Name: "get-contexts", Style: Exact, Path: names{"config", "get-contexts"}, Options: options621},
+	{Name: "get-contexts", Style: Exact, Path: names{"config", "get-contexts"}, Options: options622},
 	{Name: "get-users", Style: Exact, Path: names{"config", "get-users"}},
 	{Name: "rename-context", Style: Exact, Path: names{"config", "rename-context"}},
-	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options622},
-	{Name: "set-cluster", Style: Exact, Path: names{"config", "set-cluster"}, Options: options623},
-	{Name: "set-context", Style: Exact, Path: names{"config", "set-context"}, Options: options624},
-	{Name: "set-credentials", Style: Exact, Path: names{"config", "set-credentials"}, Options: options625},
+	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options623},
+	{Name: "set-cluster", Style: Exact, Path: names{"config", "set-cluster"}, Options: options624},
+	{Name: "set-context", Style: Exact, Path: names{"config", "set-context"}, Options: options625},
+	{Name: "set-credentials", Style: Exact, Path: names{"config", "set-credentials"}, Options: options626},
 	{Name: "unset", Style: Exact, Path: names{"config", "unset"}},
 	{Name: "use-context", Style: Exact, Path: names{"config", "use-context"}},
-	{Name: "view", Style: Exact, Path: names{"config", "view"}, Options: options626},
+	{Name: "view", Style: Exact, Path: names{"config", "view"}, Options: options627},
 }
 
-var options628 = []Option{
+var options629 = []Option{
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-l", "--selector"}, Value: Required},
 }
 
-var options629 = []Option{
+var options630 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"--no-preserve"}},
 	{Names: names{"--retries"}, Value: Required},
 }
 
-var options630 = []Option{
+var options631 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--edit"}},
@@ -18686,7 +18700,7 @@ var options630 = []Option{
 	{Names: names{"--windows-line-endings"}},
 }
 
-var options631 = []Option{
+var options632 = []Option{
 	{Names: names{"--aggregation-rule"}, Value: Required},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -18702,7 +18716,7 @@ var options631 = []Option{
 	{Names: names{"--verb"}, Value: Required},
 }
 
-var options632 = []Option{
+var options633 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--clusterrole"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -18716,7 +18730,7 @@ var options632 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options633 = []Option{
+var options634 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--append-hash"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -18731,7 +18745,7 @@ var options633 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options634 = []Option{
+var options635 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -18745,7 +18759,7 @@ var options634 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options635 = []Option{
+var options636 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -18759,7 +18773,7 @@ var options635 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options636 = []Option{
+var options637 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--annotation"}, Value: Required},
 	{Names: names{"--class"}, Value: Required},
@@ -18774,7 +18788,7 @@ var options636 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options637 = []Option{
+var options638 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -18787,7 +18801,7 @@ var options637 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options638 = []Option{
+var options639 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -18798,7 +18812,7 @@ var options638 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options639 = []Option{
+var options640 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -18812,7 +18826,7 @@ var options639 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options640 = []Option{
+var options641 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--description"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -18827,7 +18841,7 @@ var options640 = []Option{
 	{Names: names{"--value"}, Value: Required},
 }
 
-var options641 = []Option{
+var options642 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -18840,7 +18854,7 @@ var options641 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options642 = []Option{
+var options643 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -18854,7 +18868,7 @@ var options642 = []Option{
 	{Names: names{"--verb"}, Value: Required},
 }
 
-var options643 = []Option{
+var options644 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--clusterrole"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -18869,7 +18883,7 @@ var options643 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options644 = []Option{
+var options645 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--audience"}, Value: Required},
 	{Names: names{"--bound-object-kind"}, Value: Required},
@@ -18881,27 +18895,27 @@ var options644 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs645 = []Program{
-	{Name: "clusterrole", Style: Exact, Path: names{"create", "clusterrole"}, Options: options631},
-	{Name: "clusterrolebinding", Style: Exact, Path: names{"create", "clusterrolebinding"}, Options: options632},
-	{Name: "configmap", Style: Exact, Path: names{"create", "configmap"}, Options: options633},
-	{Name: "cronjob", Style: Exact, Path: names{"create", "cronjob"}, Options: options634},
-	{Name: "deployment", Style: Exact, Path: names{"create", "deployment"}, Options: options635},
-	{Name: "ingress", Style: Exact, Path: names{"create", "ingress"}, Options: options636},
-	{Name: "job", Style: Exact, Path: names{"create", "job"}, Options: options637},
-	{Name: "namespace", Style: Exact, Path: names{"create", "namespace"}, Options: options638},
-	{Name: "poddisruptionbudget", Style: Exact, Path: names{"create", "poddisruptionbudget"}, Options: options639},
-	{Name: "priorityclass", Style: Exact, Path: names{"create", "priorityclass"}, Options: options640},
-	{Name: "quota", Style: Exact, Path: names{"create", "quota"}, Options: options641},
-	{Name: "role", Style: Exact, Path: names{"create", "role"}, Options: options642},
-	{Name: "rolebinding", Style: Exact, Path: names{"create", "rolebinding"}, Options: options643},
+var subs646 = []Program{
+	{Name: "clusterrole", Style: Exact, Path: names{"create", "clusterrole"}, Options: options632},
+	{Name: "clusterrolebinding", Style: Exact, Path: names{"create", "clusterrolebinding"}, Options: options633},
+	{Name: "configmap", Style: Exact, Path: names{"create", "configmap"}, Options: options634},
+	{Name: "cronjob", Style: Exact, Path: names{"create", "cronjob"}, Options: options635},
+	{Name: "deployment", Style: Exact, Path: names{"create", "deployment"}, Options: options636},
+	{Name: "ingress", Style: Exact, Path: names{"create", "ingress"}, Options: options637},
+	{Name: "job", Style: Exact, Path: names{"create", "job"}, Options: options638},
+	{Name: "namespace", Style: Exact, Path: names{"create", "namespace"}, Options: options639},
+	{Name: "poddisruptionbudget", Style: Exact, Path: names{"create", "poddisruptionbudget"}, Options: options640},
+	{Name: "priorityclass", Style: Exact, Path: names{"create", "priorityclass"}, Options: options641},
+	{Name: "quota", Style: Exact, Path: names{"create", "quota"}, Options: options642},
+	{Name: "role", Style: Exact, Path: names{"create", "role"}, Options: options643},
+	{Name: "rolebinding", Style: Exact, Path: names{"create", "rolebinding"}, Options: options644},
 	{Name: "secret", Style: Exact, Path: names{"create", "secret"}},
 	{Name: "service", Style: Exact, Path: names{"create", "service"}},
-	{Name: "serviceaccount", Style: Exact, Path: names{"create", "serviceaccount"}, Options: options638},
-	{Name: "token", Style: Exact, Path: names{"create", "token"}, Options: options644},
+	{Name: "serviceaccount", Style: Exact, Path: names{"create", "serviceaccount"}, Options: options639},
+	{Name: "token", Style: Exact, Path: names{"create", "token"}, Options: options645},
 }
 
-var options646 = []Option{
+var options647 = []Option{
 	{Names: names{"--arguments-only"}},
 	{Names: names{"--attach"}},
 	{Names: names{"-c", "--container"}, Value: Required},
@@ -18927,7 +18941,7 @@ var options646 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options647 = []Option{
+var options648 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--cascade"}, Value: Required},
@@ -18948,7 +18962,7 @@ var options647 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options648 = []Option{
+var options649 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--chunk-size"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -18958,7 +18972,7 @@ var options648 = []Option{
 	{Names: names{"--show-events"}},
 }
 
-var options649 = []Option{
+var options650 = []Option{
 	{Names: names{"--concurrency"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -18972,7 +18986,7 @@ var options649 = []Option{
 	{Names: names{"--show-managed-fields"}},
 }
 
-var options650 = []Option{
+var options651 = []Option{
 	{Names: names{"--chunk-size"}, Value: Required},
 	{Names: names{"--delete-emptydir-data"}},
 	{Names: names{"--disable-eviction"}},
@@ -18986,7 +19000,7 @@ var options650 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options651 = []Option{
+var options652 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -19002,7 +19016,7 @@ var options651 = []Option{
 	{Names: names{"--windows-line-endings"}},
 }
 
-var options652 = []Option{
+var options653 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--chunk-size"}, Value: Required},
@@ -19015,7 +19029,7 @@ var options652 = []Option{
 	{Names: names{"-w", "--watch"}},
 }
 
-var options653 = []Option{
+var options654 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
@@ -19024,13 +19038,13 @@ var options653 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options654 = []Option{
+var options655 = []Option{
 	{Names: names{"--api-version"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--recursive"}},
 }
 
-var options655 = []Option{
+var options656 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cluster-ip"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19056,7 +19070,7 @@ var options655 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options656 = []Option{
+var options657 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--chunk-size"}, Value: Required},
@@ -19082,7 +19096,7 @@ var options656 = []Option{
 	{Names: names{"--watch-only"}},
 }
 
-var options657 = []Option{
+var options658 = []Option{
 	{Names: names{"--as-current-user"}},
 	{Names: names{"--enable-alpha-plugins"}},
 	{Names: names{"--enable-helm"}, Effect: EffUnproven},
@@ -19098,7 +19112,7 @@ var options657 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options658 = []Option{
+var options659 = []Option{
 	{Names: names{"--all-containers"}},
 	{Names: names{"--all-pods"}},
 	{Names: names{"-c", "--container"}, Value: Required},
@@ -19117,7 +19131,7 @@ var options658 = []Option{
 	{Names: names{"--timestamps"}},
 }
 
-var options659 = []Option{
+var options660 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -19134,20 +19148,20 @@ var options659 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options660 = []Option{
+var options661 = []Option{
 	{Names: names{"--name-only"}},
 }
 
-var subs661 = []Program{
-	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options660},
+var subs662 = []Program{
+	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options661},
 }
 
-var options662 = []Option{
+var options663 = []Option{
 	{Names: names{"--address"}, Value: Required},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
 }
 
-var options663 = []Option{
+var options664 = []Option{
 	{Names: names{"--accept-hosts"}, Value: Required},
 	{Names: names{"--accept-paths"}, Value: Required},
 	{Names: names{"--address"}, Value: Required},
@@ -19163,7 +19177,7 @@ var options663 = []Option{
 	{Names: names{"-P", "--www-prefix"}, Value: Required},
 }
 
-var options664 = []Option{
+var options665 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cascade"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19184,7 +19198,7 @@ var options664 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options665 = []Option{
+var options666 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
 	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
@@ -19196,7 +19210,7 @@ var options665 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options666 = []Option{
+var options667 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -19208,7 +19222,7 @@ var options666 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options667 = []Option{
+var options668 = []Option{
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
 	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
 	{Names: names{"-R", "--recursive"}},
@@ -19218,7 +19232,7 @@ var options667 = []Option{
 	{Names: names{"-w", "--watch"}},
 }
 
-var options668 = []Option{
+var options669 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -19231,16 +19245,16 @@ var options668 = []Option{
 	{Names: names{"--to-revision"}, Value: Required},
 }
 
-var subs669 = []Program{
-	{Name: "history", Style: Exact, Path: names{"rollout", "history"}, Options: options665},
-	{Name: "pause", Style: Exact, Path: names{"rollout", "pause"}, Options: options666},
-	{Name: "restart", Style: Exact, Path: names{"rollout", "restart"}, Options: options666},
-	{Name: "resume", Style: Exact, Path: names{"rollout", "resume"}, Options: options666},
-	{Name: "status", Style: Exact, Path: names{"rollout", "status"}, Options: options667},
-	{Name: "undo", Style: Exact, Path: names{"rollout", "undo"}, Options: options668},
+var subs670 = []Program{
+	{Name: "history", Style: Exact, Path: names{"rollout", "history"}, Options: options666},
+	{Name: "pause", Style: Exact, Path: names{"rollout", "pause"}, Options: options667},
+	{Name: "restart", Style: Exact, Path: names{"rollout", "restart"}, Options: options667},
+	{Name: "resume", Style: Exact, Path: names{"rollout", "resume"}, Options: options667},
+	{Name: "status", Style: Exact, Path: names{"rollout", "status"}, Options: options668},
+	{Name: "undo", Style: Exact, Path: names{"rollout", "undo"}, Options: options669},
 }
 
-var options670 = []Option{
+var options671 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--annotations"}, Value: Required},
 	{Names: names{"--attach"}},
@@ -19277,7 +19291,7 @@ var options670 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options671 = []Option{
+var options672 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--current-replicas"}, Value: Required},
@@ -19294,7 +19308,7 @@ var options671 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options672 = []Option{
+var options673 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-c", "--containers"}, Value: Required},
@@ -19317,7 +19331,7 @@ var options672 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options673 = []Option{
+var options674 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19332,7 +19346,7 @@ var options673 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options674 = []Option{
+var options675 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-c", "--containers"}, Value: Required},
@@ -19350,7 +19364,7 @@ var options674 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options675 = []Option{
+var options676 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19364,7 +19378,7 @@ var options675 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options676 = []Option{
+var options677 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19378,7 +19392,7 @@ var options676 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options677 = []Option{
+var options678 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19395,16 +19409,16 @@ var options677 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs678 = []Program{
-	{Name: "env", Style: Exact, Path: names{"set", "env"}, Options: options672},
-	{Name: "image", Style: Exact, Path: names{"set", "image"}, Options: options673},
-	{Name: "resources", Style: Exact, Path: names{"set", "resources"}, Options: options674},
-	{Name: "selector", Style: Exact, Path: names{"set", "selector"}, Options: options675},
-	{Name: "serviceaccount", Style: Exact, Path: names{"set", "serviceaccount"}, Options: options676},
-	{Name: "subject", Style: Exact, Path: names{"set", "subject"}, Options: options677},
+var subs679 = []Program{
+	{Name: "env", Style: Exact, Path: names{"set", "env"}, Options: options673},
+	{Name: "image", Style: Exact, Path: names{"set", "image"}, Options: options674},
+	{Name: "resources", Style: Exact, Path: names{"set", "resources"}, Options: options675},
+	{Name: "selector", Style: Exact, Path: names{"set", "selector"}, Options: options676},
+	{Name: "serviceaccount", Style: Exact, Path: names{"set", "serviceaccount"}, Options: options677},
+	{Name: "subject", Style: Exact, Path: names{"set", "subject"}, Options: options678},
 }
 
-var options679 = []Option{
+var options680 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19417,7 +19431,7 @@ var options679 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options680 = []Option{
+var options681 = []Option{
 	{Names: names{"--no-headers"}},
 	{Names: names{"-l", "--selector"}, Value: Required},
 	{Names: names{"--show-capacity"}},
@@ -19425,7 +19439,7 @@ var options680 = []Option{
 	{Names: names{"--use-protocol-buffers"}},
 }
 
-var options681 = []Option{
+var options682 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--containers"}},
 	{Names: names{"--field-selector"}, Value: Required},
@@ -19436,17 +19450,17 @@ var options681 = []Option{
 	{Names: names{"--use-protocol-buffers"}},
 }
 
-var subs682 = []Program{
-	{Name: "node", Style: Exact, Path: names{"top", "node"}, Options: options680},
-	{Name: "pod", Style: Exact, Path: names{"top", "pod"}, Options: options681},
+var subs683 = []Program{
+	{Name: "node", Style: Exact, Path: names{"top", "node"}, Options: options681},
+	{Name: "pod", Style: Exact, Path: names{"top", "pod"}, Options: options682},
 }
 
-var options683 = []Option{
+var options684 = []Option{
 	{Names: names{"--client"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options684 = []Option{
+var options685 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
@@ -19462,58 +19476,58 @@ var options684 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var subs685 = []Program{
-	{Name: "annotate", Style: Exact, Path: names{"annotate"}, Options: options608},
-	{Name: "api-resources", Style: Exact, Path: names{"api-resources"}, Options: options609},
+var subs686 = []Program{
+	{Name: "annotate", Style: Exact, Path: names{"annotate"}, Options: options609},
+	{Name: "api-resources", Style: Exact, Path: names{"api-resources"}, Options: options610},
 	{Name: "api-versions", Style: Exact, Path: names{"api-versions"}},
-	{Name: "apply", Style: Exact, Path: names{"apply"}, Options: options610},
-	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options611},
-	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs615, Inherit: true},
-	{Name: "autoscale", Style: Exact, Path: names{"autoscale"}, Options: options616},
-	{Name: "certificate", Style: Exact, Path: names{"certificate"}, Subs: subs618, Inherit: true},
-	{Name: "cluster-info", Style: Exact, Path: names{"cluster-info"}, Subs: subs620, Inherit: true},
+	{Name: "apply", Style: Exact, Path: names{"apply"}, Options: options611},
+	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options612},
+	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs616, Inherit: true},
+	{Name: "autoscale", Style: Exact, Path: names{"autoscale"}, Options: options617},
+	{Name: "certificate", Style: Exact, Path: names{"certificate"}, Subs: subs619, Inherit: true},
+	{Name: "cluster-info", Style: Exact, Path: names{"cluster-info"}, Subs: subs621, Inherit: true},
 	{Name: "completion", Style: Exact, Path: names{"completion"}},
-	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs627, Inherit: true},
-	{Name: "cordon", Style: Exact, Path: names{"cordon"}, Options: options628},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options629},
-	{Name: "create", Style: Exact, Path: names{"create"}, Options: options630, Subs: subs645, Inherit: true},
-	{Name: "debug", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"debug"}, Options: options646},
-	{Name: "delete", Style: Exact, Path: names{"delete"}, Options: options647},
-	{Name: "describe", Style: Exact, Path: names{"describe"}, Options: options648},
-	{Name: "diff", Style: Exact, Path: names{"diff"}, Options: options649},
-	{Name: "drain", Style: Exact, Path: names{"drain"}, Options: options650},
-	{Name: "edit", Style: Exact, Path: names{"edit"}, Options: options651},
-	{Name: "events", Style: Exact, Path: names{"events"}, Options: options652},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options653},
-	{Name: "explain", Style: Exact, Path: names{"explain"}, Options: options654},
-	{Name: "expose", Style: Exact, Path: names{"expose"}, Options: options655},
-	{Name: "get", Style: Exact, Path: names{"get"}, Options: options656},
-	{Name: "kustomize", Style: Exact, Path: names{"kustomize"}, Options: options657},
-	{Name: "label", Style: Exact, Path: names{"label"}, Options: options608},
-	{Name: "log", Style: Exact, Path: names{"logs"}, Options: options658},
-	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options658},
-	{Name: "patch", Style: Exact, Path: names{"patch"}, Options: options659},
-	{Name: "plugin", Style: Exact, Path: names{"plugin"}, Subs: subs661, Inherit: true},
-	{Name: "port-forward", Style: Exact, Path: names{"port-forward"}, Options: options662},
-	{Name: "proxy", Style: Exact, Path: names{"proxy"}, Options: options663},
-	{Name: "replace", Style: Exact, Path: names{"replace"}, Options: options664},
-	{Name: "rollout", Style: Exact, Path: names{"rollout"}, Subs: subs669, Inherit: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options670},
-	{Name: "scale", Style: Exact, Path: names{"scale"}, Options: options671},
-	{Name: "set", Style: Exact, Path: names{"set"}, Subs: subs678, Inherit: true},
-	{Name: "taint", Style: Exact, Path: names{"taint"}, Options: options679},
-	{Name: "top", Style: Exact, Path: names{"top"}, Subs: subs682, Inherit: true},
-	{Name: "uncordon", Style: Exact, Path: names{"uncordon"}, Options: options628},
-	{Name: "version", Style: Exact, Path: names{"version"}, Options: options683},
-	{Name: "wait", Style: Exact, Path: names{"wait"}, Options: options684},
+	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs628, Inherit: true},
+	{Name: "cordon", Style: Exact, Path: names{"cordon"}, Options: options629},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options630},
+	{Name: "create", Style: Exact, Path: names{"create"}, Options: options631, Subs: subs646, Inherit: true},
+	{Name: "debug", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"debug"}, Options: options647},
+	{Name: "delete", Style: Exact, Path: names{"delete"}, Options: options648},
+	{Name: "describe", Style: Exact, Path: names{"describe"}, Options: options649},
+	{Name: "diff", Style: Exact, Path: names{"diff"}, Options: options650},
+	{Name: "drain", Style: Exact, Path: names{"drain"}, Options: options651},
+	{Name: "edit", Style: Exact, Path: names{"edit"}, Options: options652},
+	{Name: "events", Style: Exact, Path: names{"events"}, Options: options653},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options654},
+	{Name: "explain", Style: Exact, Path: names{"explain"}, Options: options655},
+	{Name: "expose", Style: Exact, Path: names{"expose"}, Options: options656},
+	{Name: "get", Style: Exact, Path: names{"get"}, Options: options657},
+	{Name: "kustomize", Style: Exact, Path: names{"kustomize"}, Options: options658},
+	{Name: "label", Style: Exact, Path: names{"label"}, Options: options609},
+	{Name: "log", Style: Exact, Path: names{"logs"}, Options: options659},
+	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options659},
+	{Name: "patch", Style: Exact, Path: names{"patch"}, Options: options660},
+	{Name: "plugin", Style: Exact, Path: names{"plugin"}, Subs: subs662, Inherit: true},
+	{Name: "port-forward", Style: Exact, Path: names{"port-forward"}, Options: options663},
+	{Name: "proxy", Style: Exact, Path: names{"proxy"}, Options: options664},
+	{Name: "replace", Style: Exact, Path: names{"replace"}, Options: options665},
+	{Name: "rollout", Style: Exact, Path: names{"rollout"}, Subs: subs670, Inherit: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options671},
+	{Name: "scale", Style: Exact, Path: names{"scale"}, Options: options672},
+	{Name: "set", Style: Exact, Path: names{"set"}, Subs: subs679, Inherit: true},
+	{Name: "taint", Style: Exact, Path: names{"taint"}, Options: options680},
+	{Name: "top", Style: Exact, Path: names{"top"}, Subs: subs683, Inherit: true},
+	{Name: "uncordon", Style: Exact, Path: names{"uncordon"}, Options: options629},
+	{Name: "version", Style: Exact, Path: names{"version"}, Options: options684},
+	{Name: "wait", Style: Exact, Path: names{"wait"}, Options: options685},
 }
 
-var options686 = []Option{
+var options687 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--stack-trace"}},
 }
 
-var options687 = []Option{
+var options688 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--enable-alpha-plugins"}, Effect: EffOpaque},
 	{Names: names{"--enable-exec"}, Effect: EffOpaque},
@@ -19530,8 +19544,8 @@ var options687 = []Option{
 	{Names: names{"-e"}, Value: Required},
 }
 
-var subs688 = []Program{
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options687},
+var subs689 = []Program{
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options688},
 	{Name: "cfg", Style: Exact, Operands: Unread, Path: names{"edit"}},
 	{Name: "completion", Style: Exact, Operands: Unread, Path: names{"edit"}},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"edit"}},
@@ -19542,7 +19556,7 @@ var subs688 = []Program{
 	{Name: "version", Style: Exact, Operands: Unread, Path: names{"edit"}},
 }
 
-var options689 = []Option{
+var options690 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-plugin", "--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-f"}, Value: Required},
@@ -19576,7 +19590,7 @@ var options689 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options690 = []Option{
+var options691 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--verify"}},
 	{Names: names{"--inhibit-cache"}},
@@ -19593,7 +19607,7 @@ var options690 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options691 = []Option{
+var options692 = []Option{
 	{Names: names{"-a", "--search-skip-screen"}},
 	{Names: names{"-A", "--SEARCH-SKIP-SCREEN"}},
 	{Names: names{"-b", "--buffers"}, Value: Required},
@@ -19678,7 +19692,7 @@ var options691 = []Option{
 	{Names: names{"+"}, Effect: EffUnproven},
 }
 
-var options692 = []Option{
+var options693 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--uname-2.6"}},
 	{Names: names{"-v", "--verbose"}},
@@ -19699,7 +19713,7 @@ var options692 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options693 = []Option{
+var options694 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"--backup"}, Value: Optional},
 	{Names: names{"-b"}},
@@ -19717,7 +19731,7 @@ var options693 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options694 = []Option{
+var options695 = []Option{
 	{Names: names{"-A", "--all"}},
 	{Names: names{"-b", "--basename"}},
 	{Names: names{"-c", "--count"}},
@@ -19743,7 +19757,7 @@ var options694 = []Option{
 	{Names: names{"-H"}},
 }
 
-var options695 = []Option{
+var options696 = []Option{
 	{Names: names{"-a", "--alternative"}},
 	{Names: names{"-d", "--alphanum"}},
 	{Names: names{"-f", "--ignore-case"}},
@@ -19752,7 +19766,7 @@ var options695 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options696 = []Option{
+var options697 = []Option{
 	{Names: names{"-G", "--no-group"}},
 	{Names: names{"--zero"}},
 	{Names: names{"-O"}},
@@ -19818,7 +19832,7 @@ var options696 = []Option{
 	{Names: names{"-1"}},
 }
 
-var options697 = []Option{
+var options698 = []Option{
 	{Names: names{"-?"}},
 	{Names: names{"-a"}},
 	{Names: names{"-A"}, Value: Required},
@@ -19875,7 +19889,7 @@ var options697 = []Option{
 	{Names: names{"+|"}, Value: Optional},
 }
 
-var options698 = []Option{
+var options699 = []Option{
 	{Names: names{"-a", "--align"}, Value: Required},
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-b", "--no-signals"}},
@@ -19905,7 +19919,7 @@ var options698 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options699 = []Option{
+var options700 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}},
 	{Names: names{"-l"}, Value: Required, Effect: EffProgram},
@@ -19917,7 +19931,7 @@ var options699 = []Option{
 	{Names: names{"-b"}, Effect: EffUnproven},
 }
 
-var options700 = []Option{
+var options701 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-m"}},
 	{Names: names{"-B", "--always-make"}},
@@ -19957,7 +19971,7 @@ var options700 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options701 = []Option{
+var options702 = []Option{
 	{Names: names{"-C", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--debug"}},
 	{Names: names{"-D", "--default"}},
@@ -20001,7 +20015,7 @@ var options701 = []Option{
 	{Names: names{"--usage"}},
 }
 
-var options702 = []Option{
+var options703 = []Option{
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-O"}, Value: Required},
@@ -20012,7 +20026,7 @@ var options702 = []Option{
 	{Names: names{"-c"}, Value: Required},
 }
 
-var options703 = []Option{
+var options704 = []Option{
 	{Names: names{"-0"}},
 	{Names: names{"-live"}},
 	{Names: names{"-count"}},
@@ -20024,7 +20038,7 @@ var options703 = []Option{
 	{Names: names{"-attr"}, Value: Required},
 }
 
-var options704 = []Option{
+var options705 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-j", "--jobs"}, Value: Required},
 	{Names: names{"-l", "--load-average"}, Value: Required},
@@ -20035,14 +20049,14 @@ var options704 = []Option{
 	{Names: names{"--xcode-args"}, Value: Required, Effect: EffUnproven},
 }
 
-var options705 = []Option{
+var options706 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"--dump"}, Value: Optional},
 	{Names: names{"--dump-format"}, Value: Required},
 	{Names: names{"-w", "--workdir"}, Value: Required, Effect: EffDir},
 }
 
-var options706 = []Option{
+var options707 = []Option{
 	{Names: names{"--native-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--cross-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--wipe"}},
@@ -20057,7 +20071,7 @@ var options706 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options707 = []Option{
+var options708 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"--repeat"}, Value: Required},
 	{Names: names{"--no-rebuild"}},
@@ -20079,10 +20093,10 @@ var options707 = []Option{
 	{Names: names{"--maxfail"}, Value: Required},
 }
 
-var subs708 = []Program{
-	{Name: "compile", Path: names{"compile"}, Options: options704, Workdir: true},
+var subs709 = []Program{
+	{Name: "compile", Path: names{"compile"}, Options: options705, Workdir: true},
 	{Name: "configure", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options705, Ends: true, Workdir: true},
+	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options706, Ends: true, Workdir: true},
 	{Name: "dist", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "env2mfile", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "fmt", Operands: Unread, Path: names{"configure"}, Workdir: true},
@@ -20092,13 +20106,13 @@ var subs708 = []Program{
 	{Name: "install", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "introspect", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "rewrite", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options706, Workdir: true},
+	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options707, Workdir: true},
 	{Name: "subprojects", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "test", Path: names{"test"}, Options: options707, Workdir: true},
+	{Name: "test", Path: names{"test"}, Options: options708, Workdir: true},
 	{Name: "wrap", Operands: Unread, Path: names{"configure"}, Workdir: true},
 }
 
-var options709 = []Option{
+var options710 = []Option{
 	{Names: names{"-p", "--profile"}, Value: Required},
 	{Names: names{"--alsologtostderr"}},
 	{Names: names{"-b", "--bootstrapper"}, Value: Required},
@@ -20113,12 +20127,12 @@ var options709 = []Option{
 	{Names: names{"--one_output"}},
 }
 
-var options710 = []Option{
+var options711 = []Option{
 	{Names: names{"-n", "--node"}, Value: Required},
 	{Names: names{"--native-ssh"}},
 }
 
-var options711 = []Option{
+var options712 = []Option{
 	{Names: names{"--driver"}, Value: Required},
 	{Names: names{"--cpus"}, Value: Required},
 	{Names: names{"--memory"}, Value: Required},
@@ -20136,48 +20150,48 @@ var options711 = []Option{
 	{Names: names{"--url"}},
 }
 
-var subs712 = []Program{
-	{Name: "addons", Style: Exact, Path: names{"start"}, Options: options711},
-	{Name: "build", Style: Exact, Path: names{"start"}, Options: options711},
-	{Name: "cache", Style: Exact, Path: names{"start"}, Options: options711},
-	{Name: "completion", Style: Exact, Path: names{"start"}, Options: options711},
-	{Name: "config", Style: Exact, Path: names{"start"}, Options: options711},
-	{Name: "cp", Style: Exact, Path: names{"start"}, Options: options711},
-	{Name: "create", Style: Exact, Path: names{"start"}, Options: options711},
-	{Name: "dashboard", Style: Exact, Path: names{"start"}, Options: options711},
-	{Name: "delete", Style: Exact, Path: names{"start"}, Options: options711},
-	{Name: "docker-env", Style: Exact, Path: names{"start"}, Options: options711},
-	{Name: "export", Style: Exact, Path: names{"start"}, Options: options711},
-	{Name: "get", Style: Exact, Path: names{"start"}, Options: options711},
-	{Name: "help", Style: Exact, Path: names{"start"}, Options: options711},
-	{Name: "image", Style: Exact, Path: names{"start"}, Options: options711},
-	{Name: "ip", Style: Exact, Path: names{"start"}, Options: options711},
-	{Name: "kubectl", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options710, Ends: true},
-	{Name: "license", Style: Exact, Path: names{"start"}, Options: options711},
-	{Name: "load", Style: Exact, Path: names{"start"}, Options: options711},
-	{Name: "logs", Style: Exact, Path: names{"start"}, Options: options711},
-	{Name: "mount", Style: Exact, Path: names{"start"}, Options: options711},
-	{Name: "node", Style: Exact, Path: names{"start"}, Options: options711},
-	{Name: "options", Style: Exact, Path: names{"start"}, Options: options711},
-	{Name: "pause", Style: Exact, Path: names{"start"}, Options: options711},
-	{Name: "podman-env", Style: Exact, Path: names{"start"}, Options: options711},
-	{Name: "profile", Style: Exact, Path: names{"start"}, Options: options711},
-	{Name: "service", Style: Exact, Path: names{"start"}, Options: options711},
-	{Name: "shell", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options710, Ends: true},
-	{Name: "ssh", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options710, Ends: true},
-	{Name: "ssh-host", Style: Exact, Path: names{"start"}, Options: options711},
-	{Name: "ssh-key", Style: Exact, Path: names{"start"}, Options: options711},
-	{Name: "start", Style: Exact, Path: names{"start"}, Options: options711},
-	{Name: "status", Style: Exact, Path: names{"start"}, Options: options711},
-	{Name: "stop", Style: Exact, Path: names{"start"}, Options: options711},
-	{Name: "tunnel", Style: Exact, Path: names{"start"}, Options: options711},
-	{Name: "unpause", Style: Exact, Path: names{"start"}, Options: options711},
-	{Name: "update-check", Style: Exact, Path: names{"start"}, Options: options711},
-	{Name: "update-context", Style: Exact, Path: names{"start"}, Options: options711},
-	{Name: "version", Style: Exact, Path: names{"start"}, Options: options711},
+var subs713 = []Program{
+	{Name: "addons", Style: Exact, Path: names{"start"}, Options: options712},
+	{Name: "build", Style: Exact, Path: names{"start"}, Options: options712},
+	{Name: "cache", Style: Exact, Path: names{"start"}, Options: options712},
+	{Name: "completion", Style: Exact, Path: names{"start"}, Options: options712},
+	{Name: "config", Style: Exact, Path: names{"start"}, Options: options712},
+	{Name: "cp", Style: Exact, Path: names{"start"}, Options: options712},
+	{Name: "create", Style: Exact, Path: names{"start"}, Options: options712},
+	{Name: "dashboard", Style: Exact, Path: names{"start"}, Options: options712},
+	{Name: "delete", Style: Exact, Path: names{"start"}, Options: options712},
+	{Name: "docker-env", Style: Exact, Path: names{"start"}, Options: options712},
+	{Name: "export", Style: Exact, Path: names{"start"}, Options: options712},
+	{Name: "get", Style: Exact, Path: names{"start"}, Options: options712},
+	{Name: "help", Style: Exact, Path: names{"start"}, Options: options712},
+	{Name: "image", Style: Exact, Path: names{"start"}, Options: options712},
+	{Name: "ip", Style: Exact, Path: names{"start"}, Options: options712},
+	{Name: "kubectl", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options711, Ends: true},
+	{Name: "license", Style: Exact, Path: names{"start"}, Options: options712},
+	{Name: "load", Style: Exact, Path: names{"start"}, Options: options712},
+	{Name: "logs", Style: Exact, Path: names{"start"}, Options: options712},
+	{Name: "mount", Style: Exact, Path: names{"start"}, Options: options712},
+	{Name: "node", Style: Exact, Path: names{"start"}, Options: options712},
+	{Name: "options", Style: Exact, Path: names{"start"}, Options: options712},
+	{Name: "pause", Style: Exact, Path: names{"start"}, Options: options712},
+	{Name: "podman-env", Style: Exact, Path: names{"start"}, Options: options712},
+	{Name: "profile", Style: Exact, Path: names{"start"}, Options: options712},
+	{Name: "service", Style: Exact, Path: names{"start"}, Options: options712},
+	{Name: "shell", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options711, Ends: true},
+	{Name: "ssh", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options711, Ends: true},
+	{Name: "ssh-host", Style: Exact, Path: names{"start"}, Options: options712},
+	{Name: "ssh-key", Style: Exact, Path: names{"start"}, Options: options712},
+	{Name: "start", Style: Exact, Path: names{"start"}, Options: options712},
+	{Name: "status", Style: Exact, Path: names{"start"}, Options: options712},
+	{Name: "stop", Style: Exact, Path: names{"start"}, Options: options712},
+	{Name: "tunnel", Style: Exact, Path: names{"start"}, Options: options712},
+	{Name: "unpause", Style: Exact, Path: names{"start"}, Options: options712},
+	{Name: "update-check", Style: Exact, Path: names{"start"}, Options: options712},
+	{Name: "update-context", Style: Exact, Path: names{"start"}, Options: options712},
+	{Name: "version", Style: Exact, Path: names{"start"}, Options: options712},
 }
 
-var options713 = []Option{
+var options714 = []Option{
 	{Names: names{"-C", "--cd"}, Value: Required, Effect: EffDir},
 	{Names: names{"-E", "--env"}, Value: Required},
 	{Names: names{"-j", "--jobs"}, Value: Required},
@@ -20196,11 +20210,11 @@ var options713 = []Option{
 	{Names: names{"-f", "--force"}},
 }
 
-var options714 = []Option{
+var options715 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 }
 
-var options715 = []Option{
+var options716 = []Option{
 	{Names: names{"-c", "--current"}},
 	{Names: names{"-g", "--global"}},
 	{Names: names{"-i", "--installed"}},
@@ -20217,7 +20231,7 @@ var options715 = []Option{
 	{Names: names{"-b", "--bump"}},
 }
 
-var options716 = []Option{
+var options717 = []Option{
 	{Names: names{"-S", "--silent"}},
 	{Names: names{"-c", "--continue-on-error"}},
 	{Names: names{"-s", "--shell"}, Value: Required, Effect: EffProgram},
@@ -20232,7 +20246,7 @@ var options716 = []Option{
 	{Names: names{"--fresh-env"}},
 }
 
-var options717 = []Option{
+var options718 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"--hidden"}},
@@ -20242,73 +20256,73 @@ var options717 = []Option{
 	{Names: names{"--no-header"}},
 }
 
-var subs718 = []Program{
-	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options717, Workdir: true},
-	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options717, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options717, Workdir: true},
+var subs719 = []Program{
+	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options718, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options718, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options718, Workdir: true},
 	{Name: "r", Style: Exact, Path: names{"tasks", "run"}, Ends: true, Workdir: true},
 	{Name: "run", Style: Exact, Path: names{"tasks", "run"}, Ends: true, Workdir: true},
-	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options717, Workdir: true},
+	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options718, Workdir: true},
 }
 
-var subs719 = []Program{
+var subs720 = []Program{
 	{Name: "a", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options715, Workdir: true},
+	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options716, Workdir: true},
 	{Name: "add", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "backends", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options715, Workdir: true},
+	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options716, Workdir: true},
 	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "cfg", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options715, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options716, Workdir: true},
 	{Name: "config", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options715, Workdir: true},
-	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options715, Workdir: true},
-	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options715, Workdir: true},
-	{Name: "dr", Style: Exact, Path: names{"ls"}, Options: options715, Workdir: true},
-	{Name: "e", Style: Exact, Path: names{"ls"}, Options: options715, Workdir: true},
+	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options716, Workdir: true},
+	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options716, Workdir: true},
+	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options716, Workdir: true},
+	{Name: "dr", Style: Exact, Path: names{"ls"}, Options: options716, Workdir: true},
+	{Name: "e", Style: Exact, Path: names{"ls"}, Options: options716, Workdir: true},
 	{Name: "edit", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "en", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options715, Workdir: true},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options714, Workdir: true},
+	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options716, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options715, Workdir: true},
 	{Name: "fmt", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "g", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "generate", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "global", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options715, Workdir: true},
+	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options716, Workdir: true},
 	{Name: "i", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "implode", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "install", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options715, Workdir: true},
+	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options716, Workdir: true},
 	{Name: "link", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"ls"}, Options: options715, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"ls"}, Options: options716, Workdir: true},
 	{Name: "local", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "lock", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options715, Workdir: true},
-	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options715, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options716, Workdir: true},
+	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options716, Workdir: true},
 	{Name: "mcp", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "oci", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options715, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options716, Workdir: true},
 	{Name: "p", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "plugins", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "prepare", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "prune", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "r", Style: Exact, Path: names{"run"}, Options: options716, Ends: true, Workdir: true},
+	{Name: "r", Style: Exact, Path: names{"run"}, Options: options717, Ends: true, Workdir: true},
 	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "reshim", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "rm", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options716, Ends: true, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options715, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options717, Ends: true, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options716, Workdir: true},
 	{Name: "self-update", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "set", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "settings", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "sh", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "shell", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "sync", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "t", Style: Exact, Path: names{"tasks"}, Subs: subs718, Workdir: true},
-	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs718, Workdir: true},
-	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options715, Workdir: true},
-	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options715, Workdir: true},
+	{Name: "t", Style: Exact, Path: names{"tasks"}, Subs: subs719, Workdir: true},
+	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs719, Workdir: true},
+	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options716, Workdir: true},
+	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options716, Workdir: true},
 	{Name: "tool-stub", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "trust", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "u", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
@@ -20319,16 +20333,16 @@ var subs719 = []Program{
 	{Name: "update", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "use", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "v", Style: Exact, Path: names{"ls"}, Options: options715, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options715, Workdir: true},
+	{Name: "v", Style: Exact, Path: names{"ls"}, Options: options716, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options716, Workdir: true},
 	{Name: "w", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "watch", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options715, Workdir: true},
-	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options715, Workdir: true},
-	{Name: "x", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options714, Workdir: true},
+	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options716, Workdir: true},
+	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options716, Workdir: true},
+	{Name: "x", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options715, Workdir: true},
 }
 
-var options720 = []Option{
+var options721 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
@@ -20336,13 +20350,13 @@ var options720 = []Option{
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options721 = []Option{
+var options722 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-Z"}},
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options722 = []Option{
+var options723 = []Option{
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"--tmpdir"}, Value: Optional},
 	{Names: names{"-V"}},
@@ -20353,7 +20367,7 @@ var options722 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options723 = []Option{
+var options724 = []Option{
 	{Names: names{"--allow-uncaught"}},
 	{Names: names{"-A", "--async-only"}},
 	{Names: names{"-b", "--bail"}},
@@ -20403,7 +20417,7 @@ var options723 = []Option{
 	{Names: names{"--pass-on-failing-test-suite"}},
 }
 
-var options724 = []Option{
+var options725 = []Option{
 	{Names: names{"--eval", "--execute", "-e"}, Value: Required, Effect: EffCode},
 	{Names: names{"--query", "-q"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
@@ -20421,7 +20435,7 @@ var options724 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options725 = []Option{
+var options726 = []Option{
 	{Names: names{"-d", "--silent"}},
 	{Names: names{"-l", "--logical"}},
 	{Names: names{"-e", "--exit-on-eof"}},
@@ -20437,7 +20451,7 @@ var options725 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options726 = []Option{
+var options727 = []Option{
 	{Names: names{"--client"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--server"}, Value: Required, Effect: EffRun},
 	{Names: names{"--ssh"}, Value: Required, Effect: EffRun},
@@ -20459,7 +20473,7 @@ var options726 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options727 = []Option{
+var options728 = []Option{
 	{Names: names{"-u"}},
 	{Names: names{"--update"}, Value: Optional},
 	{Names: names{"--debug"}},
@@ -20478,7 +20492,7 @@ var options727 = []Option{
 	{Names: names{"-Z", "--context"}},
 }
 
-var options728 = []Option{
+var options729 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffDir},
 	{Names: names{"-s", "--settings"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-gs", "--global-settings"}, Value: Required, Effect: EffProgram},
@@ -20528,7 +20542,7 @@ var options728 = []Option{
 	{Names: names{"-up", "--update-plugins"}},
 }
 
-var options729 = []Option{
+var options730 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-V", "--version"}},
@@ -20642,7 +20656,7 @@ var options729 = []Option{
 	{Names: names{"--check-hidden"}},
 }
 
-var options730 = []Option{
+var options731 = []Option{
 	{Names: names{"-e", "--execute"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-D", "--database"}, Value: Required},
 	{Names: names{"-h", "--host"}, Value: Required},
@@ -20705,7 +20719,7 @@ var options730 = []Option{
 	{Names: names{"--enable-cleartext-plugin"}},
 }
 
-var options731 = []Option{
+var options732 = []Option{
 	{Names: names{"-A", "--all-databases"}},
 	{Names: names{"-B", "--databases"}},
 	{Names: names{"-h", "--host"}, Value: Required},
@@ -20738,7 +20752,7 @@ var options731 = []Option{
 	{Names: names{"--column-statistics"}, Value: Required},
 }
 
-var options732 = []Option{
+var options733 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-b"}},
@@ -20794,14 +20808,14 @@ var options732 = []Option{
 	{Names: names{"--append-output"}},
 }
 
-var options733 = []Option{
+var options734 = []Option{
 	{Names: names{"-n", "--adjustment"}, Value: Required},
 	{Names: names{"-#"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options734 = []Option{
+var options735 = []Option{
 	{Names: names{"--version"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--quiet"}},
@@ -20817,7 +20831,7 @@ var options734 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options735 = []Option{
+var options736 = []Option{
 	{Names: names{"-c", "--command"}, Effect: EffOpaque},
 	{Names: names{"--expr"}, Value: Required, Effect: EffCode},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
@@ -20833,34 +20847,34 @@ var options735 = []Option{
 	{Names: names{"--refresh"}},
 }
 
-var subs736 = []Program{
-	{Name: "build", Operands: Unread, Path: names{"shell"}, Options: options735},
-	{Name: "bundle", Operands: Unread, Path: names{"shell"}, Options: options735},
-	{Name: "config", Operands: Unread, Path: names{"shell"}, Options: options735},
-	{Name: "copy", Operands: Unread, Path: names{"shell"}, Options: options735},
-	{Name: "derivation", Operands: Unread, Path: names{"shell"}, Options: options735},
-	{Name: "develop", Operands: Unread, Path: names{"shell"}, Options: options735},
-	{Name: "edit", Operands: Unread, Path: names{"shell"}, Options: options735},
-	{Name: "eval", Operands: Unread, Path: names{"shell"}, Options: options735},
-	{Name: "flake", Operands: Unread, Path: names{"shell"}, Options: options735},
-	{Name: "fmt", Operands: Unread, Path: names{"shell"}, Options: options735},
-	{Name: "hash", Operands: Unread, Path: names{"shell"}, Options: options735},
-	{Name: "log", Operands: Unread, Path: names{"shell"}, Options: options735},
-	{Name: "path-info", Operands: Unread, Path: names{"shell"}, Options: options735},
-	{Name: "print-dev-env", Operands: Unread, Path: names{"shell"}, Options: options735},
-	{Name: "profile", Operands: Unread, Path: names{"shell"}, Options: options735},
-	{Name: "registry", Operands: Unread, Path: names{"shell"}, Options: options735},
-	{Name: "repl", Operands: Unread, Path: names{"shell"}, Options: options735},
-	{Name: "run", Operands: Unread, Path: names{"shell"}, Options: options735},
-	{Name: "search", Operands: Unread, Path: names{"shell"}, Options: options735},
-	{Name: "shell", Operands: Unread, Path: names{"shell"}, Options: options735},
-	{Name: "show-config", Operands: Unread, Path: names{"shell"}, Options: options735},
-	{Name: "store", Operands: Unread, Path: names{"shell"}, Options: options735},
-	{Name: "upgrade-nix", Operands: Unread, Path: names{"shell"}, Options: options735},
-	{Name: "why-depends", Operands: Unread, Path: names{"shell"}, Options: options735},
+var subs737 = []Program{
+	{Name: "build", Operands: Unread, Path: names{"shell"}, Options: options736},
+	{Name: "bundle", Operands: Unread, Path: names{"shell"}, Options: options736},
+	{Name: "config", Operands: Unread, Path: names{"shell"}, Options: options736},
+	{Name: "copy", Operands: Unread, Path: names{"shell"}, Options: options736},
+	{Name: "derivation", Operands: Unread, Path: names{"shell"}, Options: options736},
+	{Name: "develop", Operands: Unread, Path: names{"shell"}, Options: options736},
+	{Name: "edit", Operands: Unread, Path: names{"shell"}, Options: options736},
+	{Name: "eval", Operands: Unread, Path: names{"shell"}, Options: options736},
+	{Name: "flake", Operands: Unread, Path: names{"shell"}, Options: options736},
+	{Name: "fmt", Operands: Unread, Path: names{"shell"}, Options: options736},
+	{Name: "hash", Operands: Unread, Path: names{"shell"}, Options: options736},
+	{Name: "log", Operands: Unread, Path: names{"shell"}, Options: options736},
+	{Name: "path-info", Operands: Unread, Path: names{"shell"}, Options: options736},
+	{Name: "print-dev-env", Operands: Unread, Path: names{"shell"}, Options: options736},
+	{Name: "profile", Operands: Unread, Path: names{"shell"}, Options: options736},
+	{Name: "registry", Operands: Unread, Path: names{"shell"}, Options: options736},
+	{Name: "repl", Operands: Unread, Path: names{"shell"}, Options: options736},
+	{Name: "run", Operands: Unread, Path: names{"shell"}, Options: options736},
+	{Name: "search", Operands: Unread, Path: names{"shell"}, Options: options736},
+	{Name: "shell", Operands: Unread, Path: names{"shell"}, Options: options736},
+	{Name: "show-config", Operands: Unread, Path: names{"shell"}, Options: options736},
+	{Name: "store", Operands: Unread, Path: names{"shell"}, Options: options736},
+	{Name: "upgrade-nix", Operands: Unread, Path: names{"shell"}, Options: options736},
+	{Name: "why-depends", Operands: Unread, Path: names{"shell"}, Options: options736},
 }
 
-var options737 = []Option{
+var options738 = []Option{
 	{Names: names{"-p", "--packages"}, Effect: EffUnproven},
 	{Names: names{"--run"}, Value: Required, Effect: EffRun},
 	{Names: names{"--command"}, Value: Required, Effect: EffRun},
@@ -20875,7 +20889,7 @@ var options737 = []Option{
 	{Names: names{"--keep"}, Value: Required},
 }
 
-var options738 = []Option{
+var options739 = []Option{
 	{Names: names{"-b", "--body-numbering"}, Value: Required},
 	{Names: names{"-d", "--section-delimiter"}, Value: Required},
 	{Names: names{"-f", "--footer-numbering"}, Value: Required},
@@ -20889,7 +20903,7 @@ var options738 = []Option{
 	{Names: names{"-w", "--number-width"}, Value: Required},
 }
 
-var options739 = []Option{
+var options740 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-C", "--demangle"}, Value: Optional},
@@ -20960,7 +20974,7 @@ var options739 = []Option{
 	{Names: names{"--target"}, Value: Required},
 }
 
-var options740 = []Option{
+var options741 = []Option{
 	{Names: names{"-iL"}, Value: Required, Effect: EffRead},
 	{Names: names{"-iR"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -21094,7 +21108,7 @@ var options740 = []Option{
 	{Names: names{"--nsock-engine"}, Value: Required},
 }
 
-var options741 = []Option{
+var options742 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Optional, Effect: EffCode, Pattern: true},
 	{Names: names{"-pe"}, Value: Required, Effect: EffCode, Pattern: true},
@@ -21312,7 +21326,12 @@ var options741 = []Option{
 	{Names: names{"--trace-atomics-wait"}},
 }
 
-var options742 = []Option{
+var options743 = []Option{
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+}
+
+var options744 = []Option{
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-h", "-?", "--help", "--usage"}},
 	{Names: names{"-g", "--global"}},
@@ -21451,12 +21470,12 @@ var options742 = []Option{
 	{Names: names{"--allow-scripts"}, Value: Required},
 }
 
-var options743 = []Option{
+var options745 = []Option{
 	{Names: names{"-c", "--call"}, Value: Required, Effect: EffRun},
 	{Names: names{"--package"}, Value: Required},
 }
 
-var subs744 = []Program{
+var subs746 = []Program{
 	{Name: "access", Path: names{"publish"}, Workdir: true},
 	{Name: "add", Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "add-user", Path: names{"publish"}, Workdir: true},
@@ -21483,7 +21502,7 @@ var subs744 = []Program{
 	{Name: "docs", Path: names{"ls"}, Workdir: true},
 	{Name: "doctor", Path: names{"ls"}, Workdir: true},
 	{Name: "edit", Operands: Unread, Path: names{"edit"}, Workdir: true},
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options743, Ends: true, Workdir: true},
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options745, Ends: true, Workdir: true},
 	{Name: "explain", Path: names{"ls"}, Workdir: true},
 	{Name: "explore", Operands: RunsArgs, Skip: 1, Path: names{"explore"}, Ends: true, Workdir: true},
 	{Name: "find", Path: names{"ls"}, Workdir: true},
@@ -21581,10 +21600,10 @@ var subs744 = []Program{
 	{Name: "view", Path: names{"ls"}, Workdir: true},
 	{Name: "whoami", Path: names{"ls"}, Workdir: true},
 	{Name: "why", Path: names{"ls"}, Workdir: true},
-	{Name: "x", Operands: RunsArgs, Path: names{"exec"}, Options: options743, Ends: true, Workdir: true},
+	{Name: "x", Operands: RunsArgs, Path: names{"exec"}, Options: options745, Ends: true, Workdir: true},
 }
 
-var options745 = []Option{
+var options747 = []Option{
 	{Names: names{"-s", "--sequential", "--serial"}},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-c", "--continue-on-error"}},
@@ -21600,12 +21619,12 @@ var options745 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options746 = []Option{
+var options748 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--ignore"}, Value: Required},
 }
 
-var options747 = []Option{
+var options749 = []Option{
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--no"}},
 	{Names: names{"-n", "--node-arg"}, Value: Required, Effect: EffUnproven},
@@ -21633,7 +21652,7 @@ var options747 = []Option{
 	{Names: names{"--force"}},
 }
 
-var options748 = []Option{
+var options750 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-m", "--mount"}, Value: Optional},
 	{Names: names{"-t", "--target"}, Value: Required},
@@ -21656,7 +21675,7 @@ var options748 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options749 = []Option{
+var options751 = []Option{
 	{Names: names{"-c", "--commands", "--command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-Command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-EncodedCommand"}, Value: Required, Effect: EffOpaque},
@@ -21664,7 +21683,7 @@ var options749 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffOpaque},
 }
 
-var options750 = []Option{
+var options752 = []Option{
 	{Names: names{"-i", "--interleave"}, Value: Required},
 	{Names: names{"-p", "--preferred"}, Value: Required},
 	{Names: names{"-P", "--preferred-many"}, Value: Required},
@@ -21680,7 +21699,7 @@ var options750 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffUnproven},
 }
 
-var options751 = []Option{
+var options753 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 	{Names: names{"--debug"}},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -21698,7 +21717,7 @@ var options751 = []Option{
 	{Names: names{"--to-unit"}, Value: Required},
 }
 
-var options752 = []Option{
+var options754 = []Option{
 	{Names: names{"-A", "--address-radix"}, Value: Required},
 	{Names: names{"--endian"}, Value: Required},
 	{Names: names{"-j", "--skip-bytes"}, Value: Required},
@@ -21720,7 +21739,7 @@ var options752 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options753 = []Option{
+var options755 = []Option{
 	{Names: names{"-e"}},
 	{Names: names{"-d"}},
 	{Names: names{"-a", "-base64"}},
@@ -21764,7 +21783,7 @@ var options753 = []Option{
 	{Names: names{"-list"}},
 }
 
-var options754 = []Option{
+var options756 = []Option{
 	{Names: names{"-in"}, Value: Required, Effect: EffInput},
 	{Names: names{"-out"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-inform"}, Value: Required},
@@ -21785,7 +21804,7 @@ var options754 = []Option{
 	{Names: names{"-help"}},
 }
 
-var options755 = []Option{
+var options757 = []Option{
 	{Names: names{"-base64"}},
 	{Names: names{"-hex"}},
 	{Names: names{"-a"}},
@@ -21806,7 +21825,7 @@ var options755 = []Option{
 	{Names: names{"-cipher-commands"}},
 }
 
-var options756 = []Option{
+var options758 = []Option{
 	{Names: names{"-connect"}, Value: Required},
 	{Names: names{"-host"}, Value: Required},
 	{Names: names{"-port"}, Value: Required},
@@ -21857,7 +21876,7 @@ var options756 = []Option{
 	{Names: names{"-accept"}, Value: Required, Effect: EffUnproven},
 }
 
-var options757 = []Option{
+var options759 = []Option{
 	{Names: names{"-new"}},
 	{Names: names{"-newkey"}, Value: Required},
 	{Names: names{"-x509"}},
@@ -21961,73 +21980,73 @@ var options757 = []Option{
 	{Names: names{"-multivalue-rdn"}},
 }
 
-var subs758 = []Program{
-	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options753, Shared: [][]Option{options754}},
-	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options753, Shared: [][]Option{options754}},
-	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
-	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options753, Shared: [][]Option{options754}},
-	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
-	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options756, Shared: [][]Option{options754}},
-	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
-	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
-	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
-	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options753, Shared: [][]Option{options754}},
-	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
-	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
-	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
-	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
-	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
-	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options753, Shared: [][]Option{options754}},
-	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options755, Shared: [][]Option{options754}},
-	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
-	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
-	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
-	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
-	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options755, Shared: [][]Option{options754}},
-	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options755, Shared: [][]Option{options754}},
-	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options753, Shared: [][]Option{options754}},
-	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options755, Shared: [][]Option{options754}},
-	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options753, Shared: [][]Option{options754}},
-	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options753, Shared: [][]Option{options754}},
-	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
-	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
-	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options755, Shared: [][]Option{options754}},
-	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
-	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
-	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
-	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
-	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
-	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
-	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options755, Shared: [][]Option{options754}},
-	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options755, Shared: [][]Option{options754}},
-	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
-	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
-	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
-	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options756, Shared: [][]Option{options754}},
-	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options756, Shared: [][]Option{options754}},
-	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options756, Shared: [][]Option{options754}},
-	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
-	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options753, Shared: [][]Option{options754}},
-	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options753, Shared: [][]Option{options754}},
-	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options753, Shared: [][]Option{options754}},
-	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
-	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options755, Shared: [][]Option{options754}},
-	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
-	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
-	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
-	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
-	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options755, Shared: [][]Option{options754}},
-	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options757, Shared: [][]Option{options754}},
+var subs760 = []Program{
+	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options755, Shared: [][]Option{options756}},
+	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options755, Shared: [][]Option{options756}},
+	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options759, Shared: [][]Option{options756}},
+	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options755, Shared: [][]Option{options756}},
+	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options759, Shared: [][]Option{options756}},
+	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options758, Shared: [][]Option{options756}},
+	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options759, Shared: [][]Option{options756}},
+	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options759, Shared: [][]Option{options756}},
+	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options759, Shared: [][]Option{options756}},
+	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options755, Shared: [][]Option{options756}},
+	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options759, Shared: [][]Option{options756}},
+	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options759, Shared: [][]Option{options756}},
+	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options759, Shared: [][]Option{options756}},
+	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options759, Shared: [][]Option{options756}},
+	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options759, Shared: [][]Option{options756}},
+	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options755, Shared: [][]Option{options756}},
+	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options757, Shared: [][]Option{options756}},
+	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options759, Shared: [][]Option{options756}},
+	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options759, Shared: [][]Option{options756}},
+	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options759, Shared: [][]Option{options756}},
+	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options759, Shared: [][]Option{options756}},
+	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options757, Shared: [][]Option{options756}},
+	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options757, Shared: [][]Option{options756}},
+	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options755, Shared: [][]Option{options756}},
+	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options757, Shared: [][]Option{options756}},
+	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options755, Shared: [][]Option{options756}},
+	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options755, Shared: [][]Option{options756}},
+	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options759, Shared: [][]Option{options756}},
+	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options759, Shared: [][]Option{options756}},
+	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options757, Shared: [][]Option{options756}},
+	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options759, Shared: [][]Option{options756}},
+	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options759, Shared: [][]Option{options756}},
+	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options759, Shared: [][]Option{options756}},
+	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options759, Shared: [][]Option{options756}},
+	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options759, Shared: [][]Option{options756}},
+	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options759, Shared: [][]Option{options756}},
+	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options757, Shared: [][]Option{options756}},
+	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options757, Shared: [][]Option{options756}},
+	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options759, Shared: [][]Option{options756}},
+	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options759, Shared: [][]Option{options756}},
+	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options759, Shared: [][]Option{options756}},
+	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options758, Shared: [][]Option{options756}},
+	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options758, Shared: [][]Option{options756}},
+	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options758, Shared: [][]Option{options756}},
+	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options759, Shared: [][]Option{options756}},
+	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options755, Shared: [][]Option{options756}},
+	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options755, Shared: [][]Option{options756}},
+	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options755, Shared: [][]Option{options756}},
+	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options759, Shared: [][]Option{options756}},
+	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options757, Shared: [][]Option{options756}},
+	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options759, Shared: [][]Option{options756}},
+	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options759, Shared: [][]Option{options756}},
+	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options759, Shared: [][]Option{options756}},
+	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options759, Shared: [][]Option{options756}},
+	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options757, Shared: [][]Option{options756}},
+	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options759, Shared: [][]Option{options756}},
 }
 
-var options759 = []Option{
+var options761 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}, Effect: EffOpaque},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-s"}, Value: Required},
 }
 
-var options760 = []Option{
+var options762 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-f", "-r", "--from", "--read"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-t", "-w", "--to", "--write"}, Value: Required, Effect: EffPlugin},
@@ -22126,7 +22145,7 @@ var options760 = []Option{
 	{Names: names{"--ignore-args"}},
 }
 
-var options761 = []Option{
+var options763 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--arg-file-sep"}, Value: Required},
@@ -22283,13 +22302,13 @@ var options761 = []Option{
 	{Names: names{"--unsafe"}},
 }
 
-var options762 = []Option{
+var options764 = []Option{
 	{Names: names{"-d", "--delimiters"}, Value: Required},
 	{Names: names{"-s", "--serial"}},
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options763 = []Option{
+var options765 = []Option{
 	{Names: names{"-b", "--backup"}},
 	{Names: names{"--backup-if-mismatch"}},
 	{Names: names{"--no-backup-if-mismatch"}},
@@ -22298,7 +22317,7 @@ var options763 = []Option{
 	{Names: names{"-c", "--context"}},
 	{Names: names{"-d", "--directory"}, Value: Required, Effect: EffDir},
 	{Names: names{"-D", "--ifdef"}, Value: Required},
-	{Names: names{"--dry-run"}},
+	{Names: names{"--dry-run"}, Effect: EffReadOnly},
 	{Names: names{"-e", "--ed"}, Effect: EffOpaque},
 	{Names: names{"-E", "--remove-empty-files"}},
 	{Names: names{"-f", "--force"}},
@@ -22331,13 +22350,13 @@ var options763 = []Option{
 	{Names: names{"-Z", "--set-utc"}},
 }
 
-var options764 = []Option{
+var options766 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 	{Names: names{"--portability"}},
 }
 
-var options765 = []Option{
+var options767 = []Option{
 	{Names: names{"-output-format", "--output-format"}, Value: Required},
 	{Names: names{"-human-readable", "--human-readable"}, Value: Optional},
 	{Names: names{"-noborder", "--noborder"}, Value: Optional},
@@ -22349,28 +22368,28 @@ var options765 = []Option{
 	{Names: names{"-help", "--help"}},
 }
 
-var options766 = []Option{
+var options768 = []Option{
 	{Names: names{"-escape", "--escape"}, Value: Required},
 	{Names: names{"-keep-env", "--keep-env"}, Value: Optional},
 }
 
-var options767 = []Option{
+var options769 = []Option{
 	{Names: names{"-keep-env", "--keep-env"}, Value: Optional},
 }
 
-var options768 = []Option{
+var options770 = []Option{
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
 	{Names: names{"-current", "--current"}, Value: Optional},
 	{Names: names{"-snapshot", "--snapshot"}, Value: Required},
 }
 
-var options769 = []Option{
+var options771 = []Option{
 	{Names: names{"-user", "--user"}, Value: Required},
 	{Names: names{"-group", "--group"}, Value: Required},
 	{Names: names{"-perms", "--perms"}, Value: Required},
 }
 
-var options770 = []Option{
+var options772 = []Option{
 	{Names: names{"-debug", "--debug"}, Value: Optional},
 	{Names: names{"-skiplock", "--skiplock"}, Value: Optional},
 	{Names: names{"-forceStop", "--forceStop"}, Value: Optional},
@@ -22420,49 +22439,49 @@ var options770 = []Option{
 	{Names: names{"-bwlimit", "--bwlimit"}, Value: Required},
 }
 
-var subs771 = []Program{
-	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
-	{Name: "config", Style: Joined, Path: names{"list"}, Options: options768, Shared: [][]Option{options765}},
-	{Name: "console", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options766, Stdin: true},
-	{Name: "cpusets", Style: Joined, Path: names{"list"}, Options: options768, Shared: [][]Option{options765}},
-	{Name: "create", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
-	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
-	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
-	{Name: "df", Style: Joined, Path: names{"list"}, Options: options768, Shared: [][]Option{options765}},
-	{Name: "enter", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options766, Stdin: true},
-	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options767, Ends: true},
-	{Name: "fsck", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
-	{Name: "fstrim", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
-	{Name: "help", Style: Joined, Path: names{"list"}, Options: options768, Shared: [][]Option{options765}},
-	{Name: "list", Style: Joined, Path: names{"list"}, Options: options768, Shared: [][]Option{options765}},
-	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options768, Shared: [][]Option{options765}},
-	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
-	{Name: "mount", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
-	{Name: "move-volume", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
-	{Name: "move_volume", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
-	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options768, Shared: [][]Option{options765}},
-	{Name: "pull", Style: Joined, Operands: Unread, Path: names{"pull"}, Options: options769},
-	{Name: "push", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
-	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
-	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
-	{Name: "rescan", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
-	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
-	{Name: "restore", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
-	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
-	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
-	{Name: "set", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
-	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
-	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
-	{Name: "start", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
-	{Name: "status", Style: Joined, Path: names{"list"}, Options: options768, Shared: [][]Option{options765}},
-	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
-	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
-	{Name: "template", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
-	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
-	{Name: "unmount", Style: Joined, Path: names{"start"}, Options: options770, Shared: [][]Option{options765}},
+var subs773 = []Program{
+	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options772, Shared: [][]Option{options767}},
+	{Name: "config", Style: Joined, Path: names{"list"}, Options: options770, Shared: [][]Option{options767}},
+	{Name: "console", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options768, Stdin: true},
+	{Name: "cpusets", Style: Joined, Path: names{"list"}, Options: options770, Shared: [][]Option{options767}},
+	{Name: "create", Style: Joined, Path: names{"start"}, Options: options772, Shared: [][]Option{options767}},
+	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options772, Shared: [][]Option{options767}},
+	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options772, Shared: [][]Option{options767}},
+	{Name: "df", Style: Joined, Path: names{"list"}, Options: options770, Shared: [][]Option{options767}},
+	{Name: "enter", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options768, Stdin: true},
+	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options769, Ends: true},
+	{Name: "fsck", Style: Joined, Path: names{"start"}, Options: options772, Shared: [][]Option{options767}},
+	{Name: "fstrim", Style: Joined, Path: names{"start"}, Options: options772, Shared: [][]Option{options767}},
+	{Name: "help", Style: Joined, Path: names{"list"}, Options: options770, Shared: [][]Option{options767}},
+	{Name: "list", Style: Joined, Path: names{"list"}, Options: options770, Shared: [][]Option{options767}},
+	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options770, Shared: [][]Option{options767}},
+	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options772, Shared: [][]Option{options767}},
+	{Name: "mount", Style: Joined, Path: names{"start"}, Options: options772, Shared: [][]Option{options767}},
+	{Name: "move-volume", Style: Joined, Path: names{"start"}, Options: options772, Shared: [][]Option{options767}},
+	{Name: "move_volume", Style: Joined, Path: names{"start"}, Options: options772, Shared: [][]Option{options767}},
+	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options770, Shared: [][]Option{options767}},
+	{Name: "pull", Style: Joined, Operands: Unread, Path: names{"pull"}, Options: options771},
+	{Name: "push", Style: Joined, Path: names{"start"}, Options: options772, Shared: [][]Option{options767}},
+	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options772, Shared: [][]Option{options767}},
+	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options772, Shared: [][]Option{options767}},
+	{Name: "rescan", Style: Joined, Path: names{"start"}, Options: options772, Shared: [][]Option{options767}},
+	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options772, Shared: [][]Option{options767}},
+	{Name: "restore", Style: Joined, Path: names{"start"}, Options: options772, Shared: [][]Option{options767}},
+	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options772, Shared: [][]Option{options767}},
+	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options772, Shared: [][]Option{options767}},
+	{Name: "set", Style: Joined, Path: names{"start"}, Options: options772, Shared: [][]Option{options767}},
+	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options772, Shared: [][]Option{options767}},
+	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options772, Shared: [][]Option{options767}},
+	{Name: "start", Style: Joined, Path: names{"start"}, Options: options772, Shared: [][]Option{options767}},
+	{Name: "status", Style: Joined, Path: names{"list"}, Options: options770, Shared: [][]Option{options767}},
+	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options772, Shared: [][]Option{options767}},
+	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options772, Shared: [][]Option{options767}},
+	{Name: "template", Style: Joined, Path: names{"start"}, Options: options772, Shared: [][]Option{options767}},
+	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options772, Shared: [][]Option{options767}},
+	{Name: "unmount", Style: Joined, Path: names{"start"}, Options: options772, Shared: [][]Option{options767}},
 }
 
-var options772 = []Option{
+var options774 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-box"}},
@@ -22483,7 +22502,7 @@ var options772 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options773 = []Option{
+var options775 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-r"}, Value: Required},
@@ -22512,7 +22531,7 @@ var options773 = []Option{
 	{Names: names{"-eol"}, Value: Required},
 }
 
-var options774 = []Option{
+var options776 = []Option{
 	{Names: names{"-d", "--desc"}},
 	{Names: names{"-v", "--long-desc"}},
 	{Names: names{"--no-desc"}},
@@ -22521,7 +22540,7 @@ var options774 = []Option{
 	{Names: names{"-j", "--json"}},
 }
 
-var options775 = []Option{
+var options777 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -22555,7 +22574,7 @@ var options775 = []Option{
 	{Names: names{"--vmlinux"}, Value: Required, Effect: EffInput},
 }
 
-var options776 = []Option{
+var options778 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required, Effect: EffInput},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-n", "--show-nr-samples"}},
@@ -22584,7 +22603,7 @@ var options776 = []Option{
 	{Names: names{"--header"}},
 }
 
-var options777 = []Option{
+var options779 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -22611,7 +22630,7 @@ var options777 = []Option{
 	{Names: names{"-j", "--json-output"}},
 }
 
-var options778 = []Option{
+var options780 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -22629,7 +22648,7 @@ var options778 = []Option{
 	{Names: names{"-D", "--delay"}, Value: Required},
 }
 
-var subs779 = []Program{
+var subs781 = []Program{
 	{Name: "annotate", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "archive", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "bench", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
@@ -22648,23 +22667,23 @@ var subs779 = []Program{
 	{Name: "kmem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kvm", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kwork", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options774},
+	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options776},
 	{Name: "lock", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "mem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "probe", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options775, Ends: true, Here: true},
-	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options776},
+	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options777, Ends: true, Here: true},
+	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options778},
 	{Name: "sched", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "script", Style: POSIX, Operands: Unread, Path: names{"script"}},
-	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options777, Ends: true},
+	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options779, Ends: true},
 	{Name: "test", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "timechart", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "top", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options778, Ends: true},
+	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options780, Ends: true},
 	{Name: "version", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 }
 
-var options780 = []Option{
+var options782 = []Option{
 	{Names: names{"-0"}, Value: Optional},
 	{Names: names{"-a"}},
 	{Names: names{"-C"}, Value: Optional},
@@ -22700,7 +22719,7 @@ var options780 = []Option{
 	{Names: names{"--version"}, Effect: EffPattern},
 }
 
-var options781 = []Option{
+var options783 = []Option{
 	{Names: names{"-a", "--all", "--data-only"}},
 	{Names: names{"-b", "--blobs", "--large-objects"}},
 	{Names: names{"-B"}},
@@ -22778,7 +22797,7 @@ var options781 = []Option{
 	{Names: names{"--use-set-session-authorization"}},
 }
 
-var options782 = []Option{
+var options784 = []Option{
 	{Names: names{"-d", "--delimiter"}, Value: Required},
 	{Names: names{"-l", "--list-name"}},
 	{Names: names{"-a", "--list-full"}},
@@ -22812,7 +22831,7 @@ var options782 = []Option{
 	{Names: names{"-Q", "--shell-quote"}},
 }
 
-var options783 = []Option{
+var options785 = []Option{
 	{Names: names{"-a", "--interactive"}, Effect: EffOpaque},
 	{Names: names{"-b", "--bindpath"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-C", "--no-chdir"}},
@@ -22848,7 +22867,7 @@ var options783 = []Option{
 	{Names: names{"--ri", "--rextinfo"}, Value: Required, Effect: EffPattern},
 }
 
-var options784 = []Option{
+var options786 = []Option{
 	{Names: names{"--bootstrap", "--autoload-file", "-a"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--configuration", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-configuration"}},
@@ -22900,7 +22919,7 @@ var options784 = []Option{
 	{Names: names{"--allow-root"}},
 }
 
-var options785 = []Option{
+var options787 = []Option{
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-i"}, Value: Required},
 	{Names: names{"-w"}, Value: Required},
@@ -22937,7 +22956,7 @@ var options785 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options786 = []Option{
+var options788 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-b"}},
 	{Names: names{"-h"}},
@@ -22949,7 +22968,7 @@ var options786 = []Option{
 	{Names: names{"-q"}},
 }
 
-var options787 = []Option{
+var options789 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--debug"}},
 	{Names: names{"--isolated"}},
@@ -22978,14 +22997,14 @@ var options787 = []Option{
 	{Names: names{"--resume-retries"}, Value: Required},
 }
 
-var options788 = []Option{
+var options790 = []Option{
 	{Names: names{"--editor"}, Value: Required, Effect: EffRun},
 	{Names: names{"--global"}},
 	{Names: names{"--user"}},
 	{Names: names{"--site"}},
 }
 
-var options789 = []Option{
+var options791 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--constraint"}, Value: Required, Effect: EffInput},
 	{Names: names{"--build-constraint"}, Value: Required, Effect: EffInput},
@@ -23037,7 +23056,7 @@ var options789 = []Option{
 	{Names: names{"--no-verify"}},
 }
 
-var options790 = []Option{
+var options792 = []Option{
 	{Names: names{"-o", "--outdated"}},
 	{Names: names{"-u", "--uptodate"}},
 	{Names: names{"-e", "--editable"}},
@@ -23059,34 +23078,34 @@ var options790 = []Option{
 	{Names: names{"--no-index"}},
 }
 
-var options791 = []Option{
+var options793 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffInput},
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--root-user-action"}, Value: Required},
 	{Names: names{"--break-system-packages"}},
 }
 
-var subs792 = []Program{
-	{Name: "cache", Path: names{"list"}, Options: options790},
-	{Name: "check", Path: names{"list"}, Options: options790},
-	{Name: "completion", Path: names{"list"}, Options: options790},
-	{Name: "config", Path: names{"config"}, Options: options788},
-	{Name: "debug", Path: names{"list"}, Options: options790},
-	{Name: "download", Path: names{"install"}, Options: options789, Named: true},
-	{Name: "freeze", Path: names{"list"}, Options: options790},
-	{Name: "hash", Path: names{"list"}, Options: options790},
-	{Name: "help", Path: names{"list"}, Options: options790},
-	{Name: "index", Path: names{"list"}, Options: options790},
-	{Name: "inspect", Path: names{"list"}, Options: options790},
-	{Name: "install", Path: names{"install"}, Options: options789, Named: true},
-	{Name: "list", Path: names{"list"}, Options: options790},
-	{Name: "search", Path: names{"list"}, Options: options790},
-	{Name: "show", Path: names{"list"}, Options: options790},
-	{Name: "uninstall", Path: names{"uninstall"}, Options: options791},
-	{Name: "wheel", Path: names{"install"}, Options: options789, Named: true},
+var subs794 = []Program{
+	{Name: "cache", Path: names{"list"}, Options: options792},
+	{Name: "check", Path: names{"list"}, Options: options792},
+	{Name: "completion", Path: names{"list"}, Options: options792},
+	{Name: "config", Path: names{"config"}, Options: options790},
+	{Name: "debug", Path: names{"list"}, Options: options792},
+	{Name: "download", Path: names{"install"}, Options: options791, Named: true},
+	{Name: "freeze", Path: names{"list"}, Options: options792},
+	{Name: "hash", Path: names{"list"}, Options: options792},
+	{Name: "help", Path: names{"list"}, Options: options792},
+	{Name: "index", Path: names{"list"}, Options: options792},
+	{Name: "inspect", Path: names{"list"}, Options: options792},
+	{Name: "install", Path: names{"install"}, Options: options791, Named: true},
+	{Name: "list", Path: names{"list"}, Options: options792},
+	{Name: "search", Path: names{"list"}, Options: options792},
+	{Name: "show", Path: names{"list"}, Options: options792},
+	{Name: "uninstall", Path: names{"uninstall"}, Options: options793},
+	{Name: "wheel", Path: names{"install"}, Options: options791, Named: true},
 }
 
-var options793 = []Option{
+var options795 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--version"}},
@@ -23094,7 +23113,7 @@ var options793 = []Option{
 	{Names: names{"--global"}},
 }
 
-var options794 = []Option{
+var options796 = []Option{
 	{Names: names{"--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--pip-args"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-i", "--index-url"}, Value: Required, Effect: EffUnproven},
@@ -23105,13 +23124,13 @@ var options794 = []Option{
 	{Names: names{"--preinstall"}, Value: Required},
 }
 
-var options795 = []Option{
+var options797 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"--short"}},
 	{Names: names{"--include-injected"}},
 }
 
-var options796 = []Option{
+var options798 = []Option{
 	{Names: names{"--spec"}, Value: Required},
 	{Names: names{"--path"}},
 	{Names: names{"--no-cache"}},
@@ -23126,31 +23145,31 @@ var options796 = []Option{
 	{Names: names{"--fetch-missing-python"}},
 }
 
-var subs797 = []Program{
-	{Name: "completions", Path: names{"list"}, Options: options795},
-	{Name: "ensurepath", Path: names{"install"}, Options: options794, Named: true},
-	{Name: "environment", Path: names{"list"}, Options: options795},
-	{Name: "help", Path: names{"list"}, Options: options795},
-	{Name: "inject", Path: names{"install"}, Options: options794, Named: true},
-	{Name: "install", Path: names{"install"}, Options: options794, Named: true},
-	{Name: "install-all", Path: names{"install"}, Options: options794, Named: true},
-	{Name: "interpreter", Path: names{"install"}, Options: options794, Named: true},
-	{Name: "list", Path: names{"list"}, Options: options795},
-	{Name: "pin", Path: names{"install"}, Options: options794, Named: true},
-	{Name: "reinstall", Path: names{"install"}, Options: options794, Named: true},
-	{Name: "reinstall-all", Path: names{"install"}, Options: options794, Named: true},
-	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options796, Ends: true},
+var subs799 = []Program{
+	{Name: "completions", Path: names{"list"}, Options: options797},
+	{Name: "ensurepath", Path: names{"install"}, Options: options796, Named: true},
+	{Name: "environment", Path: names{"list"}, Options: options797},
+	{Name: "help", Path: names{"list"}, Options: options797},
+	{Name: "inject", Path: names{"install"}, Options: options796, Named: true},
+	{Name: "install", Path: names{"install"}, Options: options796, Named: true},
+	{Name: "install-all", Path: names{"install"}, Options: options796, Named: true},
+	{Name: "interpreter", Path: names{"install"}, Options: options796, Named: true},
+	{Name: "list", Path: names{"list"}, Options: options797},
+	{Name: "pin", Path: names{"install"}, Options: options796, Named: true},
+	{Name: "reinstall", Path: names{"install"}, Options: options796, Named: true},
+	{Name: "reinstall-all", Path: names{"install"}, Options: options796, Named: true},
+	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options798, Ends: true},
 	{Name: "runpip", Operands: Unread, Path: names{"runpip"}},
-	{Name: "uninject", Path: names{"install"}, Options: options794, Named: true},
-	{Name: "uninstall", Path: names{"install"}, Options: options794, Named: true},
-	{Name: "uninstall-all", Path: names{"install"}, Options: options794, Named: true},
-	{Name: "unpin", Path: names{"install"}, Options: options794, Named: true},
-	{Name: "upgrade", Path: names{"install"}, Options: options794, Named: true},
-	{Name: "upgrade-all", Path: names{"install"}, Options: options794, Named: true},
-	{Name: "upgrade-shared", Path: names{"install"}, Options: options794, Named: true},
+	{Name: "uninject", Path: names{"install"}, Options: options796, Named: true},
+	{Name: "uninstall", Path: names{"install"}, Options: options796, Named: true},
+	{Name: "uninstall-all", Path: names{"install"}, Options: options796, Named: true},
+	{Name: "unpin", Path: names{"install"}, Options: options796, Named: true},
+	{Name: "upgrade", Path: names{"install"}, Options: options796, Named: true},
+	{Name: "upgrade-all", Path: names{"install"}, Options: options796, Named: true},
+	{Name: "upgrade-shared", Path: names{"install"}, Options: options796, Named: true},
 }
 
-var options798 = []Option{
+var options800 = []Option{
 	{Names: names{"--user"}, Value: Required},
 	{Names: names{"--disable-internal-agent"}},
 	{Names: names{"--keep-cwd"}},
@@ -23158,7 +23177,7 @@ var options798 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options799 = []Option{
+var options801 = []Option{
 	{Names: names{"-e", "--echo"}},
 	{Names: names{"-H", "--require-handler"}},
 	{Names: names{"-q", "--queue"}, Value: Required},
@@ -23190,7 +23209,7 @@ var options799 = []Option{
 	{Names: names{"-m", "--mrelease"}},
 }
 
-var options800 = []Option{
+var options802 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--host"}, Value: Required},
 	{Names: names{"--port"}, Value: Required},
@@ -23202,7 +23221,7 @@ var options800 = []Option{
 	{Names: names{"--reporter"}, Value: Required, Effect: EffPlugin},
 }
 
-var options801 = []Option{
+var options803 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--debug"}},
 	{Names: names{"-g", "--grep"}, Value: Required},
@@ -23242,28 +23261,28 @@ var options801 = []Option{
 	{Names: names{"--test-list-invert"}, Value: Required, Effect: EffInput},
 }
 
-var subs802 = []Program{
-	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options800, Workdir: true},
-	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options800, Workdir: true},
-	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options800, Workdir: true},
-	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options800, Workdir: true},
-	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options800, Workdir: true},
-	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options800, Workdir: true},
-	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options800, Workdir: true},
-	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options800, Workdir: true},
-	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options800, Workdir: true},
-	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options800, Workdir: true},
-	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options800, Workdir: true},
-	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options800, Workdir: true},
-	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options800, Workdir: true},
-	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options800, Workdir: true},
-	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options800, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options801, Workdir: true},
-	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options800, Workdir: true},
-	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options800, Workdir: true},
+var subs804 = []Program{
+	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options802, Workdir: true},
+	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options802, Workdir: true},
+	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options802, Workdir: true},
+	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options802, Workdir: true},
+	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options802, Workdir: true},
+	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options802, Workdir: true},
+	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options802, Workdir: true},
+	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options802, Workdir: true},
+	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options802, Workdir: true},
+	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options802, Workdir: true},
+	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options802, Workdir: true},
+	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options802, Workdir: true},
+	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options802, Workdir: true},
+	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options802, Workdir: true},
+	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options802, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options803, Workdir: true},
+	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options802, Workdir: true},
+	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options802, Workdir: true},
 }
 
-var options803 = []Option{
+var options805 = []Option{
 	{Names: names{"-C", "--dir"}, Value: Required, Effect: EffDir},
 	{Names: names{"-r", "--recursive"}},
 	{Names: names{"-w", "--workspace-root"}},
@@ -23358,22 +23377,22 @@ var options803 = []Option{
 	{Names: names{"--config"}, Value: Required},
 }
 
-var options804 = []Option{
+var options806 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"--package"}, Value: Required},
 }
 
-var options805 = []Option{
+var options807 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 }
 
-var options806 = []Option{
+var options808 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
 }
 
-var subs807 = []Program{
+var subs809 = []Program{
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "approve-builds", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "audit", Style: Exact, Path: names{"list"}, Workdir: true},
@@ -23389,11 +23408,11 @@ var subs807 = []Program{
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "deploy", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "dislink", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options804, Ends: true, Workdir: true},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options806, Ends: true, Workdir: true},
 	{Name: "docs", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "doctor", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "env", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options805, Ends: true, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options807, Ends: true, Workdir: true},
 	{Name: "fetch", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "find-hash", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "get", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
@@ -23413,7 +23432,7 @@ var subs807 = []Program{
 	{Name: "ll", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "ln", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "ls", Style: Exact, Path: names{"list"}, Workdir: true},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options806, Ends: true, Workdir: true},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options808, Ends: true, Workdir: true},
 	{Name: "outdated", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "pack", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "patch", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
@@ -23453,13 +23472,13 @@ var subs807 = []Program{
 	{Name: "why", Style: Exact, Path: names{"list"}, Workdir: true},
 }
 
-var options808 = []Option{
+var options810 = []Option{
 	{Names: names{"--package"}, Value: Required},
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"-s", "--silent"}},
 }
 
-var options809 = []Option{
+var options811 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-V", "--version"}},
@@ -23479,7 +23498,7 @@ var options809 = []Option{
 	{Names: names{"--manifest-path"}, Value: Required, Effect: EffDir},
 }
 
-var options810 = []Option{
+var options812 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-o", "--output", "--dest"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--clean"}},
@@ -23489,7 +23508,7 @@ var options810 = []Option{
 	{Names: names{"--no-clean"}},
 }
 
-var options811 = []Option{
+var options813 = []Option{
 	{Names: names{"--only"}, Value: Required},
 	{Names: names{"--with"}, Value: Required},
 	{Names: names{"--without"}, Value: Required},
@@ -23528,7 +23547,7 @@ var options811 = []Option{
 	{Names: names{"--prod"}},
 }
 
-var options812 = []Option{
+var options814 = []Option{
 	{Names: names{"-t", "--tree"}},
 	{Names: names{"-l", "--latest"}},
 	{Names: names{"-o", "--outdated"}},
@@ -23548,66 +23567,66 @@ var options812 = []Option{
 	{Names: names{"--dev"}},
 }
 
-var subs813 = []Program{
-	{Name: "about", Style: Exact, Path: names{"show"}, Options: options812, Workdir: true},
-	{Name: "add", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true, Named: true},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options810, Workdir: true},
-	{Name: "cache", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true, Named: true},
-	{Name: "check", Style: Exact, Path: names{"show"}, Options: options812, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true, Named: true},
-	{Name: "completion", Style: Exact, Path: names{"show"}, Options: options812, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true, Named: true},
-	{Name: "debug", Style: Exact, Path: names{"show"}, Options: options812, Workdir: true},
-	{Name: "dep", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true, Named: true},
-	{Name: "env", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true, Named: true},
+var subs815 = []Program{
+	{Name: "about", Style: Exact, Path: names{"show"}, Options: options814, Workdir: true},
+	{Name: "add", Style: Exact, Path: names{"install"}, Options: options813, Workdir: true, Named: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options812, Workdir: true},
+	{Name: "cache", Style: Exact, Path: names{"install"}, Options: options813, Workdir: true, Named: true},
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options814, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"install"}, Options: options813, Workdir: true, Named: true},
+	{Name: "completion", Style: Exact, Path: names{"show"}, Options: options814, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"install"}, Options: options813, Workdir: true, Named: true},
+	{Name: "debug", Style: Exact, Path: names{"show"}, Options: options814, Workdir: true},
+	{Name: "dep", Style: Exact, Path: names{"install"}, Options: options813, Workdir: true, Named: true},
+	{Name: "env", Style: Exact, Path: names{"install"}, Options: options813, Workdir: true, Named: true},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"show"}, Options: options812, Workdir: true},
-	{Name: "fix", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true, Named: true},
-	{Name: "fmt", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true, Named: true},
-	{Name: "format", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true, Named: true},
-	{Name: "global", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true, Named: true},
-	{Name: "graph", Style: Exact, Path: names{"show"}, Options: options812, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"show"}, Options: options812, Workdir: true},
-	{Name: "import", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true, Named: true},
-	{Name: "info", Style: Exact, Path: names{"show"}, Options: options812, Workdir: true},
-	{Name: "init", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true, Named: true},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true, Named: true},
-	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"show"}, Options: options812, Workdir: true},
-	{Name: "lock", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true, Named: true},
-	{Name: "new", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true, Named: true},
-	{Name: "outdated", Style: Exact, Path: names{"show"}, Options: options812, Workdir: true},
-	{Name: "publish", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true, Named: true},
-	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true, Named: true},
-	{Name: "requirements", Style: Exact, Path: names{"show"}, Options: options812, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"show"}, Options: options814, Workdir: true},
+	{Name: "fix", Style: Exact, Path: names{"install"}, Options: options813, Workdir: true, Named: true},
+	{Name: "fmt", Style: Exact, Path: names{"install"}, Options: options813, Workdir: true, Named: true},
+	{Name: "format", Style: Exact, Path: names{"install"}, Options: options813, Workdir: true, Named: true},
+	{Name: "global", Style: Exact, Path: names{"install"}, Options: options813, Workdir: true, Named: true},
+	{Name: "graph", Style: Exact, Path: names{"show"}, Options: options814, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options814, Workdir: true},
+	{Name: "import", Style: Exact, Path: names{"install"}, Options: options813, Workdir: true, Named: true},
+	{Name: "info", Style: Exact, Path: names{"show"}, Options: options814, Workdir: true},
+	{Name: "init", Style: Exact, Path: names{"install"}, Options: options813, Workdir: true, Named: true},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options813, Workdir: true, Named: true},
+	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options813, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"show"}, Options: options814, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"install"}, Options: options813, Workdir: true, Named: true},
+	{Name: "new", Style: Exact, Path: names{"install"}, Options: options813, Workdir: true, Named: true},
+	{Name: "outdated", Style: Exact, Path: names{"show"}, Options: options814, Workdir: true},
+	{Name: "publish", Style: Exact, Path: names{"install"}, Options: options813, Workdir: true, Named: true},
+	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options813, Workdir: true, Named: true},
+	{Name: "requirements", Style: Exact, Path: names{"show"}, Options: options814, Workdir: true},
 	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Ends: true, Workdir: true},
-	{Name: "scripts", Style: Exact, Path: names{"show"}, Options: options812, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"show"}, Options: options812, Workdir: true},
-	{Name: "self", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true, Named: true},
-	{Name: "shell", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true, Named: true},
-	{Name: "show", Style: Exact, Path: names{"show"}, Options: options812, Workdir: true},
-	{Name: "source", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true, Named: true},
-	{Name: "status", Style: Exact, Path: names{"show"}, Options: options812, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true, Named: true},
-	{Name: "task", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true, Named: true},
-	{Name: "test", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true, Named: true},
-	{Name: "tree", Style: Exact, Path: names{"show"}, Options: options812, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true, Named: true},
-	{Name: "update", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true, Named: true},
-	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true, Named: true},
-	{Name: "upload", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true, Named: true},
-	{Name: "use", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true, Named: true},
-	{Name: "verify", Style: Exact, Path: names{"show"}, Options: options812, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"install"}, Options: options811, Workdir: true, Named: true},
+	{Name: "scripts", Style: Exact, Path: names{"show"}, Options: options814, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"show"}, Options: options814, Workdir: true},
+	{Name: "self", Style: Exact, Path: names{"install"}, Options: options813, Workdir: true, Named: true},
+	{Name: "shell", Style: Exact, Path: names{"install"}, Options: options813, Workdir: true, Named: true},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options814, Workdir: true},
+	{Name: "source", Style: Exact, Path: names{"install"}, Options: options813, Workdir: true, Named: true},
+	{Name: "status", Style: Exact, Path: names{"show"}, Options: options814, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"install"}, Options: options813, Workdir: true, Named: true},
+	{Name: "task", Style: Exact, Path: names{"install"}, Options: options813, Workdir: true, Named: true},
+	{Name: "test", Style: Exact, Path: names{"install"}, Options: options813, Workdir: true, Named: true},
+	{Name: "tree", Style: Exact, Path: names{"show"}, Options: options814, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options813, Workdir: true, Named: true},
+	{Name: "update", Style: Exact, Path: names{"install"}, Options: options813, Workdir: true, Named: true},
+	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options813, Workdir: true, Named: true},
+	{Name: "upload", Style: Exact, Path: names{"install"}, Options: options813, Workdir: true, Named: true},
+	{Name: "use", Style: Exact, Path: names{"install"}, Options: options813, Workdir: true, Named: true},
+	{Name: "verify", Style: Exact, Path: names{"show"}, Options: options814, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"install"}, Options: options813, Workdir: true, Named: true},
 }
 
-var options814 = []Option{
+var options816 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 }
 
-var options815 = []Option{
+var options817 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 	{Names: names{"--columns"}, Value: Required},
@@ -23635,14 +23654,14 @@ var options815 = []Option{
 	{Names: names{"-W", "--page-width"}, Value: Required},
 }
 
-var options816 = []Option{
+var options818 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--color"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-V", "--version"}},
 }
 
-var options817 = []Option{
+var options819 = []Option{
 	{Names: names{"-a", "--all-files"}},
 	{Names: names{"--files"}, Value: Required},
 	{Names: names{"-s", "--from-ref", "--source"}, Value: Required},
@@ -23656,7 +23675,7 @@ var options817 = []Option{
 	{Names: names{"--fail-fast"}},
 }
 
-var subs818 = []Program{
+var subs820 = []Program{
 	{Name: "auto-update", Path: names{"install"}, Workdir: true},
 	{Name: "autoupdate", Path: names{"install"}, Workdir: true},
 	{Name: "clean", Path: names{"install"}, Workdir: true},
@@ -23668,7 +23687,7 @@ var subs818 = []Program{
 	{Name: "install", Path: names{"install"}, Workdir: true},
 	{Name: "install-hooks", Path: names{"install"}, Workdir: true},
 	{Name: "migrate-config", Path: names{"install"}, Workdir: true},
-	{Name: "run", Path: names{"run"}, Options: options817, Workdir: true},
+	{Name: "run", Path: names{"run"}, Options: options819, Workdir: true},
 	{Name: "sample-config", Path: names{"install"}, Workdir: true},
 	{Name: "try-repo", Path: names{"install"}, Workdir: true},
 	{Name: "uninstall", Path: names{"install"}, Workdir: true},
@@ -23676,7 +23695,7 @@ var subs818 = []Program{
 	{Name: "validate-manifest", Path: names{"install"}, Workdir: true},
 }
 
-var options819 = []Option{
+var options821 = []Option{
 	{Names: names{"-c", "--check"}},
 	{Names: names{"-l", "--list-different"}},
 	{Names: names{"-w", "--write"}, Effect: EffInPlace},
@@ -23730,7 +23749,7 @@ var options819 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options820 = []Option{
+var options822 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -23757,15 +23776,15 @@ var options820 = []Option{
 	{Names: names{"-z"}, Effect: EffOpaque},
 }
 
-var options821 = []Option{
+var options823 = []Option{
 	{Names: names{"-0", "--null"}},
 }
 
-var options822 = []Option{
+var options824 = []Option{
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options823 = []Option{
+var options825 = []Option{
 	{Names: names{"--noheadings"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -23791,7 +23810,7 @@ var options823 = []Option{
 	{Names: names{"-y", "--rttime"}, Value: Optional},
 }
 
-var options824 = []Option{
+var options826 = []Option{
 	{Names: names{"-I", "--proto_path"}, Value: Required},
 	{Names: names{"--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--descriptor_set_out"}, Value: Required, Effect: EffWrite},
@@ -23826,12 +23845,12 @@ var options824 = []Option{
 	{Names: names{"--experimental_allow_proto3_optional"}},
 }
 
-var options825 = []Option{
+var options827 = []Option{
 	{Names: names{"-q"}},
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 }
 
-var options826 = []Option{
+var options828 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A", "-e"}},
 	{Names: names{"-c"}},
@@ -23894,7 +23913,7 @@ var options826 = []Option{
 	{Names: names{"-#"}},
 }
 
-var options827 = []Option{
+var options829 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-d", "--dbname"}, Value: Required},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
@@ -23932,7 +23951,7 @@ var options827 = []Option{
 	{Names: names{"-W", "--password"}},
 }
 
-var options828 = []Option{
+var options830 = []Option{
 	{Names: names{"-A", "--auto-reference"}},
 	{Names: names{"-G", "--traditional"}},
 	{Names: names{"-F", "--flag-truncation"}, Value: Required},
@@ -23951,7 +23970,7 @@ var options828 = []Option{
 	{Names: names{"-w", "--width"}, Value: Required},
 }
 
-var options829 = []Option{
+var options831 = []Option{
 	{Names: names{"-p", "--progress"}},
 	{Names: names{"-t", "--timer"}},
 	{Names: names{"-e", "--eta"}},
@@ -23996,7 +24015,7 @@ var options829 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options830 = []Option{
+var options832 = []Option{
 	{Names: names{"-link0", "--link0"}, Value: Required},
 	{Names: names{"-link1", "--link1"}, Value: Required},
 	{Names: names{"-nodeid", "--nodeid"}, Value: Required},
@@ -24007,7 +24026,7 @@ var options830 = []Option{
 	{Names: names{"-clustername", "--clustername"}, Value: Required},
 }
 
-var options831 = []Option{
+var options833 = []Option{
 	{Names: names{"-force", "--force"}, Value: Optional},
 	{Names: names{"-silent", "--silent"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
@@ -24016,30 +24035,30 @@ var options831 = []Option{
 	{Names: names{"-get_migration_ip", "--get_migration_ip"}, Value: Optional},
 }
 
-var subs832 = []Program{
-	{Name: "add", Style: Joined, Path: names{"add"}, Options: options830},
-	{Name: "addnode", Style: Joined, Path: names{"add"}, Options: options830},
-	{Name: "apiver", Style: Joined, Path: names{"status"}, Options: options831},
-	{Name: "create", Style: Joined, Path: names{"add"}, Options: options830},
-	{Name: "delnode", Style: Joined, Path: names{"add"}, Options: options830},
-	{Name: "expected", Style: Joined, Path: names{"status"}, Options: options831},
-	{Name: "help", Style: Joined, Path: names{"status"}, Options: options831},
-	{Name: "keygen", Style: Joined, Path: names{"status"}, Options: options831},
-	{Name: "mtunnel", Style: Joined, Path: names{"status"}, Options: options831},
-	{Name: "nodes", Style: Joined, Path: names{"status"}, Options: options831},
-	{Name: "qdevice", Style: Joined, Path: names{"status"}, Options: options831},
-	{Name: "status", Style: Joined, Path: names{"status"}, Options: options831},
-	{Name: "updatecerts", Style: Joined, Path: names{"status"}, Options: options831},
+var subs834 = []Program{
+	{Name: "add", Style: Joined, Path: names{"add"}, Options: options832},
+	{Name: "addnode", Style: Joined, Path: names{"add"}, Options: options832},
+	{Name: "apiver", Style: Joined, Path: names{"status"}, Options: options833},
+	{Name: "create", Style: Joined, Path: names{"add"}, Options: options832},
+	{Name: "delnode", Style: Joined, Path: names{"add"}, Options: options832},
+	{Name: "expected", Style: Joined, Path: names{"status"}, Options: options833},
+	{Name: "help", Style: Joined, Path: names{"status"}, Options: options833},
+	{Name: "keygen", Style: Joined, Path: names{"status"}, Options: options833},
+	{Name: "mtunnel", Style: Joined, Path: names{"status"}, Options: options833},
+	{Name: "nodes", Style: Joined, Path: names{"status"}, Options: options833},
+	{Name: "qdevice", Style: Joined, Path: names{"status"}, Options: options833},
+	{Name: "status", Style: Joined, Path: names{"status"}, Options: options833},
+	{Name: "updatecerts", Style: Joined, Path: names{"status"}, Options: options833},
 }
 
-var options833 = []Option{
+var options835 = []Option{
 	{Names: names{"-command", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-commands", "--commands"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-hookscript", "--hookscript"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-args", "--args"}, Value: Required, Effect: EffOpaque},
 }
 
-var options834 = []Option{
+var options836 = []Option{
 	{Names: names{"-command", "--command"}, Value: Required},
 	{Names: names{"-returns", "--returns"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
@@ -24052,17 +24071,17 @@ var options834 = []Option{
 	{Names: names{"-enabled", "--enabled"}, Value: Optional},
 }
 
-var subs835 = []Program{
-	{Name: "create", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options833, Shared: [][]Option{options765}},
-	{Name: "delete", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options833, Shared: [][]Option{options765}},
-	{Name: "get", Style: Joined, Path: names{"get"}, Options: options834, Shared: [][]Option{options765}},
-	{Name: "help", Style: Joined, Path: names{"get"}, Options: options834, Shared: [][]Option{options765}},
-	{Name: "ls", Style: Joined, Path: names{"get"}, Options: options834, Shared: [][]Option{options765}},
-	{Name: "set", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options833, Shared: [][]Option{options765}},
-	{Name: "usage", Style: Joined, Path: names{"get"}, Options: options834, Shared: [][]Option{options765}},
+var subs837 = []Program{
+	{Name: "create", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options835, Shared: [][]Option{options767}},
+	{Name: "delete", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options835, Shared: [][]Option{options767}},
+	{Name: "get", Style: Joined, Path: names{"get"}, Options: options836, Shared: [][]Option{options767}},
+	{Name: "help", Style: Joined, Path: names{"get"}, Options: options836, Shared: [][]Option{options767}},
+	{Name: "ls", Style: Joined, Path: names{"get"}, Options: options836, Shared: [][]Option{options767}},
+	{Name: "set", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options835, Shared: [][]Option{options767}},
+	{Name: "usage", Style: Joined, Path: names{"get"}, Options: options836, Shared: [][]Option{options767}},
 }
 
-var options836 = []Option{
+var options838 = []Option{
 	{Names: names{"-script", "--script"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-hook-script", "--hook-script"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-dumpdir", "--dumpdir"}, Value: Required, Effect: EffWrite},
@@ -24081,13 +24100,13 @@ var options836 = []Option{
 	{Names: names{"-i"}, Value: Required, Effect: EffInput},
 }
 
-var options837 = []Option{
+var options839 = []Option{
 	{Names: names{"-L", "--logical"}},
 	{Names: names{"-P", "--physical"}},
 	{Names: names{"-W"}},
 }
 
-var options838 = []Option{
+var options840 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-r"}, Value: Required},
 	{Names: names{"-f"}},
@@ -24105,7 +24124,7 @@ var options838 = []Option{
 	{Names: names{"-e"}, Value: Required},
 }
 
-var options839 = []Option{
+var options841 = []Option{
 	{Names: names{"-k"}, Value: Required},
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"--markers"}},
@@ -24292,7 +24311,7 @@ var options839 = []Option{
 	{Names: names{"--cache"}, Value: Required},
 }
 
-var options840 = []Option{
+var options842 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-bb"}},
 	{Names: names{"-B"}},
@@ -24324,20 +24343,20 @@ var options840 = []Option{
 	{Names: names{"-2"}},
 }
 
-var options841 = []Option{
+var options843 = []Option{
 	{Names: names{"-pass-stdin", "--pass-stdin"}, Value: Optional},
 	{Names: names{"-synchronous", "--synchronous"}, Value: Optional},
 	{Names: names{"-timeout", "--timeout"}, Value: Required},
 }
 
-var subs842 = []Program{
+var subs844 = []Program{
 	{Name: "cmd", Style: Joined, Path: names{"guest", "cmd"}},
-	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"guest", "exec"}, Options: options841, Ends: true},
+	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"guest", "exec"}, Options: options843, Ends: true},
 	{Name: "exec-status", Style: Joined, Path: names{"guest", "cmd"}},
 	{Name: "passwd", Style: Joined, Path: names{"guest", "cmd"}},
 }
 
-var options843 = []Option{
+var options845 = []Option{
 	{Names: names{"-full", "--full"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
 	{Names: names{"-current", "--current"}, Value: Optional},
@@ -24348,14 +24367,14 @@ var options843 = []Option{
 	{Names: names{"-vmid", "--vmid"}, Value: Required},
 }
 
-var options844 = []Option{
+var options846 = []Option{
 	{Names: names{"-escape", "--escape"}, Value: Required},
 	{Names: names{"-iface", "--iface"}, Value: Required},
 	{Names: names{"-format", "--format"}, Value: Required},
 	{Names: names{"-target-disk", "--target-disk"}, Value: Required},
 }
 
-var options845 = []Option{
+var options847 = []Option{
 	{Names: names{"-forceStop", "--forceStop"}, Value: Optional},
 	{Names: names{"-force", "--force"}, Value: Optional},
 	{Names: names{"-skiplock", "--skiplock"}, Value: Optional},
@@ -24418,56 +24437,56 @@ var options845 = []Option{
 	{Names: names{"-balloon", "--balloon"}, Value: Required},
 }
 
-var subs846 = []Program{
+var subs848 = []Program{
 	{Name: "agent", Style: Joined, Path: names{"agent"}},
-	{Name: "cleanup", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
-	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
-	{Name: "cloudinit", Style: Joined, Path: names{"list"}, Options: options843, Shared: [][]Option{options765}},
-	{Name: "config", Style: Joined, Path: names{"list"}, Options: options843, Shared: [][]Option{options765}},
-	{Name: "create", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
-	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
-	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
-	{Name: "disk", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
-	{Name: "guest", Style: Joined, Operands: Unread, Path: names{"guest"}, Subs: subs842},
-	{Name: "help", Style: Joined, Path: names{"list"}, Options: options843, Shared: [][]Option{options765}},
-	{Name: "import", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
-	{Name: "importdisk", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options844, Stdin: true},
-	{Name: "importovf", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
-	{Name: "list", Style: Joined, Path: names{"list"}, Options: options843, Shared: [][]Option{options765}},
-	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options843, Shared: [][]Option{options765}},
-	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
-	{Name: "monitor", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options844, Stdin: true},
-	{Name: "move-disk", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
-	{Name: "move_disk", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
-	{Name: "mtunnel", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
-	{Name: "nbdstop", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
-	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options843, Shared: [][]Option{options765}},
-	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
-	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
-	{Name: "rescan", Style: Joined, Path: names{"list"}, Options: options843, Shared: [][]Option{options765}},
-	{Name: "reset", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
-	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
-	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
-	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
-	{Name: "sendkey", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
-	{Name: "set", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
-	{Name: "showcmd", Style: Joined, Path: names{"list"}, Options: options843, Shared: [][]Option{options765}},
-	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
-	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
-	{Name: "start", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
-	{Name: "status", Style: Joined, Path: names{"list"}, Options: options843, Shared: [][]Option{options765}},
-	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
-	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
-	{Name: "template", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
-	{Name: "terminal", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options844, Stdin: true},
-	{Name: "unlink", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
-	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
-	{Name: "vncproxy", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
-	{Name: "vzdump", Style: Joined, Path: names{"start"}, Options: options845, Shared: [][]Option{options765}},
-	{Name: "wait", Style: Joined, Path: names{"list"}, Options: options843, Shared: [][]Option{options765}},
+	{Name: "cleanup", Style: Joined, Path: names{"start"}, Options: options847, Shared: [][]Option{options767}},
+	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options847, Shared: [][]Option{options767}},
+	{Name: "cloudinit", Style: Joined, Path: names{"list"}, Options: options845, Shared: [][]Option{options767}},
+	{Name: "config", Style: Joined, Path: names{"list"}, Options: options845, Shared: [][]Option{options767}},
+	{Name: "create", Style: Joined, Path: names{"start"}, Options: options847, Shared: [][]Option{options767}},
+	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options847, Shared: [][]Option{options767}},
+	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options847, Shared: [][]Option{options767}},
+	{Name: "disk", Style: Joined, Path: names{"start"}, Options: options847, Shared: [][]Option{options767}},
+	{Name: "guest", Style: Joined, Operands: Unread, Path: names{"guest"}, Subs: subs844},
+	{Name: "help", Style: Joined, Path: names{"list"}, Options: options845, Shared: [][]Option{options767}},
+	{Name: "import", Style: Joined, Path: names{"start"}, Options: options847, Shared: [][]Option{options767}},
+	{Name: "importdisk", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options846, Stdin: true},
+	{Name: "importovf", Style: Joined, Path: names{"start"}, Options: options847, Shared: [][]Option{options767}},
+	{Name: "list", Style: Joined, Path: names{"list"}, Options: options845, Shared: [][]Option{options767}},
+	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options845, Shared: [][]Option{options767}},
+	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options847, Shared: [][]Option{options767}},
+	{Name: "monitor", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options846, Stdin: true},
+	{Name: "move-disk", Style: Joined, Path: names{"start"}, Options: options847, Shared: [][]Option{options767}},
+	{Name: "move_disk", Style: Joined, Path: names{"start"}, Options: options847, Shared: [][]Option{options767}},
+	{Name: "mtunnel", Style: Joined, Path: names{"start"}, Options: options847, Shared: [][]Option{options767}},
+	{Name: "nbdstop", Style: Joined, Path: names{"start"}, Options: options847, Shared: [][]Option{options767}},
+	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options845, Shared: [][]Option{options767}},
+	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options847, Shared: [][]Option{options767}},
+	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options847, Shared: [][]Option{options767}},
+	{Name: "rescan", Style: Joined, Path: names{"list"}, Options: options845, Shared: [][]Option{options767}},
+	{Name: "reset", Style: Joined, Path: names{"start"}, Options: options847, Shared: [][]Option{options767}},
+	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options847, Shared: [][]Option{options767}},
+	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options847, Shared: [][]Option{options767}},
+	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options847, Shared: [][]Option{options767}},
+	{Name: "sendkey", Style: Joined, Path: names{"start"}, Options: options847, Shared: [][]Option{options767}},
+	{Name: "set", Style: Joined, Path: names{"start"}, Options: options847, Shared: [][]Option{options767}},
+	{Name: "showcmd", Style: Joined, Path: names{"list"}, Options: options845, Shared: [][]Option{options767}},
+	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options847, Shared: [][]Option{options767}},
+	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options847, Shared: [][]Option{options767}},
+	{Name: "start", Style: Joined, Path: names{"start"}, Options: options847, Shared: [][]Option{options767}},
+	{Name: "status", Style: Joined, Path: names{"list"}, Options: options845, Shared: [][]Option{options767}},
+	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options847, Shared: [][]Option{options767}},
+	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options847, Shared: [][]Option{options767}},
+	{Name: "template", Style: Joined, Path: names{"start"}, Options: options847, Shared: [][]Option{options767}},
+	{Name: "terminal", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options846, Stdin: true},
+	{Name: "unlink", Style: Joined, Path: names{"start"}, Options: options847, Shared: [][]Option{options767}},
+	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options847, Shared: [][]Option{options767}},
+	{Name: "vncproxy", Style: Joined, Path: names{"start"}, Options: options847, Shared: [][]Option{options767}},
+	{Name: "vzdump", Style: Joined, Path: names{"start"}, Options: options847, Shared: [][]Option{options767}},
+	{Name: "wait", Style: Joined, Path: names{"list"}, Options: options845, Shared: [][]Option{options767}},
 }
 
-var options847 = []Option{
+var options849 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-p", "--port"}, Value: Required},
 	{Names: names{"-b", "--binding"}, Value: Required},
@@ -24484,26 +24503,26 @@ var options847 = []Option{
 	{Names: names{"-t", "--trace"}},
 }
 
-var options848 = []Option{
+var options850 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-s", "--sandbox"}},
 }
 
-var options849 = []Option{
+var options851 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-w", "--skip-executor"}},
 }
 
-var subs850 = []Program{
-	{Name: "c", Path: names{"console"}, Options: options848, Workdir: true, Stdin: true},
-	{Name: "console", Path: names{"console"}, Options: options848, Workdir: true, Stdin: true},
-	{Name: "db", Path: names{"console"}, Options: options848, Workdir: true, Stdin: true},
-	{Name: "dbconsole", Path: names{"console"}, Options: options848, Workdir: true, Stdin: true},
-	{Name: "r", Operands: Code, Path: names{"runner"}, Options: options849, Workdir: true},
-	{Name: "runner", Operands: Code, Path: names{"runner"}, Options: options849, Workdir: true},
+var subs852 = []Program{
+	{Name: "c", Path: names{"console"}, Options: options850, Workdir: true, Stdin: true},
+	{Name: "console", Path: names{"console"}, Options: options850, Workdir: true, Stdin: true},
+	{Name: "db", Path: names{"console"}, Options: options850, Workdir: true, Stdin: true},
+	{Name: "dbconsole", Path: names{"console"}, Options: options850, Workdir: true, Stdin: true},
+	{Name: "r", Operands: Code, Path: names{"runner"}, Options: options851, Workdir: true},
+	{Name: "runner", Operands: Code, Path: names{"runner"}, Options: options851, Workdir: true},
 }
 
-var options851 = []Option{
+var options853 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
@@ -24513,7 +24532,7 @@ var options851 = []Option{
 	{Names: names{"--password-command"}, Value: Required, Effect: EffRun},
 }
 
-var options852 = []Option{
+var options854 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-e"}},
@@ -24528,7 +24547,7 @@ var options852 = []Option{
 	{Names: names{"-u"}, Value: Required},
 }
 
-var options853 = []Option{
+var options855 = []Option{
 	{Names: names{"-f", "--canonicalize"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -24539,7 +24558,7 @@ var options853 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options854 = []Option{
+var options856 = []Option{
 	{Names: names{"-E"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -24552,7 +24571,7 @@ var options854 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options855 = []Option{
+var options857 = []Option{
 	{Names: names{"-h"}, Value: Required},
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"-s"}, Value: Required, Effect: EffUnproven},
@@ -24614,12 +24633,12 @@ var options855 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options856 = []Option{
+var options858 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"-V"}},
 }
 
-var options857 = []Option{
+var options859 = []Option{
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -24767,7 +24786,7 @@ var options857 = []Option{
 	{Names: names{"-w", "--word-regexp"}},
 }
 
-var options858 = []Option{
+var options860 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
 	{Names: names{"-g", "--glob"}, Value: Optional},
@@ -24787,7 +24806,7 @@ var options858 = []Option{
 	{Names: names{"-t", "--tmp"}, Value: Required, Effect: EffWrite},
 }
 
-var options859 = []Option{
+var options861 = []Option{
 	{Names: names{"-a", "--always-readline"}, Value: Optional},
 	{Names: names{"-A", "--ansi-colour-aware"}, Value: Optional},
 	{Names: names{"-b", "--break-chars"}, Value: Required},
@@ -24825,7 +24844,7 @@ var options859 = []Option{
 	{Names: names{"-z", "--filter"}, Value: Required, Effect: EffRun},
 }
 
-var options860 = []Option{
+var options862 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-i"}},
 	{Names: names{"-I"}},
@@ -24838,13 +24857,13 @@ var options860 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options861 = []Option{
+var options863 = []Option{
 	{Names: names{"--ignore-fail-on-non-empty"}},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options862 = []Option{
+var options864 = []Option{
 	{Names: names{"-I"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-O", "--options"}, Value: Required, Effect: EffProgram},
@@ -24883,7 +24902,7 @@ var options862 = []Option{
 	{Names: names{"--documentation"}},
 }
 
-var options863 = []Option{
+var options865 = []Option{
 	{Names: names{"-o", "--owner"}},
 	{Names: names{"-h", "--human-readable"}},
 	{Names: names{"-M", "--remote-option"}, Value: Required, Effect: EffUnproven},
@@ -25051,7 +25070,7 @@ var options863 = []Option{
 	{Names: names{"--no-compress"}},
 }
 
-var options864 = []Option{
+var options866 = []Option{
 	{Names: names{"-l", "--lint"}},
 	{Names: names{"-x", "--fix-layout"}, Effect: EffInPlace},
 	{Names: names{"-a", "--autocorrect", "--auto-correct"}, Effect: EffInPlace},
@@ -25100,7 +25119,7 @@ var options864 = []Option{
 	{Names: names{"-w"}, Value: Required},
 }
 
-var options865 = []Option{
+var options867 = []Option{
 	{Names: names{"-0"}, Value: Optional},
 	{Names: names{"-a"}},
 	{Names: names{"-c"}},
@@ -25147,7 +25166,7 @@ var options865 = []Option{
 	{Names: names{"--yydebug"}},
 }
 
-var options866 = []Option{
+var options868 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-s", "--silent"}},
@@ -25171,7 +25190,7 @@ var options866 = []Option{
 	{Names: names{"--per-file-ignores"}, Value: Required},
 }
 
-var options867 = []Option{
+var options869 = []Option{
 	{Names: names{"--fix"}, Effect: EffInPlace},
 	{Names: names{"--no-fix"}},
 	{Names: names{"--unsafe-fixes"}},
@@ -25203,7 +25222,7 @@ var options867 = []Option{
 	{Names: names{"--exit-non-zero-on-format"}},
 }
 
-var options868 = []Option{
+var options870 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--diff"}, Effect: EffReadOnly},
 	{Names: names{"--range"}, Value: Required},
@@ -25211,28 +25230,28 @@ var options868 = []Option{
 	{Names: names{"--output-format"}, Value: Required},
 }
 
-var options869 = []Option{
+var options871 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--output-format"}, Value: Required},
 	{Names: names{"--direction"}, Value: Required},
 	{Names: names{"--detect-string-imports"}},
 }
 
-var subs870 = []Program{
-	{Name: "analyze", Style: Exact, Path: names{"rule"}, Options: options869, Workdir: true},
-	{Name: "check", Style: Exact, Operands: Reads, Path: names{"check"}, Options: options867, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"rule"}, Options: options869, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"rule"}, Options: options869, Workdir: true},
-	{Name: "format", Style: Exact, Operands: Outputs, Path: names{"format"}, Options: options868, Workdir: true},
-	{Name: "generate-shell-completion", Style: Exact, Path: names{"rule"}, Options: options869, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"rule"}, Options: options869, Workdir: true},
-	{Name: "linter", Style: Exact, Path: names{"rule"}, Options: options869, Workdir: true},
-	{Name: "rule", Style: Exact, Path: names{"rule"}, Options: options869, Workdir: true},
-	{Name: "server", Style: Exact, Path: names{"rule"}, Options: options869, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"rule"}, Options: options869, Workdir: true},
+var subs872 = []Program{
+	{Name: "analyze", Style: Exact, Path: names{"rule"}, Options: options871, Workdir: true},
+	{Name: "check", Style: Exact, Operands: Reads, Path: names{"check"}, Options: options869, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"rule"}, Options: options871, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"rule"}, Options: options871, Workdir: true},
+	{Name: "format", Style: Exact, Operands: Outputs, Path: names{"format"}, Options: options870, Workdir: true},
+	{Name: "generate-shell-completion", Style: Exact, Path: names{"rule"}, Options: options871, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"rule"}, Options: options871, Workdir: true},
+	{Name: "linter", Style: Exact, Path: names{"rule"}, Options: options871, Workdir: true},
+	{Name: "rule", Style: Exact, Path: names{"rule"}, Options: options871, Workdir: true},
+	{Name: "server", Style: Exact, Path: names{"rule"}, Options: options871, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"rule"}, Options: options871, Workdir: true},
 }
 
-var options871 = []Option{
+var options873 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--machine"}, Value: Required},
 	{Names: names{"--unit"}, Value: Required},
@@ -25253,7 +25272,7 @@ var options871 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options872 = []Option{
+var options874 = []Option{
 	{Names: names{"-c", "--compute"}},
 	{Names: names{"-t", "--type"}, Value: Required},
 	{Names: names{"-u", "--user"}, Value: Required},
@@ -25261,7 +25280,7 @@ var options872 = []Option{
 	{Names: names{"-l", "--range"}, Value: Required},
 }
 
-var options873 = []Option{
+var options875 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -25277,7 +25296,7 @@ var options873 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options874 = []Option{
+var options876 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--cfg"}, Value: Required},
 	{Names: names{"--check-cfg"}, Value: Required},
@@ -25314,7 +25333,7 @@ var options874 = []Option{
 	{Names: names{"-Z"}, Value: Required, Effect: EffUnproven},
 }
 
-var options875 = []Option{
+var options877 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--emit"}, Value: Required},
 	{Names: names{"--backup"}},
@@ -25335,7 +25354,7 @@ var options875 = []Option{
 	{Names: names{"--file-lines"}, Value: Required},
 }
 
-var options876 = []Option{
+var options878 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-h", "--help"}},
@@ -25343,17 +25362,17 @@ var options876 = []Option{
 	{Names: names{"+"}},
 }
 
-var options877 = []Option{
+var options879 = []Option{
 	{Names: names{"--install"}},
 }
 
-var options878 = []Option{
+var options880 = []Option{
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--path"}},
 }
 
-var options879 = []Option{
+var options881 = []Option{
 	{Names: names{"--force"}},
 	{Names: names{"--no-self-update"}},
 	{Names: names{"--profile"}, Value: Required},
@@ -25363,28 +25382,28 @@ var options879 = []Option{
 	{Names: names{"--path"}, Value: Required},
 }
 
-var subs880 = []Program{
-	{Name: "check", Style: Exact, Path: names{"show"}, Options: options878},
-	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options878},
-	{Name: "component", Style: Exact, Path: names{"update"}, Options: options879},
-	{Name: "default", Style: Exact, Path: names{"update"}, Options: options879},
-	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options878},
-	{Name: "help", Style: Exact, Path: names{"show"}, Options: options878},
-	{Name: "install", Style: Exact, Path: names{"update"}, Options: options879},
-	{Name: "man", Style: Exact, Path: names{"show"}, Options: options878},
-	{Name: "override", Style: Exact, Path: names{"update"}, Options: options879},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options877, Ends: true},
-	{Name: "self", Style: Exact, Path: names{"update"}, Options: options879},
-	{Name: "set", Style: Exact, Path: names{"update"}, Options: options879},
-	{Name: "show", Style: Exact, Path: names{"show"}, Options: options878},
-	{Name: "target", Style: Exact, Path: names{"update"}, Options: options879},
-	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options879},
-	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options879},
-	{Name: "update", Style: Exact, Path: names{"update"}, Options: options879},
-	{Name: "which", Style: Exact, Path: names{"show"}, Options: options878},
+var subs882 = []Program{
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options880},
+	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options880},
+	{Name: "component", Style: Exact, Path: names{"update"}, Options: options881},
+	{Name: "default", Style: Exact, Path: names{"update"}, Options: options881},
+	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options880},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options880},
+	{Name: "install", Style: Exact, Path: names{"update"}, Options: options881},
+	{Name: "man", Style: Exact, Path: names{"show"}, Options: options880},
+	{Name: "override", Style: Exact, Path: names{"update"}, Options: options881},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options879, Ends: true},
+	{Name: "self", Style: Exact, Path: names{"update"}, Options: options881},
+	{Name: "set", Style: Exact, Path: names{"update"}, Options: options881},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options880},
+	{Name: "target", Style: Exact, Path: names{"update"}, Options: options881},
+	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options881},
+	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options881},
+	{Name: "update", Style: Exact, Path: names{"update"}, Options: options881},
+	{Name: "which", Style: Exact, Path: names{"show"}, Options: options880},
 }
 
-var options881 = []Option{
+var options883 = []Option{
 	{Names: names{"-f", "--file", "--makefile", "--rakefile", "--sconstruct", "--gulpfile", "--gruntfile", "--noxfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-C", "--directory", "--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"-D"}, Value: Required},
@@ -25409,7 +25428,7 @@ var options881 = []Option{
 	{Names: names{"-l", "--list"}},
 }
 
-var options882 = []Option{
+var options884 = []Option{
 	{Names: names{"-3"}},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -25435,7 +25454,7 @@ var options882 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options883 = []Option{
+var options885 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-a"}},
@@ -25474,7 +25493,7 @@ var options883 = []Option{
 	{Names: names{"-E"}},
 }
 
-var options884 = []Option{
+var options886 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-E", "--echo"}, Value: Required},
@@ -25493,7 +25512,7 @@ var options884 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options885 = []Option{
+var options887 = []Option{
 	{Names: names{"-t", "--timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-T", "--log-timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-I", "--log-in"}, Value: Required, Effect: EffInput},
@@ -25509,7 +25528,7 @@ var options885 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options886 = []Option{
+var options888 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-i", "--ignore-case"}},
 	{Names: names{"-E", "--ignore-tab-expansion"}},
@@ -25531,7 +25550,7 @@ var options886 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options887 = []Option{
+var options889 = []Option{
 	{Names: names{"-e", "--expression"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
 	{Names: names{"-i", "--in-place"}, Value: Optional, Effect: EffInPlace},
@@ -25548,14 +25567,14 @@ var options887 = []Option{
 	{Names: names{"-z", "--null-data"}},
 }
 
-var options888 = []Option{
+var options890 = []Option{
 	{Names: names{"-t", "--terminator"}, Value: Required},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-s", "--separator"}, Value: Required},
 	{Names: names{"-w", "--equal-width"}},
 }
 
-var options889 = []Option{
+var options891 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-e"}},
@@ -25581,42 +25600,42 @@ var options889 = []Option{
 	{Names: names{"+"}},
 }
 
-var subs890 = []Program{
-	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
-	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
-	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
-	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
-	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
-	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
-	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
-	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
-	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
-	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
-	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
-	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
-	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
-	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
-	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
-	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
-	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
-	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
-	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
-	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
-	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options692}, Ends: true},
+var subs892 = []Program{
+	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options693}, Ends: true},
+	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options693}, Ends: true},
+	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options693}, Ends: true},
+	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options693}, Ends: true},
+	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options693}, Ends: true},
+	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options693}, Ends: true},
+	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options693}, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options693}, Ends: true},
+	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options693}, Ends: true},
+	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options693}, Ends: true},
+	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options693}, Ends: true},
+	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options693}, Ends: true},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options693}, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options693}, Ends: true},
+	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options693}, Ends: true},
+	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options693}, Ends: true},
+	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options693}, Ends: true},
+	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options693}, Ends: true},
+	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options693}, Ends: true},
+	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options693}, Ends: true},
+	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options693}, Ends: true},
+	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options693}, Ends: true},
+	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options693}, Ends: true},
+	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options693}, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options693}, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options693}, Ends: true},
 }
 
-var options891 = []Option{
+var options893 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-o"}, Value: Required},
 	{Names: names{"+o"}, Value: Required},
 }
 
-var options892 = []Option{
+var options894 = []Option{
 	{Names: names{"--clear-groups"}},
 	{Names: names{"-d", "--dump"}},
 	{Names: names{"--groups"}, Value: Required},
@@ -25646,7 +25665,7 @@ var options892 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options893 = []Option{
+var options895 = []Option{
 	{Names: names{"-c", "--ctty"}},
 	{Names: names{"-f", "--fork"}},
 	{Names: names{"-w", "--wait"}},
@@ -25654,14 +25673,14 @@ var options893 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options894 = []Option{
+var options896 = []Option{
 	{Names: names{"-s"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-A"}},
 	{Names: names{"-a"}},
 	{Names: names{"-B"}, Value: Required},
-	{Names: names{"-b"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-b"}, Value: Required, Effect: EffProgram, Pattern: true},
 	{Names: names{"-C"}},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
@@ -25682,11 +25701,11 @@ var options894 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options895 = []Option{
+var options897 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
 }
 
-var options896 = []Option{
+var options898 = []Option{
 	{Names: names{"-a", "--check-sourced"}},
 	{Names: names{"-C", "--color"}, Value: Optional},
 	{Names: names{"-i", "--include"}, Value: Required},
@@ -25706,7 +25725,7 @@ var options896 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options897 = []Option{
+var options899 = []Option{
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-d", "--diff"}},
 	{Names: names{"-w", "--write"}, Effect: EffInPlace},
@@ -25729,7 +25748,7 @@ var options897 = []Option{
 	{Names: names{"--apply-ignore"}},
 }
 
-var options898 = []Option{
+var options900 = []Option{
 	{Names: names{"-s"}},
 	{Names: names{"-u"}},
 	{Names: names{"-p"}},
@@ -25737,7 +25756,7 @@ var options898 = []Option{
 	{Names: names{"-o"}},
 }
 
-var options899 = []Option{
+var options901 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-n", "--iterations"}, Value: Required},
 	{Names: names{"--random-source"}, Value: Required, Effect: EffRead},
@@ -25749,7 +25768,7 @@ var options899 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options900 = []Option{
+var options902 = []Option{
 	{Names: names{"-e", "--echo"}},
 	{Names: names{"-i", "--input-range"}, Value: Required},
 	{Names: names{"-n", "--head-count"}, Value: Required},
@@ -25759,7 +25778,7 @@ var options900 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options901 = []Option{
+var options903 = []Option{
 	{Names: names{"-V"}},
 	{Names: names{"-h"}},
 	{Names: names{"-d"}},
@@ -25791,7 +25810,7 @@ var options901 = []Option{
 	{Names: names{"-S"}, Value: Required},
 }
 
-var options902 = []Option{
+var options904 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
@@ -25805,7 +25824,7 @@ var options902 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options903 = []Option{
+var options905 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-C"}},
 	{Names: names{"--check"}, Value: Optional},
@@ -25844,7 +25863,7 @@ var options903 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options904 = []Option{
+var options906 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-a", "--suffix-length"}, Value: Required},
 	{Names: names{"--additional-suffix"}, Value: Required},
@@ -25863,7 +25882,7 @@ var options904 = []Option{
 	{Names: names{"--verbose"}},
 }
 
-var options905 = []Option{
+var options907 = []Option{
 	{Names: names{"-append"}},
 	{Names: names{"-ascii"}},
 	{Names: names{"-bail"}},
@@ -25878,7 +25897,7 @@ var options905 = []Option{
 	{Names: names{"-init"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-header"}},
 	{Names: names{"-noheader"}},
-	{Names: names{"-help"}},
+	{Names: names{"-help"}, Effect: EffPattern},
 	{Names: names{"-html"}},
 	{Names: names{"-interactive"}},
 	{Names: names{"-json"}},
@@ -25905,7 +25924,7 @@ var options905 = []Option{
 	{Names: names{"-table"}},
 	{Names: names{"-tabs"}},
 	{Names: names{"-unsafe-testing"}},
-	{Names: names{"-version"}},
+	{Names: names{"-version"}, Effect: EffPattern},
 	{Names: names{"-vfs"}, Value: Required},
 	{Names: names{"-zip"}},
 	{Names: names{"-unsigned"}, Effect: EffUnproven},
@@ -25915,7 +25934,7 @@ var options905 = []Option{
 	{Names: names{"-no-stdin"}},
 }
 
-var options906 = []Option{
+var options908 = []Option{
 	{Names: names{"-D", "--diag"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-F", "--filter"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--continuous"}},
@@ -25967,7 +25986,7 @@ var options906 = []Option{
 	{Names: names{"-A", "--query", "--socket"}, Value: Required},
 }
 
-var options907 = []Option{
+var options909 = []Option{
 	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-P"}, Value: Required},
 	{Names: names{"-4"}},
@@ -26015,7 +26034,7 @@ var options907 = []Option{
 	{Names: names{"-y"}},
 }
 
-var options908 = []Option{
+var options910 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
 	{Names: names{"-d"}},
@@ -26038,7 +26057,7 @@ var options908 = []Option{
 	{Names: names{"-C"}},
 }
 
-var options909 = []Option{
+var options911 = []Option{
 	{Names: names{"-a"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
@@ -26051,7 +26070,7 @@ var options909 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options910 = []Option{
+var options912 = []Option{
 	{Names: names{"-i"}, Value: Optional, Effect: EffSend},
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
@@ -26064,7 +26083,7 @@ var options910 = []Option{
 	{Names: names{"-h", "-?"}},
 }
 
-var options911 = []Option{
+var options913 = []Option{
 	{Names: names{"-A"}, Effect: EffUnproven},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-a"}, Value: Required},
@@ -26110,7 +26129,7 @@ var options911 = []Option{
 	{Names: names{"-Z"}, Value: Required},
 }
 
-var options912 = []Option{
+var options914 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-c"}},
@@ -26125,7 +26144,7 @@ var options912 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options913 = []Option{
+var options915 = []Option{
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"-f"}, Value: Required, Effect: EffInput},
 	{Names: names{"-d"}, Value: Required},
@@ -26136,7 +26155,7 @@ var options913 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options914 = []Option{
+var options916 = []Option{
 	{Names: names{"-S", "--start"}},
 	{Names: names{"-K", "--stop"}},
 	{Names: names{"-T", "--status"}},
@@ -26172,7 +26191,7 @@ var options914 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options915 = []Option{
+var options917 = []Option{
 	{Names: names{"-c", "--format"}, Value: Required},
 	{Names: names{"-f", "--file-system"}},
 	{Names: names{"-t", "--terse"}},
@@ -26187,7 +26206,7 @@ var options915 = []Option{
 	{Names: names{"--printf"}, Value: Required},
 }
 
-var options916 = []Option{
+var options918 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-e", "--error"}, Value: Required},
@@ -26195,7 +26214,7 @@ var options916 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options917 = []Option{
+var options919 = []Option{
 	{Names: names{"-e", "--trace"}, Value: Required},
 	{Names: names{"-E", "--env"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-p", "--attach"}, Value: Required},
@@ -26264,7 +26283,7 @@ var options917 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options918 = []Option{
+var options920 = []Option{
 	{Names: names{"-n", "--bytes"}, Value: Required},
 	{Names: names{"-U", "--unicode"}, Value: Required},
 	{Names: names{"-a", "--all"}},
@@ -26281,13 +26300,13 @@ var options918 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options919 = []Option{
+var options921 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-g", "--save"}},
 	{Names: names{"-F", "--file"}, Value: Required},
 }
 
-var options920 = []Option{
+var options922 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -26302,7 +26321,7 @@ var options920 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options921 = []Option{
+var options923 = []Option{
 	{Names: names{"-A", "--askpass"}},
 	{Names: names{"-B", "--bell"}},
 	{Names: names{"-b", "--background"}},
@@ -26334,7 +26353,7 @@ var options921 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options922 = []Option{
+var options924 = []Option{
 	{Names: names{"-u", "--user"}, Value: Required},
 	{Names: names{"-g", "--group"}, Value: Required},
 	{Names: names{"-A"}},
@@ -26370,7 +26389,7 @@ var options922 = []Option{
 	{Names: names{"-v", "--validate"}},
 }
 
-var options923 = []Option{
+var options925 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-version", "--version"}, Effect: EffPattern},
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
@@ -26385,7 +26404,7 @@ var options923 = []Option{
 	{Names: names{"-Onone"}},
 }
 
-var options924 = []Option{
+var options926 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"--package-path"}, Value: Required, Effect: EffDir},
 	{Names: names{"--scratch-path", "--build-path"}, Value: Required, Effect: EffWrite},
@@ -26416,22 +26435,22 @@ var options924 = []Option{
 	{Names: names{"--sanitize"}, Value: Required},
 }
 
-var subs925 = []Program{
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options924, Workdir: true},
-	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Options: options924, Workdir: true},
-	{Name: "package", Style: Exact, Path: names{"build"}, Options: options924, Workdir: true},
-	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options924, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"build"}, Options: options924, Workdir: true},
-	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options924, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"build"}, Options: options924, Workdir: true},
+var subs927 = []Program{
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options926, Workdir: true},
+	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Options: options926, Workdir: true},
+	{Name: "package", Style: Exact, Path: names{"build"}, Options: options926, Workdir: true},
+	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options926, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"build"}, Options: options926, Workdir: true},
+	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options926, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"build"}, Options: options926, Workdir: true},
 }
 
-var options926 = []Option{
+var options928 = []Option{
 	{Names: names{"-d", "--data"}},
 	{Names: names{"-f", "--file-system"}},
 }
 
-var options927 = []Option{
+var options929 = []Option{
 	{Names: names{"-t", "--type"}, Value: Required},
 	{Names: names{"--state"}, Value: Required},
 	{Names: names{"-p", "--property"}, Value: Required},
@@ -26499,7 +26518,7 @@ var options927 = []Option{
 	{Names: names{"--with-dependencies"}},
 }
 
-var subs928 = []Program{
+var subs930 = []Program{
 	{Name: "add-requires", Path: names{"start"}},
 	{Name: "add-wants", Path: names{"start"}},
 	{Name: "bind", Path: names{"start"}},
@@ -26575,7 +26594,7 @@ var subs928 = []Program{
 	{Name: "whoami", Path: names{"status"}},
 }
 
-var options929 = []Option{
+var options931 = []Option{
 	{Names: names{"--no-pager"}},
 	{Names: names{"--no-legend"}},
 	{Names: names{"--what"}, Value: Required},
@@ -26587,7 +26606,7 @@ var options929 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options930 = []Option{
+var options932 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--scope"}},
 	{Names: names{"-u", "--unit"}, Value: Required},
@@ -26630,13 +26649,13 @@ var options930 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options931 = []Option{
+var options933 = []Option{
 	{Names: names{"-b", "--before"}},
 	{Names: names{"-r", "--regex"}},
 	{Names: names{"-s", "--separator"}, Value: Required},
 }
 
-var options932 = []Option{
+var options934 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"--follow"}, Value: Optional},
 	{Names: names{"-n", "--lines"}, Value: Required},
@@ -26656,7 +26675,7 @@ var options932 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options933 = []Option{
+var options935 = []Option{
 	{Names: names{"-A", "--catenate", "--concatenate"}},
 	{Names: names{"-c", "--create"}},
 	{Names: names{"-d", "--diff", "--compare"}},
@@ -26824,7 +26843,7 @@ var options933 = []Option{
 	{Names: names{"--set-mtime-format"}, Value: Required},
 }
 
-var options934 = []Option{
+var options936 = []Option{
 	{Names: names{"-c", "--color"}},
 	{Names: names{"-C", "--concurrency"}, Value: Required},
 	{Names: names{"-d", "--dir"}, Value: Required, Effect: EffDir},
@@ -26859,7 +26878,7 @@ var options934 = []Option{
 	{Names: names{"--download"}},
 }
 
-var options935 = []Option{
+var options937 = []Option{
 	{Names: names{"-a", "--all-tasks"}},
 	{Names: names{"-c", "--cpu-list"}},
 	{Names: names{"-p", "--pid"}},
@@ -26867,7 +26886,7 @@ var options935 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options936 = []Option{
+var options938 = []Option{
 	{Names: names{"-A"}},
 	{Names: names{"-b"}},
 	{Names: names{"-B", "--buffer-size"}, Value: Required},
@@ -26931,14 +26950,14 @@ var options936 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options937 = []Option{
+var options939 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-i", "--ignore-interrupts"}},
 	{Names: names{"-p"}},
 	{Names: names{"--output-error"}, Value: Optional},
 }
 
-var options938 = []Option{
+var options940 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-8"}},
@@ -26955,7 +26974,7 @@ var options938 = []Option{
 	{Names: names{"-r"}},
 }
 
-var options939 = []Option{
+var options941 = []Option{
 	{Names: names{"-chdir"}, Value: Required, Effect: EffDir},
 	{Names: names{"-help"}},
 	{Names: names{"-version", "-v"}},
@@ -26966,7 +26985,7 @@ var options939 = []Option{
 	{Names: names{"--non-interactive"}},
 }
 
-var options940 = []Option{
+var options942 = []Option{
 	{Names: names{"-list"}, Value: Required},
 	{Names: names{"-write"}, Value: Required},
 	{Names: names{"-diff"}},
@@ -26975,7 +26994,7 @@ var options940 = []Option{
 	{Names: names{"-recursive"}},
 }
 
-var options941 = []Option{
+var options943 = []Option{
 	{Names: names{"-backend"}, Value: Required},
 	{Names: names{"-backend-config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-force-copy"}},
@@ -26995,7 +27014,7 @@ var options941 = []Option{
 	{Names: names{"-test-directory"}, Value: Required},
 }
 
-var options942 = []Option{
+var options944 = []Option{
 	{Names: names{"-out"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-var"}, Value: Required},
 	{Names: names{"-var-file"}, Value: Required, Effect: EffInput},
@@ -27026,7 +27045,7 @@ var options942 = []Option{
 	{Names: names{"-exclude"}, Value: Required},
 }
 
-var options943 = []Option{
+var options945 = []Option{
 	{Names: names{"-json"}},
 	{Names: names{"-no-color"}},
 	{Names: names{"-raw"}},
@@ -27044,38 +27063,38 @@ var options943 = []Option{
 	{Names: names{"-id"}, Value: Required},
 }
 
-var subs944 = []Program{
-	{Name: "apply", Style: Dash, Path: names{"plan"}, Options: options942, Workdir: true},
-	{Name: "console", Style: Dash, Path: names{"plan"}, Options: options942, Workdir: true},
-	{Name: "destroy", Style: Dash, Path: names{"plan"}, Options: options942, Workdir: true},
-	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options940, Workdir: true},
-	{Name: "force-unlock", Style: Dash, Path: names{"validate"}, Options: options943, Workdir: true},
-	{Name: "get", Style: Dash, Path: names{"validate"}, Options: options943, Workdir: true},
-	{Name: "graph", Style: Dash, Path: names{"validate"}, Options: options943, Workdir: true},
-	{Name: "hclfmt", Style: Dash, Path: names{"validate"}, Options: options943, Workdir: true},
-	{Name: "import", Style: Dash, Path: names{"plan"}, Options: options942, Workdir: true},
-	{Name: "init", Style: Dash, Path: names{"init"}, Options: options941, Workdir: true},
-	{Name: "login", Style: Dash, Path: names{"validate"}, Options: options943, Workdir: true},
-	{Name: "logout", Style: Dash, Path: names{"validate"}, Options: options943, Workdir: true},
-	{Name: "metadata", Style: Dash, Path: names{"validate"}, Options: options943, Workdir: true},
-	{Name: "modules", Style: Dash, Path: names{"validate"}, Options: options943, Workdir: true},
-	{Name: "output", Style: Dash, Path: names{"validate"}, Options: options943, Workdir: true},
-	{Name: "plan", Style: Dash, Path: names{"plan"}, Options: options942, Workdir: true},
-	{Name: "providers", Style: Dash, Path: names{"validate"}, Options: options943, Workdir: true},
-	{Name: "refresh", Style: Dash, Path: names{"plan"}, Options: options942, Workdir: true},
-	{Name: "run-all", Style: Dash, Path: names{"validate"}, Options: options943, Workdir: true},
-	{Name: "show", Style: Dash, Path: names{"validate"}, Options: options943, Workdir: true},
-	{Name: "stacks", Style: Dash, Path: names{"validate"}, Options: options943, Workdir: true},
-	{Name: "state", Style: Dash, Path: names{"validate"}, Options: options943, Workdir: true},
-	{Name: "taint", Style: Dash, Path: names{"validate"}, Options: options943, Workdir: true},
-	{Name: "test", Style: Dash, Path: names{"plan"}, Options: options942, Workdir: true},
-	{Name: "untaint", Style: Dash, Path: names{"validate"}, Options: options943, Workdir: true},
-	{Name: "validate", Style: Dash, Path: names{"validate"}, Options: options943, Workdir: true},
-	{Name: "version", Style: Dash, Path: names{"validate"}, Options: options943, Workdir: true},
-	{Name: "workspace", Style: Dash, Path: names{"validate"}, Options: options943, Workdir: true},
+var subs946 = []Program{
+	{Name: "apply", Style: Dash, Path: names{"plan"}, Options: options944, Workdir: true},
+	{Name: "console", Style: Dash, Path: names{"plan"}, Options: options944, Workdir: true},
+	{Name: "destroy", Style: Dash, Path: names{"plan"}, Options: options944, Workdir: true},
+	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options942, Workdir: true},
+	{Name: "force-unlock", Style: Dash, Path: names{"validate"}, Options: options945, Workdir: true},
+	{Name: "get", Style: Dash, Path: names{"validate"}, Options: options945, Workdir: true},
+	{Name: "graph", Style: Dash, Path: names{"validate"}, Options: options945, Workdir: true},
+	{Name: "hclfmt", Style: Dash, Path: names{"validate"}, Options: options945, Workdir: true},
+	{Name: "import", Style: Dash, Path: names{"plan"}, Options: options944, Workdir: true},
+	{Name: "init", Style: Dash, Path: names{"init"}, Options: options943, Workdir: true},
+	{Name: "login", Style: Dash, Path: names{"validate"}, Options: options945, Workdir: true},
+	{Name: "logout", Style: Dash, Path: names{"validate"}, Options: options945, Workdir: true},
+	{Name: "metadata", Style: Dash, Path: names{"validate"}, Options: options945, Workdir: true},
+	{Name: "modules", Style: Dash, Path: names{"validate"}, Options: options945, Workdir: true},
+	{Name: "output", Style: Dash, Path: names{"validate"}, Options: options945, Workdir: true},
+	{Name: "plan", Style: Dash, Path: names{"plan"}, Options: options944, Workdir: true},
+	{Name: "providers", Style: Dash, Path: names{"validate"}, Options: options945, Workdir: true},
+	{Name: "refresh", Style: Dash, Path: names{"plan"}, Options: options944, Workdir: true},
+	{Name: "run-all", Style: Dash, Path: names{"validate"}, Options: options945, Workdir: true},
+	{Name: "show", Style: Dash, Path: names{"validate"}, Options: options945, Workdir: true},
+	{Name: "stacks", Style: Dash, Path: names{"validate"}, Options: options945, Workdir: true},
+	{Name: "state", Style: Dash, Path: names{"validate"}, Options: options945, Workdir: true},
+	{Name: "taint", Style: Dash, Path: names{"validate"}, Options: options945, Workdir: true},
+	{Name: "test", Style: Dash, Path: names{"plan"}, Options: options944, Workdir: true},
+	{Name: "untaint", Style: Dash, Path: names{"validate"}, Options: options945, Workdir: true},
+	{Name: "validate", Style: Dash, Path: names{"validate"}, Options: options945, Workdir: true},
+	{Name: "version", Style: Dash, Path: names{"validate"}, Options: options945, Workdir: true},
+	{Name: "workspace", Style: Dash, Path: names{"validate"}, Options: options945, Workdir: true},
 }
 
-var options945 = []Option{
+var options947 = []Option{
 	{Names: names{"-n", "--number"}, Value: Required},
 	{Names: names{"-r", "--repeat"}, Value: Required},
 	{Names: names{"-s", "--setup"}, Value: Required, Effect: EffCode},
@@ -27085,7 +27104,7 @@ var options945 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options946 = []Option{
+var options948 = []Option{
 	{Names: names{"--preserve-status"}},
 	{Names: names{"--foreground"}},
 	{Names: names{"-k", "--kill-after"}, Value: Required},
@@ -27095,7 +27114,7 @@ var options946 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options947 = []Option{
+var options949 = []Option{
 	{Names: names{"-2"}},
 	{Names: names{"-C"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
@@ -27112,7 +27131,7 @@ var options947 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options948 = []Option{
+var options950 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-d"}},
@@ -27140,78 +27159,78 @@ var options948 = []Option{
 	{Names: names{"-R"}},
 }
 
-var subs949 = []Program{
-	{Name: "a", Style: POSIX, Path: names{"ls"}, Options: options948},
-	{Name: "attach", Style: POSIX, Path: names{"ls"}, Options: options948},
-	{Name: "attach-session", Style: POSIX, Path: names{"ls"}, Options: options948},
+var subs951 = []Program{
+	{Name: "a", Style: POSIX, Path: names{"ls"}, Options: options950},
+	{Name: "attach", Style: POSIX, Path: names{"ls"}, Options: options950},
+	{Name: "attach-session", Style: POSIX, Path: names{"ls"}, Options: options950},
 	{Name: "bind", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "bind-key", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "break-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "capture-pane", Style: POSIX, Path: names{"ls"}, Options: options948},
-	{Name: "capturep", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "capture-pane", Style: POSIX, Path: names{"ls"}, Options: options950},
+	{Name: "capturep", Style: POSIX, Path: names{"ls"}, Options: options950},
 	{Name: "choose-client", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "choose-tree", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "command-prompt", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "confirm-before", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "copy-mode", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "detach", Style: POSIX, Path: names{"ls"}, Options: options948},
-	{Name: "detach-client", Style: POSIX, Path: names{"ls"}, Options: options948},
-	{Name: "display", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "detach", Style: POSIX, Path: names{"ls"}, Options: options950},
+	{Name: "detach-client", Style: POSIX, Path: names{"ls"}, Options: options950},
+	{Name: "display", Style: POSIX, Path: names{"ls"}, Options: options950},
 	{Name: "display-menu", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "display-message", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "display-message", Style: POSIX, Path: names{"ls"}, Options: options950},
 	{Name: "display-popup", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "has", Style: POSIX, Path: names{"ls"}, Options: options948},
-	{Name: "has-session", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "has", Style: POSIX, Path: names{"ls"}, Options: options950},
+	{Name: "has-session", Style: POSIX, Path: names{"ls"}, Options: options950},
 	{Name: "if", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "if-shell", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "info", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "info", Style: POSIX, Path: names{"ls"}, Options: options950},
 	{Name: "join-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "kill-pane", Style: POSIX, Path: names{"ls"}, Options: options948},
-	{Name: "kill-server", Style: POSIX, Path: names{"ls"}, Options: options948},
-	{Name: "kill-session", Style: POSIX, Path: names{"ls"}, Options: options948},
-	{Name: "kill-window", Style: POSIX, Path: names{"ls"}, Options: options948},
-	{Name: "killp", Style: POSIX, Path: names{"ls"}, Options: options948},
-	{Name: "killw", Style: POSIX, Path: names{"ls"}, Options: options948},
-	{Name: "last-window", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "kill-pane", Style: POSIX, Path: names{"ls"}, Options: options950},
+	{Name: "kill-server", Style: POSIX, Path: names{"ls"}, Options: options950},
+	{Name: "kill-session", Style: POSIX, Path: names{"ls"}, Options: options950},
+	{Name: "kill-window", Style: POSIX, Path: names{"ls"}, Options: options950},
+	{Name: "killp", Style: POSIX, Path: names{"ls"}, Options: options950},
+	{Name: "killw", Style: POSIX, Path: names{"ls"}, Options: options950},
+	{Name: "last-window", Style: POSIX, Path: names{"ls"}, Options: options950},
 	{Name: "link-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "list-buffers", Style: POSIX, Path: names{"ls"}, Options: options948},
-	{Name: "list-clients", Style: POSIX, Path: names{"ls"}, Options: options948},
-	{Name: "list-commands", Style: POSIX, Path: names{"ls"}, Options: options948},
-	{Name: "list-keys", Style: POSIX, Path: names{"ls"}, Options: options948},
-	{Name: "list-panes", Style: POSIX, Path: names{"ls"}, Options: options948},
-	{Name: "list-sessions", Style: POSIX, Path: names{"ls"}, Options: options948},
-	{Name: "list-windows", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "list-buffers", Style: POSIX, Path: names{"ls"}, Options: options950},
+	{Name: "list-clients", Style: POSIX, Path: names{"ls"}, Options: options950},
+	{Name: "list-commands", Style: POSIX, Path: names{"ls"}, Options: options950},
+	{Name: "list-keys", Style: POSIX, Path: names{"ls"}, Options: options950},
+	{Name: "list-panes", Style: POSIX, Path: names{"ls"}, Options: options950},
+	{Name: "list-sessions", Style: POSIX, Path: names{"ls"}, Options: options950},
+	{Name: "list-windows", Style: POSIX, Path: names{"ls"}, Options: options950},
 	{Name: "load-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "loadb", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "ls", Style: POSIX, Path: names{"ls"}, Options: options948},
-	{Name: "lsb", Style: POSIX, Path: names{"ls"}, Options: options948},
-	{Name: "lsc", Style: POSIX, Path: names{"ls"}, Options: options948},
-	{Name: "lscm", Style: POSIX, Path: names{"ls"}, Options: options948},
-	{Name: "lsk", Style: POSIX, Path: names{"ls"}, Options: options948},
-	{Name: "lsp", Style: POSIX, Path: names{"ls"}, Options: options948},
-	{Name: "lsw", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "ls", Style: POSIX, Path: names{"ls"}, Options: options950},
+	{Name: "lsb", Style: POSIX, Path: names{"ls"}, Options: options950},
+	{Name: "lsc", Style: POSIX, Path: names{"ls"}, Options: options950},
+	{Name: "lscm", Style: POSIX, Path: names{"ls"}, Options: options950},
+	{Name: "lsk", Style: POSIX, Path: names{"ls"}, Options: options950},
+	{Name: "lsp", Style: POSIX, Path: names{"ls"}, Options: options950},
+	{Name: "lsw", Style: POSIX, Path: names{"ls"}, Options: options950},
 	{Name: "menu", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "move-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "new", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "new-session", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "new-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "neww", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "next", Style: POSIX, Path: names{"ls"}, Options: options948},
-	{Name: "next-window", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "next", Style: POSIX, Path: names{"ls"}, Options: options950},
+	{Name: "next-window", Style: POSIX, Path: names{"ls"}, Options: options950},
 	{Name: "paste-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "pasteb", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "pipe-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "pipep", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "popup", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "prev", Style: POSIX, Path: names{"ls"}, Options: options948},
-	{Name: "previous-window", Style: POSIX, Path: names{"ls"}, Options: options948},
-	{Name: "rename", Style: POSIX, Path: names{"ls"}, Options: options948},
-	{Name: "rename-session", Style: POSIX, Path: names{"ls"}, Options: options948},
-	{Name: "rename-window", Style: POSIX, Path: names{"ls"}, Options: options948},
-	{Name: "renamew", Style: POSIX, Path: names{"ls"}, Options: options948},
-	{Name: "resize-pane", Style: POSIX, Path: names{"ls"}, Options: options948},
-	{Name: "resize-window", Style: POSIX, Path: names{"ls"}, Options: options948},
-	{Name: "resizep", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "prev", Style: POSIX, Path: names{"ls"}, Options: options950},
+	{Name: "previous-window", Style: POSIX, Path: names{"ls"}, Options: options950},
+	{Name: "rename", Style: POSIX, Path: names{"ls"}, Options: options950},
+	{Name: "rename-session", Style: POSIX, Path: names{"ls"}, Options: options950},
+	{Name: "rename-window", Style: POSIX, Path: names{"ls"}, Options: options950},
+	{Name: "renamew", Style: POSIX, Path: names{"ls"}, Options: options950},
+	{Name: "resize-pane", Style: POSIX, Path: names{"ls"}, Options: options950},
+	{Name: "resize-window", Style: POSIX, Path: names{"ls"}, Options: options950},
+	{Name: "resizep", Style: POSIX, Path: names{"ls"}, Options: options950},
 	{Name: "respawn-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "respawn-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "respawnp", Style: POSIX, Operands: Code, Path: names{"new-session"}},
@@ -27220,13 +27239,13 @@ var subs949 = []Program{
 	{Name: "run-shell", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "save-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "saveb", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "select-pane", Style: POSIX, Path: names{"ls"}, Options: options948},
-	{Name: "select-window", Style: POSIX, Path: names{"ls"}, Options: options948},
-	{Name: "selectp", Style: POSIX, Path: names{"ls"}, Options: options948},
-	{Name: "selectw", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "select-pane", Style: POSIX, Path: names{"ls"}, Options: options950},
+	{Name: "select-window", Style: POSIX, Path: names{"ls"}, Options: options950},
+	{Name: "selectp", Style: POSIX, Path: names{"ls"}, Options: options950},
+	{Name: "selectw", Style: POSIX, Path: names{"ls"}, Options: options950},
 	{Name: "send", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "send-keys", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "server-info", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "server-info", Style: POSIX, Path: names{"ls"}, Options: options950},
 	{Name: "set", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "set-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "set-environment", Style: POSIX, Operands: Code, Path: names{"new-session"}},
@@ -27235,29 +27254,29 @@ var subs949 = []Program{
 	{Name: "setb", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "setenv", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "setw", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "show", Style: POSIX, Path: names{"ls"}, Options: options948},
-	{Name: "show-environment", Style: POSIX, Path: names{"ls"}, Options: options948},
-	{Name: "show-messages", Style: POSIX, Path: names{"ls"}, Options: options948},
-	{Name: "show-options", Style: POSIX, Path: names{"ls"}, Options: options948},
-	{Name: "showenv", Style: POSIX, Path: names{"ls"}, Options: options948},
-	{Name: "showmsgs", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "show", Style: POSIX, Path: names{"ls"}, Options: options950},
+	{Name: "show-environment", Style: POSIX, Path: names{"ls"}, Options: options950},
+	{Name: "show-messages", Style: POSIX, Path: names{"ls"}, Options: options950},
+	{Name: "show-options", Style: POSIX, Path: names{"ls"}, Options: options950},
+	{Name: "showenv", Style: POSIX, Path: names{"ls"}, Options: options950},
+	{Name: "showmsgs", Style: POSIX, Path: names{"ls"}, Options: options950},
 	{Name: "source", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "source-file", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "split-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "splitw", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "start", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "start-server", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "swap-pane", Style: POSIX, Path: names{"ls"}, Options: options948},
-	{Name: "swap-window", Style: POSIX, Path: names{"ls"}, Options: options948},
-	{Name: "switch-client", Style: POSIX, Path: names{"ls"}, Options: options948},
-	{Name: "switchc", Style: POSIX, Path: names{"ls"}, Options: options948},
+	{Name: "swap-pane", Style: POSIX, Path: names{"ls"}, Options: options950},
+	{Name: "swap-window", Style: POSIX, Path: names{"ls"}, Options: options950},
+	{Name: "switch-client", Style: POSIX, Path: names{"ls"}, Options: options950},
+	{Name: "switchc", Style: POSIX, Path: names{"ls"}, Options: options950},
 	{Name: "unbind", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "unbind-key", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "wait", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "wait-for", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 }
 
-var options950 = []Option{
+var options952 = []Option{
 	{Names: names{"-o", "--output", "--out", "--report-file", "--json-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--config", "--config-file", "--read-lang-def", "--force-lang-def"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--extract-with"}, Value: Required, Effect: EffRun},
@@ -27266,7 +27285,7 @@ var options950 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options951 = []Option{
+var options953 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
 	{Names: names{"-d"}, Value: Required},
@@ -27308,7 +27327,7 @@ var options951 = []Option{
 	{Names: names{"--single-cpu-toggle"}},
 }
 
-var options952 = []Option{
+var options954 = []Option{
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-a"}},
 	{Names: names{"-c", "--no-create"}},
@@ -27321,7 +27340,7 @@ var options952 = []Option{
 	{Names: names{"--time"}, Value: Required},
 }
 
-var options953 = []Option{
+var options955 = []Option{
 	{Names: names{"-c", "--conf"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-r", "--recreate"}},
@@ -27357,14 +27376,14 @@ var options953 = []Option{
 	{Names: names{"-k", "--labels"}},
 }
 
-var options954 = []Option{
+var options956 = []Option{
 	{Names: names{"-c", "-C", "--complement"}},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-s", "--squeeze-repeats"}},
 	{Names: names{"-t", "--truncate-set1"}},
 }
 
-var options955 = []Option{
+var options957 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-n"}},
@@ -27393,13 +27412,13 @@ var options955 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options956 = []Option{
+var options958 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 }
 
-var options957 = []Option{
+var options959 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-d"}},
 	{Names: names{"-l"}},
@@ -27466,14 +27485,14 @@ var options957 = []Option{
 	{Names: names{"--compress"}, Value: Required},
 }
 
-var options958 = []Option{
+var options960 = []Option{
 	{Names: names{"-c", "--no-create"}},
 	{Names: names{"-o", "--io-blocks"}},
 	{Names: names{"-r", "--reference"}, Value: Required, Effect: EffRead},
 	{Names: names{"-s", "--size"}, Value: Required},
 }
 
-var options959 = []Option{
+var options961 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-b", "--build"}},
 	{Names: names{"-h", "--help"}},
@@ -27545,11 +27564,11 @@ var options959 = []Option{
 	{Names: names{"--plugins"}, Value: Required, Effect: EffProgram},
 }
 
-var options960 = []Option{
+var options962 = []Option{
 	{Names: names{"-s", "--silent", "--quiet"}},
 }
 
-var options961 = []Option{
+var options963 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-f"}},
 	{Names: names{"-p"}},
@@ -27563,7 +27582,7 @@ var options961 = []Option{
 	{Names: names{"-w"}},
 }
 
-var options962 = []Option{
+var options964 = []Option{
 	{Names: names{"-S"}},
 	{Names: names{"-H"}},
 	{Names: names{"-a"}},
@@ -27590,16 +27609,16 @@ var options962 = []Option{
 	{Names: names{"-x"}, Value: Required},
 }
 
-var options963 = []Option{
+var options965 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-S"}},
 }
 
-var options964 = []Option{
+var options966 = []Option{
 	{Names: names{"-a"}},
 }
 
-var options965 = []Option{
+var options967 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s", "--kernel-name"}},
 	{Names: names{"-n", "--nodename"}},
@@ -27611,7 +27630,7 @@ var options965 = []Option{
 	{Names: names{"-o", "--operating-system"}},
 }
 
-var options966 = []Option{
+var options968 = []Option{
 	{Names: names{"-D"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
@@ -27627,7 +27646,7 @@ var options966 = []Option{
 	{Names: names{"-w", "--check-chars"}, Value: Required},
 }
 
-var options967 = []Option{
+var options969 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--locals"}},
@@ -27642,13 +27661,13 @@ var options967 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options968 = []Option{
+var options970 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-v"}},
 	{Names: names{"-n"}},
 }
 
-var options969 = []Option{
+var options971 = []Option{
 	{Names: names{"-i", "--ipc"}, Value: Optional},
 	{Names: names{"-m", "--mount"}, Value: Optional},
 	{Names: names{"-n", "--net"}, Value: Optional},
@@ -27682,7 +27701,7 @@ var options969 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options970 = []Option{
+var options972 = []Option{
 	{Names: names{"-Z"}, Effect: EffReadOnly},
 	{Names: names{"-A"}},
 	{Names: names{"-c"}, Effect: EffReadOnly},
@@ -27730,14 +27749,14 @@ var options970 = []Option{
 	{Names: names{"-hh"}},
 }
 
-var options971 = []Option{
+var options973 = []Option{
 	{Names: names{"-p", "--pretty"}},
 	{Names: names{"-h"}},
 	{Names: names{"-s", "--since"}},
 	{Names: names{"-V"}},
 }
 
-var options972 = []Option{
+var options974 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--color"}, Value: Required},
@@ -27812,7 +27831,7 @@ var options972 = []Option{
 	{Names: names{"--fork-strategy"}, Value: Required},
 }
 
-var options973 = []Option{
+var options975 = []Option{
 	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
 	{Names: names{"--optional"}, Value: Required},
@@ -27829,7 +27848,7 @@ var options973 = []Option{
 	{Names: names{"--no-workspace"}},
 }
 
-var options974 = []Option{
+var options976 = []Option{
 	{Names: names{"-o", "--out-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--sdist"}},
 	{Names: names{"--wheel"}},
@@ -27842,7 +27861,7 @@ var options974 = []Option{
 	{Names: names{"--clear"}},
 }
 
-var options975 = []Option{
+var options977 = []Option{
 	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-header"}},
@@ -27852,7 +27871,7 @@ var options975 = []Option{
 	{Names: names{"--prune"}, Value: Required},
 }
 
-var options976 = []Option{
+var options978 = []Option{
 	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
 	{Names: names{"--overrides"}, Value: Required, Effect: EffInput},
@@ -27866,7 +27885,7 @@ var options976 = []Option{
 	{Names: names{"--emit-index-url"}},
 }
 
-var options977 = []Option{
+var options979 = []Option{
 	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffInput},
 	{Names: names{"-e", "--editable"}, Value: Required},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
@@ -27887,7 +27906,7 @@ var options977 = []Option{
 	{Names: names{"--strict"}},
 }
 
-var options978 = []Option{
+var options980 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--outdated"}},
 	{Names: names{"--exclude"}, Value: Required},
@@ -27900,19 +27919,19 @@ var options978 = []Option{
 	{Names: names{"--depth"}, Value: Required},
 }
 
-var subs979 = []Program{
-	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options978, Workdir: true},
-	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options976, Workdir: true},
-	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options978, Workdir: true},
-	{Name: "install", Style: Exact, Path: names{"pip", "install"}, Options: options977, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options978, Workdir: true},
-	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options978, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"pip", "install"}, Options: options977, Workdir: true, Named: true},
-	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options978, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options978, Workdir: true},
+var subs981 = []Program{
+	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options980, Workdir: true},
+	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options978, Workdir: true},
+	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options980, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"pip", "install"}, Options: options979, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options980, Workdir: true},
+	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options980, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"pip", "install"}, Options: options979, Workdir: true, Named: true},
+	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options980, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options980, Workdir: true},
 }
 
-var options980 = []Option{
+var options982 = []Option{
 	{Names: names{"-t", "--token"}, Value: Required},
 	{Names: names{"-u", "--username"}, Value: Required},
 	{Names: names{"--publish-url"}, Value: Required, Effect: EffUnproven},
@@ -27926,7 +27945,7 @@ var options980 = []Option{
 	{Names: names{"--diff"}},
 }
 
-var options981 = []Option{
+var options983 = []Option{
 	{Names: names{"-m", "--module"}, Value: Required, Effect: EffModule, Pattern: true, Ends: true},
 	{Names: names{"-s", "--script"}},
 	{Names: names{"--gui-script"}},
@@ -27936,7 +27955,7 @@ var options981 = []Option{
 	{Names: names{"--isolated"}},
 }
 
-var options982 = []Option{
+var options984 = []Option{
 	{Names: names{"--check"}},
 	{Names: names{"--dry-run"}},
 	{Names: names{"--output-format"}, Value: Required},
@@ -27950,7 +27969,7 @@ var options982 = []Option{
 	{Names: names{"--short"}},
 }
 
-var options983 = []Option{
+var options985 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -27961,7 +27980,7 @@ var options983 = []Option{
 	{Names: names{"--show-version-specifiers"}},
 }
 
-var options984 = []Option{
+var options986 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -27971,17 +27990,17 @@ var options984 = []Option{
 	{Names: names{"--isolated"}},
 }
 
-var subs985 = []Program{
-	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options983, Workdir: true, Named: true},
-	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options983, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options983, Workdir: true, Named: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options984, Ends: true, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options983, Workdir: true, Named: true},
-	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options983, Workdir: true, Named: true},
-	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options983, Workdir: true, Named: true},
+var subs987 = []Program{
+	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options985, Workdir: true, Named: true},
+	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options985, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options985, Workdir: true, Named: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options986, Ends: true, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options985, Workdir: true, Named: true},
+	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options985, Workdir: true, Named: true},
+	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options985, Workdir: true, Named: true},
 }
 
-var options986 = []Option{
+var options988 = []Option{
 	{Names: names{"--system"}},
 	{Names: names{"--no-project"}},
 	{Names: names{"--seed"}},
@@ -27992,34 +28011,34 @@ var options986 = []Option{
 	{Names: names{"--relocatable"}},
 }
 
-var subs987 = []Program{
-	{Name: "add", Style: Exact, Path: names{"add"}, Options: options973, Workdir: true, Named: true},
-	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options982, Workdir: true},
+var subs989 = []Program{
+	{Name: "add", Style: Exact, Path: names{"add"}, Options: options975, Workdir: true, Named: true},
+	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options984, Workdir: true},
 	{Name: "auth", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options974, Workdir: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options976, Workdir: true},
 	{Name: "cache", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"export"}, Options: options975, Workdir: true},
-	{Name: "format", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options980, Workdir: true},
-	{Name: "generate-shell-completion", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options980, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options982, Workdir: true},
-	{Name: "init", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options980, Workdir: true},
-	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options982, Workdir: true},
-	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options982, Workdir: true},
-	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs979, Workdir: true},
-	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options980, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"export"}, Options: options977, Workdir: true},
+	{Name: "format", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options982, Workdir: true},
+	{Name: "generate-shell-completion", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options982, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options984, Workdir: true},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options982, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options984, Workdir: true},
+	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options984, Workdir: true},
+	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs981, Workdir: true},
+	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options982, Workdir: true},
 	{Name: "python", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options973, Workdir: true, Named: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options981, Ends: true, Workdir: true},
-	{Name: "self", Style: Exact, Path: names{"sync"}, Options: options982, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options982, Workdir: true},
-	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs985, Workdir: true},
-	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options982, Workdir: true},
-	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options986, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options982, Workdir: true},
-	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options982, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options975, Workdir: true, Named: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options983, Ends: true, Workdir: true},
+	{Name: "self", Style: Exact, Path: names{"sync"}, Options: options984, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options984, Workdir: true},
+	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs987, Workdir: true},
+	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options984, Workdir: true},
+	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options988, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options984, Workdir: true},
+	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options984, Workdir: true},
 }
 
-var options988 = []Option{
+var options990 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -28045,7 +28064,7 @@ var options988 = []Option{
 	{Names: names{"--no-env-file"}},
 }
 
-var options989 = []Option{
+var options991 = []Option{
 	{Names: names{"--tool"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
@@ -28211,7 +28230,7 @@ var options989 = []Option{
 	{Names: names{"--fnname"}, Value: Required},
 }
 
-var options990 = []Option{
+var options992 = []Option{
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--symlinks"}},
 	{Names: names{"--copies"}},
@@ -28224,7 +28243,7 @@ var options990 = []Option{
 	{Names: names{"--without-scm-ignore-files"}},
 }
 
-var options991 = []Option{
+var options993 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--cmd"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-S"}, Value: Required, Effect: EffProgram},
@@ -28292,7 +28311,7 @@ var options991 = []Option{
 	{Names: names{"--rcfile"}, Value: Required, Effect: EffProgram},
 }
 
-var options992 = []Option{
+var options994 = []Option{
 	{Names: names{"-p", "--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--clear"}},
@@ -28332,7 +28351,7 @@ var options992 = []Option{
 	{Names: names{"--symlink-app-data"}},
 }
 
-var options993 = []Option{
+var options995 = []Option{
 	{Names: names{"-r", "--root"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-u", "--update"}},
@@ -28413,7 +28432,7 @@ var options993 = []Option{
 	{Names: names{"--no-watch"}},
 }
 
-var subs994 = []Program{
+var subs996 = []Program{
 	{Name: "bench", Style: Exact, Path: names{"run"}, Workdir: true},
 	{Name: "dev", Style: Exact, Path: names{"run"}, Workdir: true},
 	{Name: "init", Style: Exact, Path: names{"run"}, Workdir: true},
@@ -28423,7 +28442,7 @@ var subs994 = []Program{
 	{Name: "watch", Style: Exact, Path: names{"run"}, Workdir: true},
 }
 
-var options995 = []Option{
+var options997 = []Option{
 	{Names: names{"-h", "--no-header"}},
 	{Names: names{"-u", "--no-current"}},
 	{Names: names{"-s", "--short"}},
@@ -28433,13 +28452,13 @@ var options995 = []Option{
 	{Names: names{"-o", "--old-style"}},
 }
 
-var options996 = []Option{
+var options998 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options997 = []Option{
+var options999 = []Option{
 	{Names: names{"-d", "--differences"}, Value: Optional},
 	{Names: names{"-n", "--interval"}, Value: Required},
 	{Names: names{"-p", "--precise"}},
@@ -28458,7 +28477,7 @@ var options997 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options998 = []Option{
+var options1000 = []Option{
 	{Names: names{"-w", "--watch"}, Value: Required},
 	{Names: names{"-W", "--watch-non-recursive"}, Value: Required},
 	{Names: names{"-F", "--watch-file"}, Value: Required, Effect: EffInput},
@@ -28507,7 +28526,7 @@ var options998 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options999 = []Option{
+var options1001 = []Option{
 	{Names: names{"--total"}, Value: Required},
 	{Names: names{"-c", "--bytes"}},
 	{Names: names{"-m", "--chars"}},
@@ -28517,7 +28536,7 @@ var options999 = []Option{
 	{Names: names{"-w", "--words"}},
 }
 
-var options1000 = []Option{
+var options1002 = []Option{
 	{Names: names{"-1", "--no-deleted"}},
 	{Names: names{"-2", "--no-inserted"}},
 	{Names: names{"-3", "--no-common"}},
@@ -28530,7 +28549,7 @@ var options1000 = []Option{
 	{Names: names{"-z", "--end-insert"}, Value: Required},
 }
 
-var options1001 = []Option{
+var options1003 = []Option{
 	{Names: names{"-c", "--config", "--config-file", "--tsconfig", "--schema"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--output", "--out", "--outfile", "--out-file", "--output-path", "--out-dir", "--outdir", "--outDir", "--output-dir", "--dist-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-p", "--plugin", "--plugins"}, Value: Required, Effect: EffPlugin},
@@ -28576,7 +28595,7 @@ var options1001 = []Option{
 	{Names: names{"--loader:"}, Value: Required},
 }
 
-var options1002 = []Option{
+var options1004 = []Option{
 	{Names: names{"-O", "--output-document"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-nd", "--no-directories"}},
 	{Names: names{"-np", "--no-parent"}},
@@ -28737,7 +28756,7 @@ var options1002 = []Option{
 	{Names: names{"-X", "--exclude-directories"}, Value: Required},
 }
 
-var options1003 = []Option{
+var options1005 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s"}},
 	{Names: names{"-b"}},
@@ -28760,7 +28779,7 @@ var options1003 = []Option{
 	{Names: names{"-v", "-V"}},
 }
 
-var options1004 = []Option{
+var options1006 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--boot"}},
 	{Names: names{"-d", "--dead"}},
@@ -28780,7 +28799,7 @@ var options1004 = []Option{
 	{Names: names{"--writable"}},
 }
 
-var options1005 = []Option{
+var options1007 = []Option{
 	{Names: names{"-h", "--host"}, Value: Required},
 	{Names: names{"-H"}},
 	{Names: names{"-p", "--port"}, Value: Required},
@@ -28810,7 +28829,7 @@ var options1005 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options1006 = []Option{
+var options1008 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -28837,7 +28856,7 @@ var options1006 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1007 = []Option{
+var options1009 = []Option{
 	{Names: names{"-project"}, Value: Required, Effect: EffDir},
 	{Names: names{"-workspace"}, Value: Required, Effect: EffDir},
 	{Names: names{"-scheme"}, Value: Required},
@@ -28884,7 +28903,7 @@ var options1007 = []Option{
 	{Names: names{"-clonedSourcePackagesDirPath"}, Value: Required, Effect: EffWrite},
 }
 
-var options1008 = []Option{
+var options1010 = []Option{
 	{Names: names{"--sdk", "-sdk"}, Value: Required},
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-f", "--find"}},
@@ -28900,7 +28919,7 @@ var options1008 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1009 = []Option{
+var options1011 = []Option{
 	{Names: names{"--noout"}},
 	{Names: names{"--format"}},
 	{Names: names{"--xpath"}, Value: Required},
@@ -28953,7 +28972,7 @@ var options1009 = []Option{
 	{Names: names{"--dtdvalidfpi"}, Value: Required},
 }
 
-var options1010 = []Option{
+var options1012 = []Option{
 	{Names: names{"-a", "--auto-servernum", "--auto-display"}},
 	{Names: names{"-e", "--error-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-f", "--auth-file"}, Value: Required, Effect: EffWrite},
@@ -28965,7 +28984,7 @@ var options1010 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1011 = []Option{
+var options1013 = []Option{
 	{Names: names{"-a", "-autoskip"}},
 	{Names: names{"-b", "-bits"}},
 	{Names: names{"-c", "-cols"}, Value: Required},
@@ -28988,7 +29007,7 @@ var options1011 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options1012 = []Option{
+var options1014 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"--use-yarnrc"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--script-shell"}, Value: Required, Effect: EffProgram},
@@ -29063,18 +29082,18 @@ var options1012 = []Option{
 	{Names: names{"--skip-integrity-check"}},
 }
 
-var options1013 = []Option{
+var options1015 = []Option{
 	{Names: names{"-p", "--package"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options1014 = []Option{
+var options1016 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r"}, Value: Required, Effect: EffProgram},
 }
 
-var options1015 = []Option{
+var options1017 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-t", "--topological"}},
@@ -29091,15 +29110,15 @@ var options1015 = []Option{
 	{Names: names{"-R", "--recursive"}},
 }
 
-var subs1016 = []Program{
+var subs1018 = []Program{
 	{Name: "focus", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
-	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options1015, Ends: true, Workdir: true},
+	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options1017, Ends: true, Workdir: true},
 	{Name: "info", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
 	{Name: "list", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
 	{Name: "run", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
 }
 
-var subs1017 = []Program{
+var subs1019 = []Program{
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "audit", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "autoclean", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
@@ -29110,7 +29129,7 @@ var subs1017 = []Program{
 	{Name: "constraints", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1013, Ends: true, Workdir: true},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1015, Ends: true, Workdir: true},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true},
 	{Name: "explain", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "global", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
@@ -29124,7 +29143,7 @@ var subs1017 = []Program{
 	{Name: "list", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "login", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1014, Ends: true, Workdir: true},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1016, Ends: true, Workdir: true},
 	{Name: "npm", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "outdated", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "owner", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
@@ -29154,10 +29173,10 @@ var subs1017 = []Program{
 	{Name: "versions", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "why", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "workspace", Style: Exact, Path: names{"workspace"}, Workdir: true},
-	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs1016, Workdir: true},
+	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs1018, Workdir: true},
 }
 
-var options1018 = []Option{
+var options1020 = []Option{
 	{Names: names{"-C", "--colors"}},
 	{Names: names{"--csv-auto-parse"}},
 	{Names: names{"-e", "--exit-status"}},
@@ -29199,7 +29218,7 @@ var options1018 = []Option{
 	{Names: names{"--slurpfile"}, Value: Pair, Effect: EffRead},
 }
 
-var options1019 = []Option{
+var options1021 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
@@ -29216,7 +29235,7 @@ var options1019 = []Option{
 	{Names: names{"-T", "--threads"}, Value: Required},
 }
 
-var options1020 = []Option{
+var options1022 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"--config", "--config-file", "--config-dir"}, Value: Required, Effect: EffProgram},
@@ -29245,7 +29264,7 @@ var options1020 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 }
 
-var options1021 = []Option{
+var options1023 = []Option{
 	{Names: names{"-a", "--ascii"}},
 	{Names: names{"-A", "--adjust-sfx"}},
 	{Names: names{"-AC", "--archive-clear"}},
@@ -29328,7 +29347,7 @@ var options1021 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1022 = []Option{
+var options1024 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-u"}},
 	{Names: names{"-a"}, Effect: EffUnproven},

@@ -64,6 +64,8 @@ type effector struct {
 	recursive bool
 	target    *Word // -t DIR
 	done      bool  // a special reader has dealt with the operands
+	// ownAssigns: frame.Assigns may be appended to.
+	ownAssigns bool
 }
 
 // sub is the entry that the operands belong to: the deepest subcommand.
@@ -373,12 +375,22 @@ func (e *effector) operandEffects() {
 	case Script:
 		e.script(rest, what)
 	}
-	if len(rest) == 0 && p.Stdin && p.Operands != Script {
+	if p.Stdin && !e.pattern && (len(rest) == 0 && p.Operands != Script || !p.runs()) {
 		e.stdin()
 	}
 	if p.Here && !e.readOnly && !e.named {
 		e.write(Word{Holes: []Hole{{Kind: Glob}}}, NeedCover, false, "output of "+e.prog.Name)
 	}
+}
+
+// runs reports whether the operands say what is run: without them it is what
+// stands on standard input.
+func (p *Program) runs() bool {
+	switch p.Operands {
+	case RunsArgs, RunsText, RunsTexts, ShellArgs, Script, Code:
+		return true
+	}
+	return false
 }
 
 // behind leaves the first word out, unless an option took its place.
