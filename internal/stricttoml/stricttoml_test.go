@@ -119,7 +119,7 @@ func TestForms(t *testing.T) {
 		"input.a = [1979-05-27 07:32:00, 1234567890]", "input.a = 07:32:00", "input.a = 1979-05-27 9:00:00",
 		`input.a = """a\""" b"""`, `input.a = """\\"""`, `input.a = '''\\\\'''`, `input.a = """a"""""`, "input.a = '''a'''''",
 		`input."a.b=#[\"" = 1`, `input."\e\u00e9\t" = 1`, `input.'a"\' = 1`, `input."" = 1`, "input.a={}", "input.a={b={},}", "input.a=[[],[],]",
-		"zZ = 9", "input.A-9_z = 1", "level = 'abc'", "sub.deep.x = 0", "input.a = +1.5e3", "input.a = nan", "\r\n\t \r", "input . a = 1", "[ input . a ]\nb=1\n[sub]",
+		"zZ = 9", "count = 1234567890", "input.A-9_z = 1", "level = 'abc'", "sub.deep.x = 0", "input.a = +1.5e3", "input.a = nan", "\r\n\t \r", "input . a = 1", "[ input . a ]\nb=1\n[sub]",
 		"[[rules]]\n[rules.sub]\nx=1\n[[rules]]\nsub.x=2\n[sub]",
 	} {
 		in := form + "\n[links]\n z = 'END'"
@@ -235,6 +235,7 @@ func TestRefused(t *testing.T) {
 		{"duplicate by escape", "mode='a'\n\"m\\u006fde\"='b'", `f:2:1: key mode stands twice`},
 		{"empty key", `"" = 1`, `f:1:6: unknown key ""`},
 		{"dash for underscore", "not-match=[]", `f:1:11: unknown key not-match (did you mean not_match?)`},
+		{"case twin with an underscore", "Not_Match=[]", `f:1:11: unknown key Not_Match (did you mean not_match?)`},
 		{"unexported field", "other=1", `f:1:7: unknown key other`},
 		{"field without a tag", "Bare=1", `f:1:6: unknown key Bare`},
 		{"field that is left out", "Skip=1", `f:1:6: unknown key Skip`},
