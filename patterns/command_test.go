@@ -349,6 +349,30 @@ func TestDenyCommand(t *testing.T) {
 	}
 }
 
+// A word that may fall apart is no proof for a pattern that counts words.
+func TestAllowSplitWords(t *testing.T) {
+	t.Parallel()
+	unknown := shell.Word{Holes: []shell.Hole{{}}, Split: true}
+	globbed := shell.Word{Text: "x/", Holes: []shell.Hole{{At: 2, Kind: shell.Glob}}, Split: true}
+	for _, test := range []struct {
+		rule  string
+		words []shell.Word
+		want  Match
+	}{
+		{"Bash(a * b)", []shell.Word{{Text: "a"}, unknown, {Text: "b"}}, No},
+		{"Bash(a * b)", []shell.Word{{Text: "a"}, {Text: "x"}, unknown, {Text: "b"}}, No},
+		{"Bash(a x*)", []shell.Word{{Text: "a"}, globbed, unknown}, Yes},
+		{"Bash(a x/*)", []shell.Word{{Text: "a"}, globbed}, Yes},
+		{"Bash(a:*)", []shell.Word{{Text: "a"}, unknown}, Yes},
+		{"Bash(a x:*)", []shell.Word{{Text: "a"}, globbed}, No},
+		{"Bash(a x/y)", []shell.Word{{Text: "a"}, globbed}, No},
+	} {
+		if m := rule(t, test.rule, Allow).match(commandOf(test.words), Query{}); m != test.want {
+			t.Errorf("%s on %+v: %v, want %v", test.rule, test.words, m, test.want)
+		}
+	}
+}
+
 func TestReach(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

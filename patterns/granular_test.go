@@ -88,6 +88,21 @@ func TestGranular(t *testing.T) {
 	}
 }
 
+// A regular expression proves nothing of a command that is known in part, or
+// that sets a variable.
+func TestGranularAllowNeedsKnownWords(t *testing.T) {
+	t.Parallel()
+	g, err := CompileGranular(GranularSpec{Tools: []string{"Bash"}, Patterns: []string{"^ls"}, Action: Allow}, here)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]Match{"ls -l": Yes, "ls $x": No, "ls *.md": No, "FOO=1 ls": No, "CI=1 ls": Yes} {
+		if m := g.Match(commands(line)[0]); m != want {
+			t.Errorf("%s: %v, want %v", line, m, want)
+		}
+	}
+}
+
 func TestGranularErrors(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
