@@ -6,6 +6,26 @@
 // A rule that cannot be read, or that can never match where it must not fail
 // silently, is an *Error with its place and what to write instead.
 //
+// Commands. Bash(git push:*) and Bash(git push *) are about commands that begin
+// with these words, Bash(git push) about exactly these; elsewhere "*" is any
+// run of characters inside one command, and nothing else is special. A quoted
+// "*" is a character in an allow. What is no simple command of known words is
+// about the whole line. An allow compares the words as they are; ask and deny
+// see the program by its last path segment, options wherever they stand and
+// however they are spelled, operands as paths.
+//
+// Paths. src/** and ./x are in the workspace, *.md is there at any depth, /x
+// and //x are absolute, ~/x is in the home directory. "*" and "?" stay in one
+// name, "**" is any number of names, at the end at least one; a pattern's name
+// also matches itself as it is written. In ask and deny a pattern that ends in
+// a literal name covers what lies below it.
+//
+// Hosts. WebFetch(d) allows exactly that host, *.d its subdomains; ask and deny
+// see the host and its subdomains for both.
+//
+// Names. Skill(x), Task(x), mcp__server, mcp__server__tool, with "*" for any
+// characters; x:* is x, or x with more behind a ":" or a blank.
+//
 // The package touches no file, process, clock or environment: what is known
 // of the machine comes in Place, symbolic links in the function given to
 // NewPath.
