@@ -368,17 +368,17 @@ func (e *evaluation) gate(i int) (answer, listing) {
 	if unlisted == 0 {
 		return answer{}, listing{}
 	}
-	return answer{behavior: unlisted, layer: LayerAllowList, reason: "Not in allow list: " + a.describe() + a.unprovenBy()}, listing{}
+	return answer{behavior: unlisted, layer: LayerAllowList, reason: "Not in allow list: " + a.describe() + e.unprovenBy(a)}, listing{}
 }
 
 // unprovenBy says why a rule that seems to name the action does not prove it.
-func (a *act) unprovenBy() string {
+func (e *evaluation) unprovenBy(a *act) string {
 	switch {
 	case a.does == nil:
 		return ""
 	case a.does.Unproven != "":
 		return " (" + a.does.Unproven + ")"
-	case a.does.Reach > 0:
+	case a.does.Reach > 0 && yes(e.policy.Allow, &a.sub, patterns.Query{}) != nil:
 		return " (a rule must name the subcommand: it runs what it fetches)"
 	}
 	return ""
