@@ -63,6 +63,26 @@ func TestParseCases(t *testing.T) {
 	}
 }
 
+func TestParseUse(t *testing.T) {
+	for _, tt := range []struct{ use, tool, input string }{
+		{"Bash(ls -l)", "Bash", `{"command":"ls -l"}`},
+		{"Bash()", "Bash", `{"command":""}`},
+		{"Bash((ls); echo ')')", "Bash", `{"command":"(ls); echo ')'"}`},
+		{"WebFetch(https://a.example/?x=(1))", "WebFetch", `{"url":"https://a.example/?x=(1)"}`},
+		{"mcp__a-z__A_Z09", "mcp__a-z__A_Z09", `{}`},
+	} {
+		tool, input, err := parseUse(tt.use)
+		if err != nil || tool != tt.tool || string(input) != tt.input {
+			t.Errorf("%s: %s %s, %v", tt.use, tool, input, err)
+		}
+	}
+	for _, use := range []string{"", "(x)", "ls -l", "Bäsh", "Bash(ls", "a.b", "Bash(ls) ", "mcp__x__y(z)"} {
+		if tool, _, err := parseUse(use); err == nil {
+			t.Errorf("%q is a use of %s", use, tool)
+		}
+	}
+}
+
 func TestParseCasesRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		`expect = "ask"`:                                  "no tool use: give use, or tool and input",

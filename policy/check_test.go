@@ -105,6 +105,29 @@ func TestCheckLine(t *testing.T) {
 	}
 }
 
+// TestCheckDefaults: the flags stand for what a row does not say, and no more.
+func TestCheckDefaults(t *testing.T) {
+	const ls, npm = `"tool":"Bash","input":{"command":"ls"}}`, `"tool":"Bash","input":{"command":"npm i"}}`
+	tests := []struct{ risk, unlisted, row, want string }{
+		{"", "", `{"id":"x","policy":{},` + ls, "allow"},
+		{"off", "", `{"id":"x","policy":{},` + ls, "ask"},
+		{"off", "", `{"id":"x","policy":{"risk":"on"},` + ls, "allow"},
+		{"on", "", `{"id":"x","policy":{"risk":"off"},` + ls, "ask"},
+		{"", "", `{"id":"x","policy":{"allow":["Read"]},` + npm, "ask"},
+		{"", "deny", `{"id":"x","policy":{"allow":["Read"]},` + npm, "deny"},
+		{"", "deny", `{"id":"x","policy":{"allow":["Read"],"unlisted":"ask"},` + npm, "ask"},
+		{"", "ask", `{"id":"x","policy":{"allow":["Read"],"unlisted":"deny"},` + npm, "deny"},
+	}
+	for _, tt := range tests {
+		check := &Check{Risk: tt.risk, Unlisted: tt.unlisted}
+		for range 2 { // the second time from what is kept
+			if got := check.Line([]byte(tt.row)); got.Behavior != tt.want {
+				t.Errorf("risk %q, unlisted %q, %s: %s", tt.risk, tt.unlisted, tt.row, got.Behavior)
+			}
+		}
+	}
+}
+
 // TestAnswerKeys: an answer has all its keys, in their order.
 func TestAnswerKeys(t *testing.T) {
 	out, err := json.Marshal((&Check{}).Line([]byte(`{"id":"x"}`)))

@@ -162,7 +162,7 @@ func TestCompile(t *testing.T) {
 // and what comes out denies everything.
 func TestCompileErrors(t *testing.T) {
 	spec, err := Parse([]byte(`mode = "yolo"
-allow = ["bash", "Read"]
+allow = ["bash", "Read", "bashful("]
 ask = ["Bash(git:*x)"]
 deny = ["Read("]
 unlisted = "perhaps"
@@ -192,7 +192,7 @@ not_match = ["Bash(/bin/rm y)", "Bash($X y)"]
 	text := err.Error()
 	for _, want := range []string{
 		`p.toml:1:8: unknown permission mode "yolo"`,
-		`p.toml:2:11: rule bash`, `p.toml:3:`, `p.toml:4:`,
+		`p.toml:2:11: rule bash`, `: rule bashful(`, `p.toml:3:`, `p.toml:4:`,
 		`p.toml:5:12: unlisted is "perhaps", want ask, deny or risk`,
 		`p.toml:6:8: risk is "", want on or off`,
 		`p.toml:7:16: catastrophic is "no", want on or off`,
@@ -235,6 +235,9 @@ func TestExamples(t *testing.T) {
 		{RuleSpec{Tools: []string{"Bash"}, Commands: []string{"npm"}, Action: "allow", NotMatch: []Item{{Text: "npm i; ls"}}}, true},
 		{RuleSpec{Tools: []string{"Read", "Edit"}, Paths: []string{"gen/**"}, Action: "deny", Match: []Item{{Text: "Read(gen/x)"}}, NotMatch: []Item{{Text: "Edit(src/x)"}}}, true},
 		{RuleSpec{Tools: []string{"Read", "Edit"}, Paths: []string{"gen/**"}, Action: "deny", Match: []Item{{Text: "gen/x"}}}, false},
+		{RuleSpec{Tools: []string{"Bash"}, Commands: []string{"rm"}, Action: "deny", Match: []Item{{Text: "rm -rf /"}}}, true},
+		{RuleSpec{Tools: []string{"Bash"}, Commands: []string{"rm"}, Action: "deny", Match: []Item{{Text: "(rm x)"}, {Text: "echo $(rm x)"}, {Text: "echo 'a(' ; rm x"}}}, true},
+		{RuleSpec{Tools: []string{"Bash"}, Commands: []string{"rm"}, Action: "deny", Match: []Item{{Text: "Bash(rm x"}}}, false},
 		{RuleSpec{Tools: []string{"WebFetch"}, Domains: []string{"*.evil.com"}, Action: "deny", Match: []Item{{Text: "https://a.evil.com/x"}}, NotMatch: []Item{{Text: "https://evil.org"}}}, true},
 	}
 	for i, tt := range tests {
@@ -242,6 +245,17 @@ func TestExamples(t *testing.T) {
 		if (err == nil) != tt.good {
 			t.Errorf("rule %d: %v", i, err)
 		}
+	}
+}
+
+func TestListedTwice(t *testing.T) {
+	spec := &Spec{Allow: []Item{{Text: "Read"}, {Text: "Bash( git  push )"}, {Text: "Read"}, {Text: "Bash(git push)"}}}
+	p, _, _, err := spec.Compile(place)
+	if err != nil || p.Allow.Len() > 3 {
+		t.Errorf("%v, %d rules", err, p.Allow.Len())
+	}
+	if n := p.Allow.Len(); n < 2 {
+		t.Errorf("%d rules are left", n)
 	}
 }
 
