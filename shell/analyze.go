@@ -14,8 +14,10 @@ const (
 	maxOpeners = 1000     // opening ( [ { and backquotes, counted before the parse
 	maxNesting = 16       // wrappers, evals and -c inside one another
 	maxActions = 10000
-	maxDirs    = 4  // directories that the shell may be in at one place
-	maxAlts    = 32 // words or argument lists that one word or command may stand for
+	maxLinks   = 32  // links that a line makes
+	maxNames   = 256 // variables or functions that are known to be set
+	maxDirs    = 4   // directories that the shell may be in at one place
+	maxAlts    = 32  // words or argument lists that one word or command may stand for
 )
 
 // Analyze says what a command line would do. It never fails and never panics:
@@ -37,6 +39,7 @@ func Analyze(line string, opt Options) (f *Facts) {
 		return failed(line, opt, why)
 	}
 	w.writtenThenRun()
+	w.throughLinks()
 	return w.facts
 }
 

@@ -135,6 +135,8 @@ func awkEnds(toks []awkToken, i int) bool {
 type awkToken struct {
 	text string
 	str  bool
+	// control: the bracket that closes the condition of an if or a loop.
+	control bool
 }
 
 // awkTokens splits a program as far as strings, regular expressions and
@@ -142,6 +144,7 @@ type awkToken struct {
 // is a division to one awk and a regular expression to another.
 func awkTokens(text string) ([]awkToken, bool) {
 	var out []awkToken
+	var open []bool // brackets that are open: that of a condition?
 	for i := 0; i < len(text); {
 		c := text[i]
 		switch {
@@ -158,7 +161,7 @@ func awkTokens(text string) ([]awkToken, bool) {
 			if !ok {
 				return nil, false
 			}
-			out = append(out, awkToken{s, true})
+			out = append(out, awkToken{text: s, str: true})
 			i += n
 		case c == '/' && awkUnclear(out):
 			return nil, false
@@ -177,7 +180,14 @@ func awkTokens(text string) ([]awkToken, bool) {
 			out = append(out, awkToken{text: text[from:i]})
 		default:
 			n := awkOperator(text[i:])
-			out = append(out, awkToken{text: text[i : i+n]})
+			t := awkToken{text: text[i : i+n]}
+			switch last := len(open) - 1; {
+			case c == '(':
+				open = append(open, awkConditional(out))
+			case c == ')' && last >= 0:
+				t.control, open = open[last], open[:last]
+			}
+			out = append(out, t)
 			i += n
 		}
 	}
@@ -239,31 +249,18 @@ func awkUnclear(out []awkToken) bool {
 	switch out[len(out)-1].text {
 	case "++", "--", "length", "getline":
 		return true
-	case ")":
-		return awkCondition(out)
 	}
-	return false
+	return out[len(out)-1].control
 }
 
-// awkCondition reports whether the last token closes the brackets of an if, a
-// loop or a switch.
-func awkCondition(out []awkToken) bool {
-	depth := 0
-	for i := len(out) - 1; i > 0; i-- {
-		switch {
-		case out[i].str:
-		case out[i].text == ")":
-			depth++
-		case out[i].text == "(":
-			if depth--; depth > 0 {
-				continue
-			}
-			switch out[i-1].text {
-			case "if", "while", "for", "switch":
-				return true
-			}
-			return false
-		}
+// awkConditional reports whether a bracket behind the tokens holds a condition.
+func awkConditional(out []awkToken) bool {
+	if len(out) == 0 || out[len(out)-1].str {
+		return false
+	}
+	switch out[len(out)-1].text {
+	case "if", "while", "for", "switch":
+		return true
 	}
 	return false
 }

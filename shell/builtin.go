@@ -219,10 +219,18 @@ func (e *effector) testCommand() {
 	e.done = true
 	for i := range e.words[1:] {
 		t := &e.words[i+1]
-		if !t.MayBeOption() && t.Text != "-v" && t.Text != "-R" || i+2 >= len(e.words) {
+		if t.Split && t.hasHole(AnyText) {
+			e.odd("an argument of "+e.prog.Name+" may become several words, -v among them", "put it in double quotes")
+			return
+		}
+		if i+2 >= len(e.words) {
 			continue
 		}
-		if name := &e.words[i+2]; !name.Known() || !plainIndex(name.Text) && name.Text != "]" {
+		name := &e.words[i+2]
+		index := !name.Known() || strings.Contains(name.Text, "[") // what -v would evaluate
+		switch {
+		case t.MayBeOption() && index,
+			(t.Text == "-v" || t.Text == "-R") && (index && !plainIndex(name.Text) || !name.Known()):
 			e.odd("-v evaluates an index in the name", "test a plain name")
 		}
 	}

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -251,6 +252,7 @@ func (e *effector) runFile(file Word, what string) {
 		Kind: Command, Need: NeedCover, Words: []Word{file}, Dirs: e.dirs, Reason: what,
 		Parent: e.index, From: -1, Pos: file.Pos, End: file.End,
 	})
+	e.w.runs = append(e.w.runs, e.runsFile(file)...)
 }
 
 func standardInput(name string) bool {
@@ -463,8 +465,11 @@ func (e *effector) destination(rest []Word, what string) {
 		return
 	}
 	e.write(dest, NeedOutside, true, what)
+	e.links(dest)
 	for _, src := range e.sources(rest) {
-		e.write(joinPath(dest, last(src)), NeedOutside, true, what)
+		at := joinPath(dest, last(src))
+		e.write(at, NeedOutside, true, what)
+		e.links(at)
 	}
 }
 
@@ -674,6 +679,56 @@ func (e *effector) stdin() {
 type scriptRun struct {
 	path Word
 	by   int
+}
+
+// links notes the places where ln makes a link.
+func (e *effector) links(at Word) {
+	if e.prog.Name == "ln" && e.w.muted == 0 {
+		e.w.links = append(e.w.links, beneath(e.dirs, at)...)
+	}
+}
+
+// throughLinks makes a spot opaque where the line goes through a link that it
+// makes: nobody can follow it before it is there.
+func (w *walker) throughLinks() {
+	if len(w.links) > maxLinks {
+		w.opaque(-1, MayRead|MayWrite, "the line makes too many links", "make the links with fewer commands")
+		return
+	}
+	for i := range w.facts.Actions {
+		a := &w.facts.Actions[i]
+		if a.Kind != Read && a.Kind != Write || slices.ContainsFunc(w.links, func(l Word) bool { return sameWord(&l, &a.Path) }) {
+			continue
+		}
+		if slices.ContainsFunc(w.links, func(l Word) bool { return mayLieBelow(&a.Path, &l) }) {
+			w.opaque(a.Parent, MayRead|MayWrite, "the line goes through a link that it makes", "make the link first, and use it in a step of its own")
+			return
+		}
+	}
+}
+
+// mayLieBelow reports whether a path may lie below another, by what is known
+// of both.
+func mayLieBelow(p, dir *Word) bool {
+	have, want := knownStart(p), knownStart(dir)
+	if dir.Known() {
+		want = strings.TrimSuffix(want, "/") + "/"
+	}
+	if p.Known() {
+		return strings.HasPrefix(have, want)
+	}
+	return strings.HasPrefix(have, want) || strings.HasPrefix(want, have)
+}
+
+// knownStart is the text of a path up to its first hole, cleaned.
+func knownStart(p *Word) string {
+	if p.Known() {
+		return path.Clean(p.Text)
+	}
+	if len(p.Holes) == 0 {
+		return p.Text
+	}
+	return p.Text[:p.Holes[0].At]
 }
 
 // writtenThenRun makes a spot opaque where the line runs a file that it also

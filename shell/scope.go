@@ -50,7 +50,12 @@ func (s *scope) define(name string) *scope {
 	return s.with(func(c *scope) { c.funcs = plus(c.funcs, name) })
 }
 
+// plus is the set with one name more. A set that is full stays as it is: what
+// is not in it counts as not known.
 func plus(set map[string]bool, name string) map[string]bool {
+	if len(set) >= maxNames {
+		return set
+	}
 	set = maps.Clone(set)
 	if set == nil {
 		set = map[string]bool{}

@@ -211,7 +211,10 @@ func (e *effector) envAssign(t *Word) {
 	if a.Class == Dangerous {
 		e.w.dangerous(name, e.index)
 	}
-	e.frame.Assigns = append(e.frame.Assigns[:len(e.frame.Assigns):len(e.frame.Assigns)], a)
+	if !e.ownAssigns {
+		e.frame.Assigns, e.ownAssigns = slices.Clone(e.frame.Assigns), true
+	}
+	e.frame.Assigns = append(e.frame.Assigns, a)
 }
 
 // xargs runs a command with words from its standard input.
@@ -568,7 +571,28 @@ func (e *effector) git() {
 			e.odd("a git URL of the form ext:: runs a command", "use an ordinary URL")
 		}
 	}
+	e.gitShows()
 }
+
+// gitShows: what git prints of a file, it has read.
+func (e *effector) gitShows() {
+	if len(e.scan.Path) == 0 || !gitPrinters[e.scan.Path[0]] {
+		return
+	}
+	for _, r := range e.operandWords(0) {
+		if !r.Known() {
+			continue // nearly always a revision
+		}
+		if at := strings.LastIndexByte(r.Text, ':'); at >= 0 {
+			r = cutWord(r, at+1)
+		}
+		if r.Text != "" {
+			e.read(r, NeedNone, "operand of git "+e.scan.Path[0])
+		}
+	}
+}
+
+var gitPrinters = set("diff", "show", "blame", "annotate", "difftool")
 
 // jq: a filter can read the environment, and load modules.
 func (e *effector) jq() {

@@ -66,8 +66,11 @@ func (v *surveyor) functions() {
 			v.u.poisoned, v.u.moves = true, true
 		}
 	}
+	if v.w.defined == nil && len(v.defines) > 0 {
+		v.w.defined = map[string]bool{}
+	}
 	for _, name := range v.defines {
-		v.w.defined = plus(v.w.defined, name)
+		v.w.defined[name] = true
 	}
 }
 

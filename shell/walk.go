@@ -20,6 +20,7 @@ type walker struct {
 	depth  int
 	muted  int         // actions are dropped: a word is read a second time
 	runs   []scriptRun // script files that commands run
+	links  []Word      // where ln makes links
 	// backquotes: how many `..` are around; the parser leaves the third in the
 	// text, where an escaped backquote is a real one.
 	backquotes int
@@ -236,7 +237,7 @@ func (w *walker) namesFrom(st *syntax.Stmt, s *scope) []Word {
 	for _, list := range w.argLists(call.Args, s) {
 		words = append(words, list...)
 	}
-	return namesOf(words, s)
+	return w.namesOf(words, s)
 }
 
 // narrows reports whether a command in a pipe passes some of its lines on as
@@ -246,23 +247,25 @@ func narrows(st *syntax.Stmt) bool {
 	if !ok || len(call.Args) == 0 || len(call.Assigns) > 0 {
 		return false
 	}
+	name := call.Args[0].Lit()
+	flags, ok := narrowing[name]
 	operands := 0
 	for _, a := range call.Args[1:] {
-		text, ok := literal(a)
-		if !ok || strings.HasPrefix(text, "-") && strings.ContainsAny(text, "rRfo") {
+		text, plain := literal(a)
+		switch {
+		case !plain || strings.HasPrefix(text, "-") && strings.Trim(text[1:], flags) != "":
 			return false
-		}
-		if !strings.HasPrefix(text, "-") && strings.Trim(text, "0123456789") != "" {
+		case !strings.HasPrefix(text, "-") && strings.Trim(text, "+0123456789") != "":
 			operands++
 		}
 	}
-	switch call.Args[0].Lit() {
-	case "sort", "head", "tail", "uniq":
-		return operands == 0
-	case "grep":
-		return operands == 1
-	}
-	return false
+	return ok && (operands == 0 && name != "grep" || operands == 1 && name == "grep")
+}
+
+// narrowing are the commands that pass lines on, with the option letters that
+// change nothing in a line.
+var narrowing = map[string]string{
+	"sort": "urnVzfb", "uniq": "uiz", "head": "n0123456789z", "tail": "n0123456789z", "grep": "viEFPwx",
 }
 
 // redirectsInput reports whether standard input comes from somewhere else.
@@ -274,71 +277,6 @@ func redirectsInput(list []*syntax.Redirect) bool {
 		}
 	}
 	return false
-}
-
-// namesOf returns where the names lie that a command prints.
-func namesOf(words []Word, s *scope) []Word {
-	for i := range words {
-		if words[i].hasHole(AnyText) {
-			return nil
-		}
-	}
-	args := words[1:]
-	switch words[0].Text {
-	case "find":
-		return namesBelow(args, s, func(t string) bool { return strings.HasPrefix(t, "-") || t == "(" || t == "!" })
-	case "ls", "rg", "fd", "grep":
-		if words[0].Text == "rg" || words[0].Text == "grep" {
-			if !hasFlag(args, "l", "--files-with-matches") || hasFlag(args, "ef") {
-				return nil
-			}
-			args = withoutPattern(args)
-		}
-		return namesBelow(args, s, func(t string) bool { return false })
-	case "git":
-		if len(args) > 0 && (args[0].Text == "ls-files" || args[0].Text == "diff" && hasFlag(args, "", "--name-only")) {
-			return namesBelow(nil, s, nil)
-		}
-	}
-	return nil
-}
-
-// withoutPattern leaves the first operand out, which is the pattern.
-func withoutPattern(args []Word) []Word {
-	for i, a := range args {
-		if !strings.HasPrefix(a.Text, "-") {
-			return args[i+1:]
-		}
-	}
-	return nil
-}
-
-// hasFlag reports whether one of the words is an option with one of the short
-// letters, or one of the long names.
-func hasFlag(args []Word, short string, long ...string) bool {
-	for _, a := range args {
-		if len(a.Text) > 1 && a.Text[0] == '-' && a.Text[1] != '-' && strings.ContainsAny(a.Text, short) || slices.Contains(long, a.Text) {
-			return true
-		}
-	}
-	return false
-}
-
-// namesBelow are the directories of the operands, or the current one.
-func namesBelow(args []Word, s *scope, ends func(string) bool) []Word {
-	var out []Word
-	for _, a := range args {
-		if ends(a.Text) {
-			break
-		}
-		if !strings.HasPrefix(a.Text, "-") {
-			out = append(out, beneath(s.dirs, a)...)
-		}
-	}
-	if len(out) == 0 {
-		return slices.Clone(s.dirs)
-	}
-	return out
 }
 
 // loopStart is the state at the start of every round of a loop: the directory

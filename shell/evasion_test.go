@@ -1,0 +1,134 @@
+package shell
+
+import "testing"
+
+// TestNothingIsHidden holds lines that run "rm -rf y" in a way that is easily
+// overlooked: state that one command leaves for the next, and text of another
+// language that is read here.
+func TestNothingIsHidden(t *testing.T) {
+	for _, tt := range []struct{ name, line string }{
+		{"printf with an attached name", "x=ls; printf -vx rm; $x -rf y"},
+		{"read into an attached array", "x=ls; read -rax <<<'rm -rf y'; $x -rf y"},
+		{"read without a name", "REPLY=ls; read <<<'rm -rf y'; $REPLY"},
+		{"mapfile without a name", "MAPFILE=ls; mapfile -t <<<'rm -rf y'; $MAPFILE"},
+		{"the argument of getopts", "OPTARG=ls; getopts a: x -a'rm -rf y'; $OPTARG"},
+		{"the last argument", "_=ls; echo rm; $_ -rf y"},
+		{"declare makes a local variable", "x=ls; f(){ declare x; $x rm -rf y; }; f"},
+		{"readonly keeps a variable empty", "readonly x\nx=ls\n$x rm -rf y"},
+		{"a function sets what eval uses", "f(){ x='rm -rf y'; }; eval 'x=ls; f; $x'"},
+		{"a function sets what a trap uses", "f(){ x='rm -rf y'; }; trap 'x=ls; f; $x' EXIT"},
+		{"a function sets what a shell uses", "f(){ x='rm -rf y'; }; export -f f; bash -c 'x=ls; f; $x'"},
+		{"command -p twice", "command -pp rm -rf y"},
+		{"exec -a in a cluster", "exec -la ls rm -rf y"},
+		{"test: -v is known late", `read op <<<-v; [ "$op" 'a[$(rm -rf y)]' ]`},
+		{"test: -v behind a split", `[ $(echo '-v a[$(rm -rf y)]') ]`},
+		{"printf: -v is known late", `read a b <<<'-v x[$(rm -rf y)]'; printf "$a" "$b"`},
+		{"printf: -v attached, known late", `read a <<<'-vx[$(rm -rf y)]'; printf "$a" z`},
+		{"printf: -v behind a split", `printf $(echo '-v x[$(rm -rf y)] z')`},
+		{"wait: -p is known late", `wait $(echo '-n -p x[$(rm -rf y)]')`},
+		{"make reads a file of the line", "echo 'all: ; rm -rf y' > x.mk; make -f x.mk"},
+		{"awk: regular expression behind else", `awk 'BEGIN{ if(0); else /"/; system("rm -rf y"); /"/ }'`},
+		{"awk: slash behind a condition", `awk 'BEGIN{ if (1) /"/; system("rm -rf y"); /"/ }'`},
+		{"awk: slash behind ++", `awk 'BEGIN{ x=1; x++ /system("rm -rf y")/ 1 }'`},
+		{"sed: an escaped backslash ends the text of a", "sed 'a foo\\\\\ne rm -rf y' f"},
+		{"sed: a blank ends a label", "sed ':a e rm -rf y' f"},
+		{"sed: a blank ends the label of t", "sed 'ta e rm -rf y' f"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := analyze(tt.line)
+			if seen, opaque := runs(f, "rm -rf y"); !seen && !opaque {
+				t.Errorf("%q: rm is not seen\n%s", tt.line, dump(f))
+			}
+		})
+	}
+}
+
+// touches reports whether a line is seen to read or write a path, or may touch
+// one that is not known.
+func touches(f *Facts, kind Kind, path string) bool {
+	may := map[Kind]Effects{Read: MayRead | MayRun, Write: MayWrite | MayRun}[kind]
+	for i := range f.Actions {
+		a := &f.Actions[i]
+		switch {
+		case a.Kind == Opaque && a.May&may != 0:
+			return true
+		case a.Kind != kind:
+		case a.Path.Known() && pathClean(a.Path.Text) == path:
+			return true
+		case !a.Path.Known() && mayLieBelow(&a.Path, &Word{Text: "/"}) || a.Path.hasHole(AnyText) && a.Path.Holes[0].At == 0:
+			return true
+		}
+	}
+	return false
+}
+
+// TestNoPathIsHidden holds lines that read or write a path whose name does not
+// stand where one would look for it.
+func TestNoPathIsHidden(t *testing.T) {
+	const env, keys = "/home/dev/proj/.env", "/home/dev/.ssh/authorized_keys"
+	for _, tt := range []struct {
+		name string
+		kind Kind
+		path string
+		line string
+	}{
+		{"find prints what it is told", Read, env, `find src -printf '../.env\n' | xargs cat`},
+		{"find runs what prints", Read, env, `find src -exec echo .env \; | xargs cat`},
+		{"ls leaves the directory out", Read, env, "ls -A d | xargs cat"},
+		{"git prints what it is told", Read, env, "git ls-files --format=.env | xargs cat"},
+		{"git prints before a name", Read, env, "git diff --name-only --line-prefix=../ | xargs cat"},
+		{"tail cuts a name", Read, env, "find src | tail -c 5 | xargs cat"},
+		{"text before the name of xargs", Read, keys, "ls k | xargs -I{} cat ~/.ssh/{}"},
+		{"text behind the name of find", Read, env, `find src -maxdepth 0 -exec cat {}/../.env \;`},
+		{"find -execdir runs elsewhere", Read, env, `find src -name x -execdir cat ../.env \;`},
+		{"a link of the line", Read, env, "ln -s . d && cat d/.env"},
+		{"a link of the line, written through", Write, keys, "ln -s ~/.ssh d && echo k > d/authorized_keys"},
+		{"a link of the line, entered", Write, keys, "ln -s ~/.ssh d; cd d && echo k > authorized_keys"},
+		{"git prints a file", Read, env, "git diff --no-index /dev/null .env"},
+		{"git prints a file of a revision", Read, env, "git show HEAD:.env"},
+		{"awk: getline into an element", Read, env, `awk 'BEGIN{while((getline a[1] < ".env")>0) print a[1]}'`},
+		{"awk: ARGV names a file", Read, env, `awk 'BEGIN{ARGV[1]=".env";ARGC=2} {print}'`},
+		{"awk: a string that looks like a brace", Write, keys, `awk 'BEGIN{print "}" > "/home/dev/.ssh/authorized_keys"}'`},
+		{"awk: a string that looks like a bracket", Write, keys, `awk 'BEGIN{print "(" > "/home/dev/.ssh/authorized_keys"}'`},
+		{"awk: print goes on behind a comma", Write, keys, "awk 'BEGIN{print \"a\",\n \"b\" > \"/home/dev/.ssh/authorized_keys\"}'"},
+		{"sed: a backup elsewhere", Write, keys, "sed -i'/home/dev/.ssh/*' s/a/a/ authorized_keys"},
+		{"find: a test takes -exec", Write, "/home/dev/.ssh", "find ~/.ssh -name -exec -o -delete"},
+		{"a trap changes the directory", Write, keys, "trap 'cd ~/.ssh' DEBUG; echo k > authorized_keys"},
+		{"exit does not run without its redirection", Write, keys, "cd ~/.ssh && cd /no || exit >/no/x; echo k > authorized_keys"},
+		{"exit --help goes on", Write, keys, "cd ~/.ssh && cd /no || exit --help; echo k > authorized_keys"},
+		{"cd -P follows links", Read, env, "cd -P link/..; cat .env"},
+		{"a function that may be there changes the directory", Write, keys, "test -f x && f(){ cd ~/.ssh; }; f; echo k > authorized_keys"},
+		{"a function changes the directory of an eval", Write, keys, "f(){ cd ~/.ssh; }; eval 'f; echo k > authorized_keys'"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if f := analyze(tt.line); !touches(f, tt.kind, tt.path) {
+				t.Errorf("%q: %s is not seen\n%s", tt.line, tt.path, dump(f))
+			}
+		})
+	}
+}
+
+// TestEverydayStaysClear holds common lines beside those above that hide
+// nothing.
+func TestEverydayStaysClear(t *testing.T) {
+	for _, line := range []string{
+		`while getopts "a:b" o; do echo $o; done`,
+		`awk '{print $1 "|" $2}' f`,
+		`awk -F: '{ if ($3 > 5) print $1/2, ($1+$2)/3 }' f`,
+		`awk '/a"b/ {print} $1 ~ /x/ {n++} END {print n}' f`,
+		`[ "$x" = "$y" ] && echo same`,
+		`[ $? -eq 0 ] && echo ok`,
+		`[ -n "$x" -a -f "$y" ]`,
+		`sed -n '/a/,/b/p; :a; ta' f`,
+		`sed -i.bak s/a/b/ f`,
+		`printf '%s\n' "$x"`,
+		`command -v git`,
+		`trap 'rm -f x' EXIT; cd sub && ls`,
+		`ln -s a b`,
+		`cd sub || exit 1`,
+	} {
+		if f := analyze(line); hasOpaque(f, MayRun|MayRead|MayWrite) {
+			t.Errorf("%q: an opaque spot\n%s", line, dump(f))
+		}
+	}
+}
