@@ -280,6 +280,7 @@ func (e *evaluation) addFree(sub patterns.Subject) {
 
 // add appends the action to e.acts; sub holds what is known of the tool use.
 func (e *evaluation) add(does *shell.Action, found risk.Finding, sub patterns.Subject) {
+	sub.Recursive = does.Recursive
 	a := act{sub: sub, does: does, parent: does.Parent, class: found.Class, why: found.Reason}
 	if a.parent >= len(e.acts) {
 		a.parent = -1 // a parent stands before what it does
