@@ -108,12 +108,16 @@ func killOnce(t *testing.T, r release, random *rand.Rand) (ran, all int, took ti
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if !m.await("k00", 90*time.Second) {
-		end(descendants())
-		cmd.Wait()
-		t.Fatalf("the first tool use never came back: %s", out.String())
+	if random.IntN(5) == 0 { // while it starts
+		time.Sleep(time.Duration(random.Int64N(int64(time.Second))))
+	} else {
+		if !m.await("k00", 90*time.Second) {
+			end(descendants())
+			cmd.Wait()
+			t.Fatalf("the first tool use never came back: %s", out.String())
+		}
+		time.Sleep(time.Duration(random.Int64N(int64(900 * time.Millisecond))))
 	}
-	time.Sleep(time.Duration(random.Int64N(int64(900 * time.Millisecond))))
 	syscall.Kill(cmd.Process.Pid, signals[random.IntN(len(signals))])
 	cmd.Wait()
 	took, dead := gone(r.Path, 5*time.Second)
