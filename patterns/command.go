@@ -235,7 +235,7 @@ func leading(t *ruleText) string {
 	if len(words) == 0 {
 		return ""
 	}
-	name := strings.Trim(words[0], wildcard)
+	name := withoutStars(words[0])
 	if len(words) > 1 && suited[name] && isName(words[1]) {
 		name += " " + words[1]
 	}
@@ -300,7 +300,7 @@ func (p *parser) wildSpec(r *Rule, t *ruleText, prefix bool) error {
 		return p.fail(p.from, fmt.Sprintf("the pattern is longer than %d bytes", maxPattern), "write a shorter one")
 	case stars > maxStars:
 		return p.fail(p.from, fmt.Sprintf("the pattern has more than %d wildcards", maxStars), "write a simpler one")
-	case p.list == Allow && strings.Trim(c.words[0], wildcard) == "":
+	case p.list == Allow && withoutStars(c.words[0]) == "":
 		return p.fail(p.from, "the program may be any program", "name it, as in Bash(node --version)")
 	}
 	c.gaps = stars > 0
@@ -374,3 +374,6 @@ func broad(c *commandRule) string {
 
 // onlyLines reports whether the rule matches whole lines only.
 func (c *commandRule) onlyLines() bool { return c.words == nil && len(c.exact) == 0 }
+
+// withoutStars removes the wildcards of a word.
+func withoutStars(word string) string { return strings.ReplaceAll(word, wildcard, "") }

@@ -63,7 +63,7 @@ func shapeOf(words []string, open bool) *shape {
 		case w == wildcard:
 			gap, s.open = true, true
 			s.any = s.any || i == 0
-		case gap && (strings.Trim(w, "-"+wildcard) == "" || !strings.HasPrefix(w, "-")):
+		case gap && (strings.Trim(withoutStars(w), "-") == "" || !strings.HasPrefix(w, "-")):
 			return nil
 		default:
 			s.words = append(s.words, w)

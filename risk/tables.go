@@ -64,7 +64,6 @@ var (
 	formats   = []row{{class: Forbidden, reason: disks}}
 	onDisks   = []row{{class: High, reason: disks}}
 	onUsers   = []row{{class: High, reason: users}}
-	onNetwork = []row{{class: High, reason: network}}
 
 	shells = []row{
 		{with: "-c", class: Safe, reason: wrapper},

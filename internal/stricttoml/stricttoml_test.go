@@ -45,8 +45,9 @@ type file struct {
 	Input map[string]any    `toml:"input"`
 	Level level             `toml:"level"`
 	Zz    *int              `toml:"zZ"`
-	other int               `toml:"other"`
-	Not   []string          `toml:"not_match"`
+	//lint:ignore U1000 a field that is not exported is none
+	other int      `toml:"other"`
+	Not   []string `toml:"not_match"`
 	Bare  int
 	Skip  int `toml:"-"`
 	Sub   struct {
