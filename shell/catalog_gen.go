@@ -6986,8 +6986,8 @@ var options12 = []Option{
 	{Names: names{"-t", "--timeout"}, Value: Required},
 	{Names: names{"-Z", "--force-sequential"}, Value: Optional},
 	{Names: names{"-V", "--check-integrity"}, Value: Optional},
-	{Names: names{"-v", "--version"}},
-	{Names: names{"-h", "--help"}, Value: Optional},
+	{Names: names{"-v", "--version"}, Effect: EffReadOnly},
+	{Names: names{"-h", "--help"}, Value: Optional, Effect: EffReadOnly},
 	{Names: names{"--no-conf"}, Value: Optional},
 	{Names: names{"--allow-overwrite"}, Value: Optional},
 	{Names: names{"--auto-file-renaming"}, Value: Optional},
@@ -8252,7 +8252,7 @@ var options52 = []Option{
 }
 
 var options53 = []Option{
-	{Names: names{"--print"}},
+	{Names: names{"--print"}, Effect: EffPattern},
 	{Names: names{"--current"}},
 	{Names: names{"--chroot"}, Value: Required},
 	{Names: names{"--caps"}, Value: Required},
@@ -8272,11 +8272,11 @@ var options53 = []Option{
 	{Names: names{"--secbits"}, Value: Required},
 	{Names: names{"--forkfor"}, Value: Required},
 	{Names: names{"--killit"}, Value: Required},
-	{Names: names{"--explain"}, Value: Required},
+	{Names: names{"--explain"}, Value: Required, Effect: EffPattern},
 	{Names: names{"--shell"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--strict"}},
 	{Names: names{"--suggest"}, Value: Required},
-	{Names: names{"--decode"}, Value: Required},
+	{Names: names{"--decode"}, Value: Required, Effect: EffPattern},
 	{Names: names{"--supports"}, Value: Required},
 	{Names: names{"--has-p"}, Value: Required},
 	{Names: names{"--has-ambient"}},
@@ -8291,8 +8291,8 @@ var options53 = []Option{
 	{Names: names{"--noenv"}},
 	{Names: names{"--quiet"}},
 	{Names: names{"-+"}, Effect: EffOpaque},
-	{Names: names{"-h", "--help"}},
-	{Names: names{"-V", "--version"}},
+	{Names: names{"-h", "--help"}, Effect: EffPattern},
+	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
 var options54 = []Option{
@@ -8775,8 +8775,8 @@ var options77 = []Option{
 	{Names: names{"--groups"}, Value: Required},
 	{Names: names{"--userspec"}, Value: Required},
 	{Names: names{"--skip-chdir"}},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
+	{Names: names{"--help"}, Effect: EffPattern},
+	{Names: names{"--version"}, Effect: EffPattern},
 }
 
 var options78 = []Option{
@@ -10050,7 +10050,7 @@ var subs128 = []Program{
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options118}},
 	{Name: "doc", Style: Exact, Path: names{"check"}, Options: options120, Shared: [][]Option{options118}},
 	{Name: "eval", Style: Exact, Operands: Code, Path: names{"eval"}, Options: options122, Shared: [][]Option{options118}},
-	{Name: "fmt", Style: Exact, Operands: Outputs, Path: names{"fmt"}, Options: options123},
+	{Name: "fmt", Style: Exact, Operands: Outputs, Path: names{"fmt"}, Options: options123, Here: true},
 	{Name: "info", Style: Exact, Path: names{"check"}, Options: options120, Shared: [][]Option{options118}},
 	{Name: "init", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options118}},
 	{Name: "install", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options118}},
@@ -21921,8 +21921,8 @@ var options759 = []Option{
 	{Names: names{"-W", "--wdns"}, Value: Optional},
 	{Names: names{"-F", "--no-fork"}},
 	{Names: names{"-Z", "--follow-context"}},
-	{Names: names{"-h", "--help"}},
-	{Names: names{"-V", "--version"}},
+	{Names: names{"-h", "--help"}, Effect: EffPattern},
+	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
 var options760 = []Option{
@@ -25527,7 +25527,7 @@ var subs882 = []Program{
 	{Name: "check", Style: Exact, Operands: Reads, Path: names{"check"}, Options: options879, Workdir: true},
 	{Name: "clean", Style: Exact, Path: names{"rule"}, Options: options881, Workdir: true},
 	{Name: "config", Style: Exact, Path: names{"rule"}, Options: options881, Workdir: true},
-	{Name: "format", Style: Exact, Operands: Outputs, Path: names{"format"}, Options: options880, Workdir: true},
+	{Name: "format", Style: Exact, Operands: Outputs, Path: names{"format"}, Options: options880, Workdir: true, Here: true},
 	{Name: "generate-shell-completion", Style: Exact, Path: names{"rule"}, Options: options881, Workdir: true},
 	{Name: "help", Style: Exact, Path: names{"rule"}, Options: options881, Workdir: true},
 	{Name: "linter", Style: Exact, Path: names{"rule"}, Options: options881, Workdir: true},
@@ -25553,8 +25553,8 @@ var options883 = []Option{
 	{Names: names{"--pty"}},
 	{Names: names{"--pipe"}},
 	{Names: names{"--shell-prompt-prefix"}, Value: Required},
-	{Names: names{"-h", "--help"}},
-	{Names: names{"-V", "--version"}},
+	{Names: names{"-h", "--help"}, Effect: EffPattern},
+	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
 var options884 = []Option{
@@ -25577,8 +25577,8 @@ var options885 = []Option{
 	{Names: names{"--session-command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-w", "--whitelist-environment"}, Value: Required},
 	{Names: names{"-u", "--user"}, Value: Required},
-	{Names: names{"-h", "--help"}},
-	{Names: names{"-V", "--version"}},
+	{Names: names{"-h", "--help"}, Effect: EffPattern},
+	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
 var options886 = []Option{
@@ -25741,7 +25741,7 @@ var options895 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-h"}, Value: Required},
 	{Names: names{"-i"}},
-	{Names: names{"-ls", "-list"}},
+	{Names: names{"-ls", "-list"}, Effect: EffPattern},
 	{Names: names{"-L"}},
 	{Names: names{"-Logfile"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-m"}},
@@ -25757,8 +25757,8 @@ var options895 = []Option{
 	{Names: names{"-t"}, Value: Required},
 	{Names: names{"-T"}, Value: Required},
 	{Names: names{"-U"}},
-	{Names: names{"-v"}},
-	{Names: names{"-wipe"}},
+	{Names: names{"-v"}, Effect: EffPattern},
+	{Names: names{"-wipe"}, Effect: EffPattern},
 	{Names: names{"-x"}},
 	{Names: names{"-X"}, Effect: EffOpaque},
 	{Names: names{"-dmS"}, Value: Required},
@@ -26592,8 +26592,8 @@ var options932 = []Option{
 	{Names: names{"-s", "--shell"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--session-command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-w", "--whitelist-environment"}, Value: Required},
-	{Names: names{"-h", "--help"}},
-	{Names: names{"-V", "--version"}},
+	{Names: names{"-h", "--help"}, Effect: EffPattern},
+	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
 var options933 = []Option{
@@ -27972,8 +27972,8 @@ var options981 = []Option{
 	{Names: names{"--monotonic"}, Value: Required},
 	{Names: names{"--boottime"}, Value: Required},
 	{Names: names{"-l", "--load-interp"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-h", "--help"}},
-	{Names: names{"-V", "--version"}},
+	{Names: names{"-h", "--help"}, Effect: EffPattern},
+	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
 var options982 = []Option{

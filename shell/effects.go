@@ -504,7 +504,7 @@ func (e *effector) runsArgs(skip int) {
 	}
 	if len(e.operands) > skip {
 		e.runWords(e.operands[skip])
-	} else if e.sub().Stdin {
+	} else if e.sub().Stdin && !e.pattern {
 		e.stdin()
 	}
 }
