@@ -117,6 +117,21 @@ func (s *scanner) valued(o *Option) {
 	for ; s.next <= last; s.next++ {
 		s.splitValue(s.next)
 	}
+	s.doubtValue(last)
+}
+
+// doubtValue notes that the word taken for a value looks like an option that
+// matters, where the entry stands for several programs (Unread): the one that
+// runs may take no value there.
+func (s *scanner) doubtValue(at int) {
+	w := &s.words[at]
+	if s.prog.Operands != Unread || len(w.Text) < 2 || w.Text[0] != '-' || len(w.Holes) > 0 {
+		return
+	}
+	name, _, _ := strings.Cut(w.Text, "=")
+	if o := s.exact(name); o != nil && o.Effect != EffNone {
+		s.add(ArgUnsure, at)
+	}
 }
 
 // splitValue notes that the word taken for a value may become several words,

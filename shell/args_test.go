@@ -111,6 +111,11 @@ func TestScan(t *testing.T) {
 		{"python3 -mpytest -k a", "-m=pytest -k a"},
 		{"python3 -c x -c y", "-c=x -c y"},
 		{"flock /tmp/l -c x", "/tmp/l -c=x"},
+		// What is taken for a value may be an option that matters where one
+		// entry stands for several programs.
+		{"webpack -m --config=x", "-m=--config=x ~--config=x"},
+		{"webpack -m --watch", "-m=--watch"},
+		{"sort -k -opwned a", "-k=-opwned a"},
 		// Bundles without a dash.
 		{"tar xf a.tar", "-x -f=a.tar"},
 		{"tar xfC a.tar dir f", "-x -f=a.tar -C=dir f"},

@@ -1815,2568 +1815,2570 @@ func builtin(name string) *Program {
 		return &programs[902]
 	case "jest":
 		return &programs[903]
-	case "jobs":
+	case "jj":
 		return &programs[904]
-	case "join":
+	case "jobs":
 		return &programs[905]
-	case "journalctl":
+	case "join":
 		return &programs[906]
-	case "jq":
+	case "journalctl":
 		return &programs[907]
-	case "gojq":
+	case "jq":
 		return &programs[908]
-	case "jaq":
+	case "gojq":
 		return &programs[909]
-	case "json.tool":
+	case "jaq":
 		return &programs[910]
-	case "just":
+	case "json.tool":
 		return &programs[911]
-	case "k9s":
+	case "just":
 		return &programs[912]
-	case "kubectx":
+	case "k9s":
 		return &programs[913]
-	case "kubens":
+	case "kubectx":
 		return &programs[914]
-	case "stern":
+	case "kubens":
 		return &programs[915]
-	case "kubetail":
+	case "stern":
 		return &programs[916]
-	case "istioctl":
+	case "kubetail":
 		return &programs[917]
-	case "linkerd":
+	case "istioctl":
 		return &programs[918]
-	case "argocd":
+	case "linkerd":
 		return &programs[919]
-	case "flux":
+	case "argocd":
 		return &programs[920]
-	case "velero":
+	case "flux":
 		return &programs[921]
-	case "cilium":
+	case "velero":
 		return &programs[922]
-	case "eksctl":
+	case "cilium":
 		return &programs[923]
-	case "kops":
+	case "eksctl":
 		return &programs[924]
-	case "kubeadm":
+	case "kops":
 		return &programs[925]
-	case "tkn":
+	case "kubeadm":
 		return &programs[926]
-	case "kn":
+	case "tkn":
 		return &programs[927]
-	case "crossplane":
+	case "kn":
 		return &programs[928]
-	case "werf":
+	case "crossplane":
 		return &programs[929]
-	case "devspace":
+	case "werf":
 		return &programs[930]
-	case "okteto":
+	case "devspace":
 		return &programs[931]
-	case "kubeseal":
+	case "okteto":
 		return &programs[932]
-	case "kubeconform":
+	case "kubeseal":
 		return &programs[933]
-	case "kubeval":
+	case "kubeconform":
 		return &programs[934]
-	case "conftest":
+	case "kubeval":
 		return &programs[935]
-	case "opa":
+	case "conftest":
 		return &programs[936]
-	case "trivy":
+	case "opa":
 		return &programs[937]
-	case "grype":
+	case "trivy":
 		return &programs[938]
-	case "syft":
+	case "grype":
 		return &programs[939]
-	case "cosign":
+	case "syft":
 		return &programs[940]
-	case "crane":
+	case "cosign":
 		return &programs[941]
-	case "dive":
+	case "crane":
 		return &programs[942]
-	case "hadolint":
+	case "dive":
 		return &programs[943]
-	case "buildah":
+	case "hadolint":
 		return &programs[944]
-	case "skopeo":
+	case "buildah":
 		return &programs[945]
-	case "lxc":
+	case "skopeo":
 		return &programs[946]
-	case "incus":
+	case "lxc":
 		return &programs[947]
-	case "multipass":
+	case "incus":
 		return &programs[948]
-	case "vagrant":
+	case "multipass":
 		return &programs[949]
-	case "packer":
+	case "vagrant":
 		return &programs[950]
-	case "ctr":
+	case "packer":
 		return &programs[951]
-	case "crictl":
+	case "ctr":
 		return &programs[952]
-	case "buildctl":
+	case "crictl":
 		return &programs[953]
-	case "umoci":
+	case "buildctl":
 		return &programs[954]
-	case "oras":
+	case "umoci":
 		return &programs[955]
-	case "dockle":
+	case "oras":
 		return &programs[956]
-	case "docker-machine":
+	case "dockle":
 		return &programs[957]
-	case "kill":
+	case "docker-machine":
 		return &programs[958]
-	case "killall":
+	case "kill":
 		return &programs[959]
-	case "kubectl":
+	case "killall":
 		return &programs[960]
-	case "oc":
+	case "kubectl":
 		return &programs[961]
-	case "k":
+	case "oc":
 		return &programs[962]
-	case "kubecolor":
+	case "k":
 		return &programs[963]
-	case "kustomize":
+	case "kubecolor":
 		return &programs[964]
-	case "ld":
+	case "kustomize":
 		return &programs[965]
-	case "ld.lld":
+	case "ld":
 		return &programs[966]
-	case "lld":
+	case "ld.lld":
 		return &programs[967]
-	case "ld.gold":
+	case "lld":
 		return &programs[968]
-	case "mold":
+	case "ld.gold":
 		return &programs[969]
-	case "as":
+	case "mold":
 		return &programs[970]
-	case "nasm":
+	case "as":
 		return &programs[971]
-	case "yasm":
+	case "nasm":
 		return &programs[972]
-	case "objcopy":
+	case "yasm":
 		return &programs[973]
-	case "strip":
+	case "objcopy":
 		return &programs[974]
-	case "ranlib":
+	case "strip":
 		return &programs[975]
-	case "dlltool":
+	case "ranlib":
 		return &programs[976]
-	case "windres":
+	case "dlltool":
 		return &programs[977]
-	case "llvm-objcopy":
+	case "windres":
 		return &programs[978]
-	case "llvm-strip":
+	case "llvm-objcopy":
 		return &programs[979]
-	case "ld-linux-x86-64.so.2":
+	case "llvm-strip":
 		return &programs[980]
-	case "ld-linux.so.2":
+	case "ld-linux-x86-64.so.2":
 		return &programs[981]
-	case "ld-linux-aarch64.so.1":
+	case "ld-linux.so.2":
 		return &programs[982]
-	case "ld-linux-armhf.so.3":
+	case "ld-linux-aarch64.so.1":
 		return &programs[983]
-	case "ld-musl-x86_64.so.1":
+	case "ld-linux-armhf.so.3":
 		return &programs[984]
-	case "ld.so":
+	case "ld-musl-x86_64.so.1":
 		return &programs[985]
-	case "less":
+	case "ld.so":
 		return &programs[986]
-	case "lessecho":
+	case "less":
 		return &programs[987]
-	case "let":
+	case "lessecho":
 		return &programs[988]
-	case "link":
+	case "let":
 		return &programs[989]
-	case "linux32":
+	case "link":
 		return &programs[990]
-	case "linux64":
+	case "linux32":
 		return &programs[991]
-	case "i386":
+	case "linux64":
 		return &programs[992]
-	case "x86_64":
+	case "i386":
 		return &programs[993]
-	case "uname26":
+	case "x86_64":
 		return &programs[994]
-	case "ln":
+	case "uname26":
 		return &programs[995]
-	case "locate":
+	case "ln":
 		return &programs[996]
-	case "plocate":
+	case "locate":
 		return &programs[997]
-	case "mlocate":
+	case "plocate":
 		return &programs[998]
-	case "look":
+	case "mlocate":
 		return &programs[999]
-	case "ls":
+	case "look":
 		return &programs[1000]
-	case "gls":
+	case "ls":
 		return &programs[1001]
-	case "lsof":
+	case "gls":
 		return &programs[1002]
-	case "ltrace":
+	case "lsof":
 		return &programs[1003]
-	case "lua":
+	case "ltrace":
 		return &programs[1004]
-	case "lua5.1":
+	case "lua":
 		return &programs[1005]
-	case "lua5.2":
+	case "lua5.1":
 		return &programs[1006]
-	case "lua5.3":
+	case "lua5.2":
 		return &programs[1007]
-	case "lua5.4":
+	case "lua5.3":
 		return &programs[1008]
-	case "luajit":
+	case "lua5.4":
 		return &programs[1009]
-	case "texlua":
+	case "luajit":
 		return &programs[1010]
-	case "make":
+	case "texlua":
 		return &programs[1011]
-	case "gmake":
+	case "make":
 		return &programs[1012]
-	case "remake":
+	case "gmake":
 		return &programs[1013]
-	case "bmake":
+	case "remake":
 		return &programs[1014]
-	case "pmake":
+	case "bmake":
 		return &programs[1015]
-	case "man":
+	case "pmake":
 		return &programs[1016]
-	case "mapfile":
+	case "man":
 		return &programs[1017]
-	case "readarray":
+	case "mapfile":
 		return &programs[1018]
-	case "mdfind":
+	case "readarray":
 		return &programs[1019]
-	case "meson":
+	case "mdfind":
 		return &programs[1020]
-	case "minikube":
+	case "meson":
 		return &programs[1021]
-	case "kind":
+	case "minikube":
 		return &programs[1022]
-	case "k3d":
+	case "kind":
 		return &programs[1023]
-	case "k3s":
+	case "k3d":
 		return &programs[1024]
-	case "microk8s":
+	case "k3s":
 		return &programs[1025]
-	case "colima":
+	case "microk8s":
 		return &programs[1026]
-	case "rancher-desktop":
+	case "colima":
 		return &programs[1027]
-	case "lima":
+	case "rancher-desktop":
 		return &programs[1028]
-	case "limactl":
+	case "lima":
 		return &programs[1029]
-	case "mise":
+	case "limactl":
 		return &programs[1030]
-	case "rtx":
+	case "mise":
 		return &programs[1031]
-	case "mkdir":
+	case "rtx":
 		return &programs[1032]
-	case "mkfifo":
+	case "mkdir":
 		return &programs[1033]
-	case "mknod":
+	case "mkfifo":
 		return &programs[1034]
-	case "mktemp":
+	case "mknod":
 		return &programs[1035]
-	case "mocha":
+	case "mktemp":
 		return &programs[1036]
-	case "mongosh":
+	case "mocha":
 		return &programs[1037]
-	case "mongo":
+	case "mongosh":
 		return &programs[1038]
-	case "mongodump":
+	case "mongo":
 		return &programs[1039]
-	case "mongorestore":
+	case "mongodump":
 		return &programs[1040]
-	case "mongoexport":
+	case "mongorestore":
 		return &programs[1041]
-	case "mongoimport":
+	case "mongoexport":
 		return &programs[1042]
-	case "cqlsh":
+	case "mongoimport":
 		return &programs[1043]
-	case "clickhouse":
+	case "cqlsh":
 		return &programs[1044]
-	case "clickhouse-client":
+	case "clickhouse":
 		return &programs[1045]
-	case "influx":
+	case "clickhouse-client":
 		return &programs[1046]
-	case "etcdctl":
+	case "influx":
 		return &programs[1047]
-	case "consul":
+	case "etcdctl":
 		return &programs[1048]
-	case "nomad":
+	case "consul":
 		return &programs[1049]
-	case "boundary":
+	case "nomad":
 		return &programs[1050]
-	case "waypoint":
+	case "boundary":
 		return &programs[1051]
-	case "memcached":
+	case "waypoint":
 		return &programs[1052]
-	case "redis-server":
+	case "memcached":
 		return &programs[1053]
-	case "cockroach":
+	case "redis-server":
 		return &programs[1054]
-	case "surreal":
+	case "cockroach":
 		return &programs[1055]
-	case "neo4j":
+	case "surreal":
 		return &programs[1056]
-	case "cypher-shell":
+	case "neo4j":
 		return &programs[1057]
-	case "sqlcmd":
+	case "cypher-shell":
 		return &programs[1058]
-	case "bcp":
+	case "sqlcmd":
 		return &programs[1059]
-	case "sqlplus":
+	case "bcp":
 		return &programs[1060]
-	case "snowsql":
+	case "sqlplus":
 		return &programs[1061]
-	case "bq":
+	case "snowsql":
 		return &programs[1062]
-	case "trino":
+	case "bq":
 		return &programs[1063]
-	case "presto":
+	case "trino":
 		return &programs[1064]
-	case "beeline":
+	case "presto":
 		return &programs[1065]
-	case "hive":
+	case "beeline":
 		return &programs[1066]
-	case "spark-submit":
+	case "hive":
 		return &programs[1067]
-	case "spark-shell":
+	case "spark-submit":
 		return &programs[1068]
-	case "pyspark":
+	case "spark-shell":
 		return &programs[1069]
-	case "hadoop":
+	case "pyspark":
 		return &programs[1070]
-	case "hdfs":
+	case "hadoop":
 		return &programs[1071]
-	case "kafka-topics":
+	case "hdfs":
 		return &programs[1072]
-	case "kafka-console-consumer":
+	case "kafka-topics":
 		return &programs[1073]
-	case "kafka-console-producer":
+	case "kafka-console-consumer":
 		return &programs[1074]
-	case "kcat":
+	case "kafka-console-producer":
 		return &programs[1075]
-	case "rabbitmqctl":
+	case "kcat":
 		return &programs[1076]
-	case "nats":
+	case "rabbitmqctl":
 		return &programs[1077]
-	case "mosquitto_pub":
+	case "nats":
 		return &programs[1078]
-	case "mosquitto_sub":
+	case "mosquitto_pub":
 		return &programs[1079]
-	case "flyway":
+	case "mosquitto_sub":
 		return &programs[1080]
-	case "liquibase":
+	case "flyway":
 		return &programs[1081]
-	case "dbmate":
+	case "liquibase":
 		return &programs[1082]
-	case "migrate":
+	case "dbmate":
 		return &programs[1083]
-	case "goose-db":
+	case "migrate":
 		return &programs[1084]
-	case "atlas":
+	case "goose-db":
 		return &programs[1085]
-	case "sqitch":
+	case "atlas":
 		return &programs[1086]
-	case "hasura":
+	case "sqitch":
 		return &programs[1087]
-	case "neonctl":
+	case "hasura":
 		return &programs[1088]
-	case "turso":
+	case "neonctl":
 		return &programs[1089]
-	case "pscale":
+	case "turso":
 		return &programs[1090]
-	case "usql":
+	case "pscale":
 		return &programs[1091]
-	case "pgcli":
+	case "usql":
 		return &programs[1092]
-	case "mycli":
+	case "pgcli":
 		return &programs[1093]
-	case "more":
+	case "mycli":
 		return &programs[1094]
-	case "mosh":
+	case "more":
 		return &programs[1095]
-	case "mount":
+	case "mosh":
 		return &programs[1096]
-	case "umount":
+	case "mount":
 		return &programs[1097]
-	case "fusermount":
+	case "umount":
 		return &programs[1098]
-	case "fusermount3":
+	case "fusermount":
 		return &programs[1099]
-	case "sshfs":
+	case "fusermount3":
 		return &programs[1100]
-	case "losetup":
+	case "sshfs":
 		return &programs[1101]
-	case "swapon":
+	case "losetup":
 		return &programs[1102]
-	case "swapoff":
+	case "swapon":
 		return &programs[1103]
-	case "mkswap":
+	case "swapoff":
 		return &programs[1104]
-	case "cryptsetup":
+	case "mkswap":
 		return &programs[1105]
-	case "zpool":
+	case "cryptsetup":
 		return &programs[1106]
-	case "zfs":
+	case "zpool":
 		return &programs[1107]
-	case "btrfs":
+	case "zfs":
 		return &programs[1108]
-	case "lvcreate":
+	case "btrfs":
 		return &programs[1109]
-	case "lvremove":
+	case "lvcreate":
 		return &programs[1110]
-	case "vgcreate":
+	case "lvremove":
 		return &programs[1111]
-	case "vgremove":
+	case "vgcreate":
 		return &programs[1112]
-	case "pvcreate":
+	case "vgremove":
 		return &programs[1113]
-	case "pvremove":
+	case "pvcreate":
 		return &programs[1114]
-	case "lvs":
+	case "pvremove":
 		return &programs[1115]
-	case "vgs":
+	case "lvs":
 		return &programs[1116]
-	case "pvs":
+	case "vgs":
 		return &programs[1117]
-	case "mdadm":
+	case "pvs":
 		return &programs[1118]
-	case "parted":
+	case "mdadm":
 		return &programs[1119]
-	case "fdisk":
+	case "parted":
 		return &programs[1120]
-	case "sfdisk":
+	case "fdisk":
 		return &programs[1121]
-	case "cfdisk":
+	case "sfdisk":
 		return &programs[1122]
-	case "gdisk":
+	case "cfdisk":
 		return &programs[1123]
-	case "sgdisk":
+	case "gdisk":
 		return &programs[1124]
-	case "wipefs":
+	case "sgdisk":
 		return &programs[1125]
-	case "mkfs":
+	case "wipefs":
 		return &programs[1126]
-	case "mkfs.ext2":
+	case "mkfs":
 		return &programs[1127]
-	case "mkfs.ext3":
+	case "mkfs.ext2":
 		return &programs[1128]
-	case "mkfs.ext4":
+	case "mkfs.ext3":
 		return &programs[1129]
-	case "mkfs.xfs":
+	case "mkfs.ext4":
 		return &programs[1130]
-	case "mkfs.btrfs":
+	case "mkfs.xfs":
 		return &programs[1131]
-	case "mkfs.vfat":
+	case "mkfs.btrfs":
 		return &programs[1132]
-	case "mkfs.fat":
+	case "mkfs.vfat":
 		return &programs[1133]
-	case "mkfs.ntfs":
+	case "mkfs.fat":
 		return &programs[1134]
-	case "mke2fs":
+	case "mkfs.ntfs":
 		return &programs[1135]
-	case "fsck":
+	case "mke2fs":
 		return &programs[1136]
-	case "fsck.ext4":
+	case "fsck":
 		return &programs[1137]
-	case "e2fsck":
+	case "fsck.ext4":
 		return &programs[1138]
-	case "tune2fs":
+	case "e2fsck":
 		return &programs[1139]
-	case "resize2fs":
+	case "tune2fs":
 		return &programs[1140]
-	case "xfs_growfs":
+	case "resize2fs":
 		return &programs[1141]
-	case "xfs_repair":
+	case "xfs_growfs":
 		return &programs[1142]
-	case "badblocks":
+	case "xfs_repair":
 		return &programs[1143]
-	case "hdparm":
+	case "badblocks":
 		return &programs[1144]
-	case "smartctl":
+	case "hdparm":
 		return &programs[1145]
-	case "blkdiscard":
+	case "smartctl":
 		return &programs[1146]
-	case "fstrim":
+	case "blkdiscard":
 		return &programs[1147]
-	case "partprobe":
+	case "fstrim":
 		return &programs[1148]
-	case "partx":
+	case "partprobe":
 		return &programs[1149]
-	case "kpartx":
+	case "partx":
 		return &programs[1150]
-	case "diskutil":
+	case "kpartx":
 		return &programs[1151]
-	case "hdiutil":
+	case "diskutil":
 		return &programs[1152]
-	case "dumpe2fs":
+	case "hdiutil":
 		return &programs[1153]
-	case "debugfs":
+	case "dumpe2fs":
 		return &programs[1154]
-	case "e2label":
+	case "debugfs":
 		return &programs[1155]
-	case "quota":
+	case "e2label":
 		return &programs[1156]
-	case "setquota":
+	case "quota":
 		return &programs[1157]
-	case "chattr":
+	case "setquota":
 		return &programs[1158]
-	case "setfacl":
+	case "chattr":
 		return &programs[1159]
-	case "setcap":
+	case "setfacl":
 		return &programs[1160]
-	case "setfattr":
+	case "setcap":
 		return &programs[1161]
-	case "chvt":
+	case "setfattr":
 		return &programs[1162]
-	case "sysctl":
+	case "chvt":
 		return &programs[1163]
-	case "modprobe":
+	case "sysctl":
 		return &programs[1164]
-	case "insmod":
+	case "modprobe":
 		return &programs[1165]
-	case "rmmod":
+	case "insmod":
 		return &programs[1166]
-	case "depmod":
+	case "rmmod":
 		return &programs[1167]
-	case "udevadm":
+	case "depmod":
 		return &programs[1168]
-	case "kexec":
+	case "udevadm":
 		return &programs[1169]
-	case "efibootmgr":
+	case "kexec":
 		return &programs[1170]
-	case "grub-install":
+	case "efibootmgr":
 		return &programs[1171]
-	case "update-grub":
+	case "grub-install":
 		return &programs[1172]
-	case "update-initramfs":
+	case "update-grub":
 		return &programs[1173]
-	case "dracut":
+	case "update-initramfs":
 		return &programs[1174]
-	case "hwclock":
+	case "dracut":
 		return &programs[1175]
-	case "timedatectl":
+	case "hwclock":
 		return &programs[1176]
-	case "hostnamectl":
+	case "timedatectl":
 		return &programs[1177]
-	case "localectl":
+	case "hostnamectl":
 		return &programs[1178]
-	case "loginctl":
+	case "localectl":
 		return &programs[1179]
-	case "iptables":
+	case "loginctl":
 		return &programs[1180]
-	case "ip6tables":
+	case "iptables":
 		return &programs[1181]
-	case "nft":
+	case "ip6tables":
 		return &programs[1182]
-	case "ufw":
+	case "nft":
 		return &programs[1183]
-	case "firewall-cmd":
+	case "ufw":
 		return &programs[1184]
-	case "iptables-restore":
+	case "firewall-cmd":
 		return &programs[1185]
-	case "tc":
+	case "iptables-restore":
 		return &programs[1186]
-	case "ethtool":
+	case "tc":
 		return &programs[1187]
-	case "brctl":
+	case "ethtool":
 		return &programs[1188]
-	case "ifup":
+	case "brctl":
 		return &programs[1189]
-	case "ifdown":
+	case "ifup":
 		return &programs[1190]
-	case "nmcli":
+	case "ifdown":
 		return &programs[1191]
-	case "networkctl":
+	case "nmcli":
 		return &programs[1192]
-	case "wpa_cli":
+	case "networkctl":
 		return &programs[1193]
-	case "rfkill":
+	case "wpa_cli":
 		return &programs[1194]
-	case "dhclient":
+	case "rfkill":
 		return &programs[1195]
-	case "bluetoothctl":
+	case "dhclient":
 		return &programs[1196]
-	case "useradd":
+	case "bluetoothctl":
 		return &programs[1197]
-	case "userdel":
+	case "useradd":
 		return &programs[1198]
-	case "usermod":
+	case "userdel":
 		return &programs[1199]
-	case "groupadd":
+	case "usermod":
 		return &programs[1200]
-	case "groupdel":
+	case "groupadd":
 		return &programs[1201]
-	case "groupmod":
+	case "groupdel":
 		return &programs[1202]
-	case "adduser":
+	case "groupmod":
 		return &programs[1203]
-	case "deluser":
+	case "adduser":
 		return &programs[1204]
-	case "addgroup":
+	case "deluser":
 		return &programs[1205]
-	case "delgroup":
+	case "addgroup":
 		return &programs[1206]
-	case "passwd":
+	case "delgroup":
 		return &programs[1207]
-	case "chpasswd":
+	case "passwd":
 		return &programs[1208]
-	case "chage":
+	case "chpasswd":
 		return &programs[1209]
-	case "chsh":
+	case "chage":
 		return &programs[1210]
-	case "chfn":
+	case "chsh":
 		return &programs[1211]
-	case "gpasswd":
+	case "chfn":
 		return &programs[1212]
-	case "vipw":
+	case "gpasswd":
 		return &programs[1213]
-	case "visudo":
+	case "vipw":
 		return &programs[1214]
-	case "pwck":
+	case "visudo":
 		return &programs[1215]
-	case "setenforce":
+	case "pwck":
 		return &programs[1216]
-	case "semanage":
+	case "setenforce":
 		return &programs[1217]
-	case "restorecon":
+	case "semanage":
 		return &programs[1218]
-	case "aa-enforce":
+	case "restorecon":
 		return &programs[1219]
-	case "auditctl":
+	case "aa-enforce":
 		return &programs[1220]
-	case "shutdown":
+	case "auditctl":
 		return &programs[1221]
-	case "reboot":
+	case "shutdown":
 		return &programs[1222]
-	case "halt":
+	case "reboot":
 		return &programs[1223]
-	case "poweroff":
+	case "halt":
 		return &programs[1224]
-	case "init":
+	case "poweroff":
 		return &programs[1225]
-	case "telinit":
+	case "init":
 		return &programs[1226]
-	case "wall":
+	case "telinit":
 		return &programs[1227]
-	case "write":
+	case "wall":
 		return &programs[1228]
-	case "mesg":
+	case "write":
 		return &programs[1229]
-	case "atrm":
+	case "mesg":
 		return &programs[1230]
-	case "atq":
+	case "atrm":
 		return &programs[1231]
-	case "logrotate":
+	case "atq":
 		return &programs[1232]
-	case "ldconfig":
+	case "logrotate":
 		return &programs[1233]
-	case "locale-gen":
+	case "ldconfig":
 		return &programs[1234]
-	case "dpkg-reconfigure":
+	case "locale-gen":
 		return &programs[1235]
-	case "update-alternatives":
+	case "dpkg-reconfigure":
 		return &programs[1236]
-	case "alternatives":
+	case "update-alternatives":
 		return &programs[1237]
-	case "launchctl":
+	case "alternatives":
 		return &programs[1238]
-	case "defaults":
+	case "launchctl":
 		return &programs[1239]
-	case "scutil":
+	case "defaults":
 		return &programs[1240]
-	case "networksetup":
+	case "scutil":
 		return &programs[1241]
-	case "systemsetup":
+	case "networksetup":
 		return &programs[1242]
-	case "pmset":
+	case "systemsetup":
 		return &programs[1243]
-	case "csrutil":
+	case "pmset":
 		return &programs[1244]
-	case "spctl":
+	case "csrutil":
 		return &programs[1245]
-	case "codesign":
+	case "spctl":
 		return &programs[1246]
-	case "security":
+	case "codesign":
 		return &programs[1247]
-	case "tmutil":
+	case "security":
 		return &programs[1248]
-	case "softwareupdate":
+	case "tmutil":
 		return &programs[1249]
-	case "chkconfig":
+	case "softwareupdate":
 		return &programs[1250]
-	case "rc-service":
+	case "chkconfig":
 		return &programs[1251]
-	case "rc-update":
+	case "rc-service":
 		return &programs[1252]
-	case "service":
+	case "rc-update":
 		return &programs[1253]
-	case "invoke-rc.d":
+	case "service":
 		return &programs[1254]
-	case "update-rc.d":
+	case "invoke-rc.d":
 		return &programs[1255]
-	case "sv":
+	case "update-rc.d":
 		return &programs[1256]
-	case "runit":
+	case "sv":
 		return &programs[1257]
-	case "s6-svc":
+	case "runit":
 		return &programs[1258]
-	case "monit":
+	case "s6-svc":
 		return &programs[1259]
-	case "fail2ban-client":
+	case "monit":
 		return &programs[1260]
-	case "certbot":
+	case "fail2ban-client":
 		return &programs[1261]
-	case "acme.sh":
+	case "certbot":
 		return &programs[1262]
-	case "wg":
+	case "acme.sh":
 		return &programs[1263]
-	case "wg-quick":
+	case "wg":
 		return &programs[1264]
-	case "openvpn":
+	case "wg-quick":
 		return &programs[1265]
-	case "ipsec":
+	case "openvpn":
 		return &programs[1266]
-	case "tailscale":
+	case "ipsec":
 		return &programs[1267]
-	case "zerotier-cli":
+	case "tailscale":
 		return &programs[1268]
-	case "cloudflared":
+	case "zerotier-cli":
 		return &programs[1269]
-	case "dd_rescue":
+	case "cloudflared":
 		return &programs[1270]
-	case "ddrescue":
+	case "dd_rescue":
 		return &programs[1271]
-	case "testdisk":
+	case "ddrescue":
 		return &programs[1272]
-	case "wodim":
+	case "testdisk":
 		return &programs[1273]
-	case "growisofs":
+	case "wodim":
 		return &programs[1274]
-	case "mkisofs":
+	case "growisofs":
 		return &programs[1275]
-	case "xorriso":
+	case "mkisofs":
 		return &programs[1276]
-	case "genisoimage":
+	case "xorriso":
 		return &programs[1277]
-	case "sgpio":
+	case "genisoimage":
 		return &programs[1278]
-	case "nvme":
+	case "sgpio":
 		return &programs[1279]
-	case "ipmitool":
+	case "nvme":
 		return &programs[1280]
-	case "racadm":
+	case "ipmitool":
 		return &programs[1281]
-	case "virsh":
+	case "racadm":
 		return &programs[1282]
-	case "virt-install":
+	case "virsh":
 		return &programs[1283]
-	case "qemu-img":
+	case "virt-install":
 		return &programs[1284]
-	case "qemu-system-x86_64":
+	case "qemu-img":
 		return &programs[1285]
-	case "VBoxManage":
+	case "qemu-system-x86_64":
 		return &programs[1286]
-	case "vmrun":
+	case "VBoxManage":
 		return &programs[1287]
-	case "xl":
+	case "vmrun":
 		return &programs[1288]
-	case "osqueryi":
+	case "xl":
 		return &programs[1289]
-	case "killall5":
+	case "osqueryi":
 		return &programs[1290]
-	case "fstab-decode":
+	case "killall5":
 		return &programs[1291]
-	case "tftp":
+	case "fstab-decode":
 		return &programs[1292]
-	case "ntpdate":
+	case "tftp":
 		return &programs[1293]
-	case "chronyc":
+	case "ntpdate":
 		return &programs[1294]
-	case "rdate":
+	case "chronyc":
 		return &programs[1295]
-	case "rtcwake":
+	case "rdate":
 		return &programs[1296]
-	case "nologin":
+	case "rtcwake":
 		return &programs[1297]
-	case "sulogin":
+	case "nologin":
 		return &programs[1298]
-	case "agetty":
+	case "sulogin":
 		return &programs[1299]
-	case "login":
+	case "agetty":
 		return &programs[1300]
-	case "mv":
+	case "login":
 		return &programs[1301]
-	case "mvn":
+	case "mv":
 		return &programs[1302]
-	case "mvnw":
+	case "mvn":
 		return &programs[1303]
-	case "mvnd":
+	case "mvnw":
 		return &programs[1304]
-	case "mypy":
+	case "mvnd":
 		return &programs[1305]
-	case "pyright":
+	case "mypy":
 		return &programs[1306]
-	case "basedpyright":
+	case "pyright":
 		return &programs[1307]
-	case "pyre":
+	case "basedpyright":
 		return &programs[1308]
-	case "pytype":
+	case "pyre":
 		return &programs[1309]
-	case "flake8":
+	case "pytype":
 		return &programs[1310]
-	case "pylint":
+	case "flake8":
 		return &programs[1311]
-	case "pyflakes":
+	case "pylint":
 		return &programs[1312]
-	case "pycodestyle":
+	case "pyflakes":
 		return &programs[1313]
-	case "pydocstyle":
+	case "pycodestyle":
 		return &programs[1314]
-	case "bandit":
+	case "pydocstyle":
 		return &programs[1315]
-	case "vulture":
+	case "bandit":
 		return &programs[1316]
-	case "radon":
+	case "vulture":
 		return &programs[1317]
-	case "xenon":
+	case "radon":
 		return &programs[1318]
-	case "pyroma":
+	case "xenon":
 		return &programs[1319]
-	case "interrogate":
+	case "pyroma":
 		return &programs[1320]
-	case "safety":
+	case "interrogate":
 		return &programs[1321]
-	case "pip-audit":
+	case "safety":
 		return &programs[1322]
-	case "semgrep":
+	case "pip-audit":
 		return &programs[1323]
-	case "ty":
+	case "semgrep":
 		return &programs[1324]
-	case "zuban":
+	case "ty":
 		return &programs[1325]
-	case "dmypy":
+	case "zuban":
 		return &programs[1326]
-	case "yamllint":
+	case "dmypy":
 		return &programs[1327]
-	case "ansible-lint":
+	case "yamllint":
 		return &programs[1328]
-	case "cfn-lint":
+	case "ansible-lint":
 		return &programs[1329]
-	case "sqlfluff":
+	case "cfn-lint":
 		return &programs[1330]
-	case "codespell":
+	case "sqlfluff":
 		return &programs[1331]
-	case "curlylint":
+	case "codespell":
 		return &programs[1332]
-	case "refurb":
+	case "curlylint":
 		return &programs[1333]
-	case "fixit":
+	case "refurb":
 		return &programs[1334]
-	case "slotscheck":
+	case "fixit":
 		return &programs[1335]
-	case "import-linter":
+	case "slotscheck":
 		return &programs[1336]
-	case "lint-imports":
+	case "import-linter":
 		return &programs[1337]
-	case "deptry":
+	case "lint-imports":
 		return &programs[1338]
-	case "mutmut":
+	case "deptry":
 		return &programs[1339]
-	case "proselint":
+	case "mutmut":
 		return &programs[1340]
-	case "vale":
+	case "proselint":
 		return &programs[1341]
-	case "rstcheck":
+	case "vale":
 		return &programs[1342]
-	case "doc8":
+	case "rstcheck":
 		return &programs[1343]
-	case "check-manifest":
+	case "doc8":
 		return &programs[1344]
-	case "twine":
+	case "check-manifest":
 		return &programs[1345]
-	case "towncrier":
+	case "twine":
 		return &programs[1346]
-	case "bumpversion":
+	case "towncrier":
 		return &programs[1347]
-	case "bump2version":
+	case "bumpversion":
 		return &programs[1348]
-	case "bump-my-version":
+	case "bump2version":
 		return &programs[1349]
-	case "cz":
+	case "bump-my-version":
 		return &programs[1350]
-	case "commitizen":
+	case "cz":
 		return &programs[1351]
-	case "jupytext":
+	case "commitizen":
 		return &programs[1352]
-	case "stubtest":
+	case "jupytext":
 		return &programs[1353]
-	case "stubgen":
+	case "stubtest":
 		return &programs[1354]
-	case "mysql":
+	case "stubgen":
 		return &programs[1355]
-	case "mariadb":
+	case "mysql":
 		return &programs[1356]
-	case "mysqldump":
+	case "mariadb":
 		return &programs[1357]
-	case "mariadb-dump":
+	case "mysqldump":
 		return &programs[1358]
-	case "mysqladmin":
+	case "mariadb-dump":
 		return &programs[1359]
-	case "mariadb-admin":
+	case "mysqladmin":
 		return &programs[1360]
-	case "mysqlcheck":
+	case "mariadb-admin":
 		return &programs[1361]
-	case "mariadb-check":
+	case "mysqlcheck":
 		return &programs[1362]
-	case "mysqlimport":
+	case "mariadb-check":
 		return &programs[1363]
-	case "mysqlshow":
+	case "mysqlimport":
 		return &programs[1364]
-	case "mariadb-show":
+	case "mysqlshow":
 		return &programs[1365]
-	case "mysqlpump":
+	case "mariadb-show":
 		return &programs[1366]
-	case "mysqlslap":
+	case "mysqlpump":
 		return &programs[1367]
-	case "mysqlbinlog":
+	case "mysqlslap":
 		return &programs[1368]
-	case "mysqld":
+	case "mysqlbinlog":
 		return &programs[1369]
-	case "mariadbd":
+	case "mysqld":
 		return &programs[1370]
-	case "nc":
+	case "mariadbd":
 		return &programs[1371]
-	case "netcat":
+	case "nc":
 		return &programs[1372]
-	case "ncat":
+	case "netcat":
 		return &programs[1373]
-	case "nc.openbsd":
+	case "ncat":
 		return &programs[1374]
-	case "nc.traditional":
+	case "nc.openbsd":
 		return &programs[1375]
-	case "newgrp":
+	case "nc.traditional":
 		return &programs[1376]
-	case "next":
+	case "newgrp":
 		return &programs[1377]
-	case "parcel":
+	case "next":
 		return &programs[1378]
-	case "snowpack":
+	case "parcel":
 		return &programs[1379]
-	case "wmr":
+	case "snowpack":
 		return &programs[1380]
-	case "metro":
+	case "wmr":
 		return &programs[1381]
-	case "turbopack":
+	case "metro":
 		return &programs[1382]
-	case "postcss":
+	case "turbopack":
 		return &programs[1383]
-	case "tailwindcss":
+	case "postcss":
 		return &programs[1384]
-	case "sass":
+	case "tailwindcss":
 		return &programs[1385]
-	case "lessc":
+	case "sass":
 		return &programs[1386]
-	case "stylus":
+	case "lessc":
 		return &programs[1387]
-	case "pug":
+	case "stylus":
 		return &programs[1388]
-	case "uglifyjs":
+	case "pug":
 		return &programs[1389]
-	case "terser":
+	case "uglifyjs":
 		return &programs[1390]
-	case "cleancss":
+	case "terser":
 		return &programs[1391]
-	case "html-minifier":
+	case "cleancss":
 		return &programs[1392]
-	case "svelte-kit":
+	case "html-minifier":
 		return &programs[1393]
-	case "svelte-check":
+	case "svelte-kit":
 		return &programs[1394]
-	case "nuxt":
+	case "svelte-check":
 		return &programs[1395]
-	case "nuxi":
+	case "nuxt":
 		return &programs[1396]
-	case "astro":
+	case "nuxi":
 		return &programs[1397]
-	case "remix":
+	case "astro":
 		return &programs[1398]
-	case "gatsby":
+	case "remix":
 		return &programs[1399]
-	case "vue-cli-service":
+	case "gatsby":
 		return &programs[1400]
-	case "react-scripts":
+	case "vue-cli-service":
 		return &programs[1401]
-	case "craco":
+	case "react-scripts":
 		return &programs[1402]
-	case "ng":
+	case "craco":
 		return &programs[1403]
-	case "nest":
+	case "ng":
 		return &programs[1404]
-	case "expo":
+	case "nest":
 		return &programs[1405]
-	case "eas":
+	case "expo":
 		return &programs[1406]
-	case "react-native":
+	case "eas":
 		return &programs[1407]
-	case "ionic":
+	case "react-native":
 		return &programs[1408]
-	case "capacitor":
+	case "ionic":
 		return &programs[1409]
-	case "cap":
+	case "capacitor":
 		return &programs[1410]
-	case "quasar":
+	case "cap":
 		return &programs[1411]
-	case "ember":
+	case "quasar":
 		return &programs[1412]
-	case "docusaurus":
+	case "ember":
 		return &programs[1413]
-	case "vuepress":
+	case "docusaurus":
 		return &programs[1414]
-	case "vitepress":
+	case "vuepress":
 		return &programs[1415]
-	case "eleventy":
+	case "vitepress":
 		return &programs[1416]
-	case "strapi":
+	case "eleventy":
 		return &programs[1417]
-	case "medusa":
+	case "strapi":
 		return &programs[1418]
-	case "payload":
+	case "medusa":
 		return &programs[1419]
-	case "wrangler":
+	case "payload":
 		return &programs[1420]
-	case "vercel":
+	case "wrangler":
 		return &programs[1421]
-	case "netlify":
+	case "vercel":
 		return &programs[1422]
-	case "firebase":
+	case "netlify":
 		return &programs[1423]
-	case "amplify":
+	case "firebase":
 		return &programs[1424]
-	case "serverless":
+	case "amplify":
 		return &programs[1425]
-	case "sls":
+	case "serverless":
 		return &programs[1426]
-	case "cdk":
+	case "sls":
 		return &programs[1427]
-	case "cdktf":
+	case "cdk":
 		return &programs[1428]
-	case "pulumi":
+	case "cdktf":
 		return &programs[1429]
-	case "sst":
+	case "pulumi":
 		return &programs[1430]
-	case "supabase":
+	case "sst":
 		return &programs[1431]
-	case "prisma":
+	case "supabase":
 		return &programs[1432]
-	case "drizzle-kit":
+	case "prisma":
 		return &programs[1433]
-	case "typeorm":
+	case "drizzle-kit":
 		return &programs[1434]
-	case "sequelize":
+	case "typeorm":
 		return &programs[1435]
-	case "sequelize-cli":
+	case "sequelize":
 		return &programs[1436]
-	case "knex":
+	case "sequelize-cli":
 		return &programs[1437]
-	case "mikro-orm":
+	case "knex":
 		return &programs[1438]
-	case "graphql-codegen":
+	case "mikro-orm":
 		return &programs[1439]
-	case "openapi-generator":
+	case "graphql-codegen":
 		return &programs[1440]
-	case "openapi-generator-cli":
+	case "openapi-generator":
 		return &programs[1441]
-	case "openapi-typescript":
+	case "openapi-generator-cli":
 		return &programs[1442]
-	case "orval":
+	case "openapi-typescript":
 		return &programs[1443]
-	case "swagger-cli":
+	case "orval":
 		return &programs[1444]
-	case "redocly":
+	case "swagger-cli":
 		return &programs[1445]
-	case "spectral":
+	case "redocly":
 		return &programs[1446]
-	case "changeset":
+	case "spectral":
 		return &programs[1447]
-	case "semantic-release":
+	case "changeset":
 		return &programs[1448]
-	case "release-it":
+	case "semantic-release":
 		return &programs[1449]
-	case "np":
+	case "release-it":
 		return &programs[1450]
-	case "lerna":
+	case "np":
 		return &programs[1451]
-	case "nx":
+	case "lerna":
 		return &programs[1452]
-	case "turbo":
+	case "nx":
 		return &programs[1453]
-	case "rush":
+	case "turbo":
 		return &programs[1454]
-	case "rushx":
+	case "rush":
 		return &programs[1455]
-	case "wireit":
+	case "rushx":
 		return &programs[1456]
-	case "moon":
+	case "wireit":
 		return &programs[1457]
-	case "husky":
+	case "moon":
 		return &programs[1458]
-	case "patch-package":
+	case "husky":
 		return &programs[1459]
-	case "live-server":
+	case "patch-package":
 		return &programs[1460]
-	case "json-server":
+	case "live-server":
 		return &programs[1461]
-	case "browser-sync":
+	case "json-server":
 		return &programs[1462]
-	case "localtunnel":
+	case "browser-sync":
 		return &programs[1463]
-	case "lt":
+	case "localtunnel":
 		return &programs[1464]
-	case "ngrok":
+	case "lt":
 		return &programs[1465]
-	case "pm2":
+	case "ngrok":
 		return &programs[1466]
-	case "forever":
+	case "pm2":
 		return &programs[1467]
-	case "plop":
+	case "forever":
 		return &programs[1468]
-	case "hygen":
+	case "plop":
 		return &programs[1469]
-	case "yo":
+	case "hygen":
 		return &programs[1470]
-	case "degit":
+	case "yo":
 		return &programs[1471]
-	case "tiged":
+	case "degit":
 		return &programs[1472]
-	case "create-react-app":
+	case "tiged":
 		return &programs[1473]
-	case "create-next-app":
+	case "create-react-app":
 		return &programs[1474]
-	case "create-vite":
+	case "create-next-app":
 		return &programs[1475]
-	case "shadcn":
+	case "create-vite":
 		return &programs[1476]
-	case "vsce":
+	case "shadcn":
 		return &programs[1477]
-	case "ovsx":
+	case "vsce":
 		return &programs[1478]
-	case "electron":
+	case "ovsx":
 		return &programs[1479]
-	case "electron-builder":
+	case "electron":
 		return &programs[1480]
-	case "electron-forge":
+	case "electron-builder":
 		return &programs[1481]
-	case "tauri":
+	case "electron-forge":
 		return &programs[1482]
-	case "esm":
+	case "tauri":
 		return &programs[1483]
-	case "zx":
+	case "esm":
 		return &programs[1484]
-	case "wasp":
+	case "zx":
 		return &programs[1485]
-	case "convex":
+	case "wasp":
 		return &programs[1486]
-	case "inngest":
+	case "convex":
 		return &programs[1487]
-	case "trigger":
+	case "inngest":
 		return &programs[1488]
-	case "solid":
+	case "trigger":
 		return &programs[1489]
-	case "qwik":
+	case "solid":
 		return &programs[1490]
-	case "hardhat":
+	case "qwik":
 		return &programs[1491]
-	case "forge":
+	case "hardhat":
 		return &programs[1492]
-	case "cast":
+	case "forge":
 		return &programs[1493]
-	case "anvil":
+	case "cast":
 		return &programs[1494]
-	case "truffle":
+	case "anvil":
 		return &programs[1495]
-	case "anchor":
+	case "truffle":
 		return &programs[1496]
-	case "solana":
+	case "anchor":
 		return &programs[1497]
-	case "nice":
+	case "solana":
 		return &programs[1498]
-	case "ninja":
+	case "nice":
 		return &programs[1499]
-	case "ninja-build":
+	case "ninja":
 		return &programs[1500]
-	case "samu":
+	case "ninja-build":
 		return &programs[1501]
-	case "nix":
+	case "samu":
 		return &programs[1502]
-	case "nix-shell":
+	case "nix":
 		return &programs[1503]
-	case "nl":
+	case "nix-shell":
 		return &programs[1504]
-	case "nm":
+	case "nl":
 		return &programs[1505]
-	case "objdump":
+	case "nm":
 		return &programs[1506]
-	case "readelf":
+	case "objdump":
 		return &programs[1507]
-	case "size":
+	case "readelf":
 		return &programs[1508]
-	case "ldd":
+	case "size":
 		return &programs[1509]
-	case "c++filt":
+	case "ldd":
 		return &programs[1510]
-	case "addr2line":
+	case "c++filt":
 		return &programs[1511]
-	case "elfedit":
+	case "addr2line":
 		return &programs[1512]
-	case "llvm-nm":
+	case "elfedit":
 		return &programs[1513]
-	case "llvm-objdump":
+	case "llvm-nm":
 		return &programs[1514]
-	case "llvm-readelf":
+	case "llvm-objdump":
 		return &programs[1515]
-	case "otool":
+	case "llvm-readelf":
 		return &programs[1516]
-	case "dwarfdump":
+	case "otool":
 		return &programs[1517]
-	case "nmap":
+	case "dwarfdump":
 		return &programs[1518]
-	case "node":
+	case "nmap":
 		return &programs[1519]
-	case "nodejs":
+	case "node":
 		return &programs[1520]
-	case "node.exe":
+	case "nodejs":
 		return &programs[1521]
-	case "nodemon":
+	case "node.exe":
 		return &programs[1522]
-	case "nohup":
+	case "nodemon":
 		return &programs[1523]
-	case "npm":
+	case "nohup":
 		return &programs[1524]
-	case "cnpm":
+	case "npm":
 		return &programs[1525]
-	case "tnpm":
+	case "cnpm":
 		return &programs[1526]
-	case "npm-run-all":
+	case "tnpm":
 		return &programs[1527]
-	case "run-s":
+	case "npm-run-all":
 		return &programs[1528]
-	case "run-p":
+	case "run-s":
 		return &programs[1529]
-	case "npm-run-all2":
+	case "run-p":
 		return &programs[1530]
-	case "nproc":
+	case "npm-run-all2":
 		return &programs[1531]
-	case "npx":
+	case "nproc":
 		return &programs[1532]
-	case "nsenter":
+	case "npx":
 		return &programs[1533]
-	case "nu":
+	case "nsenter":
 		return &programs[1534]
-	case "elvish":
+	case "nu":
 		return &programs[1535]
-	case "xonsh":
+	case "elvish":
 		return &programs[1536]
-	case "pwsh":
+	case "xonsh":
 		return &programs[1537]
-	case "powershell":
+	case "pwsh":
 		return &programs[1538]
-	case "cmd":
+	case "powershell":
 		return &programs[1539]
-	case "cmd.exe":
+	case "cmd":
 		return &programs[1540]
-	case "powershell.exe":
+	case "cmd.exe":
 		return &programs[1541]
-	case "wsl":
+	case "powershell.exe":
 		return &programs[1542]
-	case "wsl.exe":
+	case "wsl":
 		return &programs[1543]
-	case "oil":
+	case "wsl.exe":
 		return &programs[1544]
-	case "osh":
+	case "oil":
 		return &programs[1545]
-	case "ysh":
+	case "osh":
 		return &programs[1546]
-	case "rc":
+	case "ysh":
 		return &programs[1547]
-	case "es":
+	case "rc":
 		return &programs[1548]
-	case "numactl":
+	case "es":
 		return &programs[1549]
-	case "numfmt":
+	case "numactl":
 		return &programs[1550]
-	case "od":
+	case "numfmt":
 		return &programs[1551]
-	case "god":
+	case "od":
 		return &programs[1552]
-	case "openssl":
+	case "god":
 		return &programs[1553]
-	case "osascript":
+	case "openssl":
 		return &programs[1554]
-	case "pandoc":
+	case "osascript":
 		return &programs[1555]
-	case "parallel":
+	case "pandoc":
 		return &programs[1556]
-	case "paste":
+	case "parallel":
 		return &programs[1557]
-	case "patch":
+	case "paste":
 		return &programs[1558]
-	case "pathchk":
+	case "patch":
 		return &programs[1559]
-	case "pct":
+	case "pathchk":
 		return &programs[1560]
-	case "pdfinfo":
+	case "pct":
 		return &programs[1561]
-	case "identify":
+	case "pdfinfo":
 		return &programs[1562]
-	case "pdffonts":
+	case "identify":
 		return &programs[1563]
-	case "mediainfo":
+	case "pdffonts":
 		return &programs[1564]
-	case "mutool":
+	case "mediainfo":
 		return &programs[1565]
-	case "tiffinfo":
+	case "mutool":
 		return &programs[1566]
-	case "pnginfo":
+	case "tiffinfo":
 		return &programs[1567]
-	case "jpeginfo":
+	case "pnginfo":
 		return &programs[1568]
-	case "xlsinfo":
+	case "jpeginfo":
 		return &programs[1569]
-	case "fc-list":
+	case "xlsinfo":
 		return &programs[1570]
-	case "fc-match":
+	case "fc-list":
 		return &programs[1571]
-	case "pdftotext":
+	case "fc-match":
 		return &programs[1572]
-	case "pdftoppm":
+	case "pdftotext":
 		return &programs[1573]
-	case "pdfimages":
+	case "pdftoppm":
 		return &programs[1574]
-	case "tesseract":
+	case "pdfimages":
 		return &programs[1575]
-	case "ps2pdf":
+	case "tesseract":
 		return &programs[1576]
-	case "pdfseparate":
+	case "ps2pdf":
 		return &programs[1577]
-	case "pdftohtml":
+	case "pdfseparate":
 		return &programs[1578]
-	case "pdftops":
+	case "pdftohtml":
 		return &programs[1579]
-	case "pdftocairo":
+	case "pdftops":
 		return &programs[1580]
-	case "perf":
+	case "pdftocairo":
 		return &programs[1581]
-	case "perl":
+	case "perf":
 		return &programs[1582]
-	case "perl5":
+	case "perl":
 		return &programs[1583]
-	case "perl5.36":
+	case "perl5":
 		return &programs[1584]
-	case "perl5.38":
+	case "perl5.36":
 		return &programs[1585]
-	case "perl5.40":
+	case "perl5.38":
 		return &programs[1586]
-	case "pg_dump":
+	case "perl5.40":
 		return &programs[1587]
-	case "pg_dumpall":
+	case "pg_dump":
 		return &programs[1588]
-	case "pg_restore":
+	case "pg_dumpall":
 		return &programs[1589]
-	case "pg_basebackup":
+	case "pg_restore":
 		return &programs[1590]
-	case "pgbench":
+	case "pg_basebackup":
 		return &programs[1591]
-	case "vacuumdb":
+	case "pgbench":
 		return &programs[1592]
-	case "reindexdb":
+	case "vacuumdb":
 		return &programs[1593]
-	case "clusterdb":
+	case "reindexdb":
 		return &programs[1594]
-	case "createdb":
+	case "clusterdb":
 		return &programs[1595]
-	case "dropdb":
+	case "createdb":
 		return &programs[1596]
-	case "createuser":
+	case "dropdb":
 		return &programs[1597]
-	case "dropuser":
+	case "createuser":
 		return &programs[1598]
-	case "pg_isready":
+	case "dropuser":
 		return &programs[1599]
-	case "initdb":
+	case "pg_isready":
 		return &programs[1600]
-	case "pg_ctl":
+	case "initdb":
 		return &programs[1601]
-	case "pg_ctlcluster":
+	case "pg_ctl":
 		return &programs[1602]
-	case "pg_lsclusters":
+	case "pg_ctlcluster":
 		return &programs[1603]
-	case "pgrep":
+	case "pg_lsclusters":
 		return &programs[1604]
-	case "php":
+	case "pgrep":
 		return &programs[1605]
-	case "php7.4":
+	case "php":
 		return &programs[1606]
-	case "php8.0":
+	case "php7.4":
 		return &programs[1607]
-	case "php8.1":
+	case "php8.0":
 		return &programs[1608]
-	case "php8.2":
+	case "php8.1":
 		return &programs[1609]
-	case "php8.3":
+	case "php8.2":
 		return &programs[1610]
-	case "php8.4":
+	case "php8.3":
 		return &programs[1611]
-	case "php-cgi":
+	case "php8.4":
 		return &programs[1612]
-	case "phpunit":
+	case "php-cgi":
 		return &programs[1613]
-	case "pest":
+	case "phpunit":
 		return &programs[1614]
-	case "phpstan":
+	case "pest":
 		return &programs[1615]
-	case "psalm":
+	case "phpstan":
 		return &programs[1616]
-	case "phpcs":
+	case "psalm":
 		return &programs[1617]
-	case "phpcbf":
+	case "phpcs":
 		return &programs[1618]
-	case "php-cs-fixer":
+	case "phpcbf":
 		return &programs[1619]
-	case "pint":
+	case "php-cs-fixer":
 		return &programs[1620]
-	case "rector":
+	case "pint":
 		return &programs[1621]
-	case "phpmd":
+	case "rector":
 		return &programs[1622]
-	case "infection":
+	case "phpmd":
 		return &programs[1623]
-	case "phan":
+	case "infection":
 		return &programs[1624]
-	case "deptrac":
+	case "phan":
 		return &programs[1625]
-	case "larastan":
+	case "deptrac":
 		return &programs[1626]
-	case "behat":
+	case "larastan":
 		return &programs[1627]
-	case "codecept":
+	case "behat":
 		return &programs[1628]
-	case "paratest":
+	case "codecept":
 		return &programs[1629]
-	case "artisan":
+	case "paratest":
 		return &programs[1630]
-	case "symfony":
+	case "artisan":
 		return &programs[1631]
-	case "drush":
+	case "symfony":
 		return &programs[1632]
-	case "wp":
+	case "drush":
 		return &programs[1633]
-	case "ping":
+	case "wp":
 		return &programs[1634]
-	case "ping6":
+	case "ping":
 		return &programs[1635]
-	case "arping":
+	case "ping6":
 		return &programs[1636]
-	case "fping":
+	case "arping":
 		return &programs[1637]
-	case "pinky":
+	case "fping":
 		return &programs[1638]
-	case "finger":
+	case "pinky":
 		return &programs[1639]
-	case "pip":
+	case "finger":
 		return &programs[1640]
-	case "pip3":
+	case "pip":
 		return &programs[1641]
-	case "pip2":
+	case "pip3":
 		return &programs[1642]
-	case "pip3.8":
+	case "pip2":
 		return &programs[1643]
-	case "pip3.9":
+	case "pip3.8":
 		return &programs[1644]
-	case "pip3.10":
+	case "pip3.9":
 		return &programs[1645]
-	case "pip3.11":
+	case "pip3.10":
 		return &programs[1646]
-	case "pip3.12":
+	case "pip3.11":
 		return &programs[1647]
-	case "pip3.13":
+	case "pip3.12":
 		return &programs[1648]
-	case "pip3.14":
+	case "pip3.13":
 		return &programs[1649]
-	case "pip.exe":
+	case "pip3.14":
 		return &programs[1650]
-	case "pipx":
+	case "pip.exe":
 		return &programs[1651]
-	case "pkexec":
+	case "pipx":
 		return &programs[1652]
-	case "pkill":
+	case "pkexec":
 		return &programs[1653]
-	case "pidwait":
+	case "pkill":
 		return &programs[1654]
-	case "playwright":
+	case "pidwait":
 		return &programs[1655]
-	case "pnpm":
+	case "playwright":
 		return &programs[1656]
-	case "pnpx":
+	case "pnpm":
 		return &programs[1657]
-	case "poetry":
+	case "pnpx":
 		return &programs[1658]
-	case "pdm":
+	case "poetry":
 		return &programs[1659]
-	case "hatch":
+	case "pdm":
 		return &programs[1660]
-	case "rye":
+	case "hatch":
 		return &programs[1661]
-	case "pipenv":
+	case "rye":
 		return &programs[1662]
-	case "pixi":
+	case "pipenv":
 		return &programs[1663]
-	case "flit":
+	case "pixi":
 		return &programs[1664]
-	case "popd":
+	case "flit":
 		return &programs[1665]
-	case "pr":
+	case "popd":
 		return &programs[1666]
-	case "pre-commit":
+	case "pr":
 		return &programs[1667]
-	case "prek":
+	case "pre-commit":
 		return &programs[1668]
-	case "lefthook":
+	case "prek":
 		return &programs[1669]
-	case "overcommit":
+	case "lefthook":
 		return &programs[1670]
-	case "prettier":
+	case "overcommit":
 		return &programs[1671]
-	case "print":
+	case "prettier":
 		return &programs[1672]
-	case "printenv":
+	case "print":
 		return &programs[1673]
-	case "printf":
+	case "printenv":
 		return &programs[1674]
-	case "prlimit":
+	case "printf":
 		return &programs[1675]
-	case "proot":
+	case "prlimit":
 		return &programs[1676]
-	case "bwrap":
+	case "proot":
 		return &programs[1677]
-	case "protoc":
+	case "bwrap":
 		return &programs[1678]
-	case "proxychains4":
+	case "protoc":
 		return &programs[1679]
-	case "proxychains":
+	case "proxychains4":
 		return &programs[1680]
-	case "ps":
+	case "proxychains":
 		return &programs[1681]
-	case "psql":
+	case "ps":
 		return &programs[1682]
-	case "ptx":
+	case "psql":
 		return &programs[1683]
-	case "pushd":
+	case "ptx":
 		return &programs[1684]
-	case "pv":
+	case "pushd":
 		return &programs[1685]
-	case "pvecm":
+	case "pv":
 		return &programs[1686]
-	case "pvesh":
+	case "pvecm":
 		return &programs[1687]
-	case "pvesm":
+	case "pvesh":
 		return &programs[1688]
-	case "pveum":
+	case "pvesm":
 		return &programs[1689]
-	case "pvenode":
+	case "pveum":
 		return &programs[1690]
-	case "pveceph":
+	case "pvenode":
 		return &programs[1691]
-	case "pve-firewall":
+	case "pveceph":
 		return &programs[1692]
-	case "pveversion":
+	case "pve-firewall":
 		return &programs[1693]
-	case "pveam":
+	case "pveversion":
 		return &programs[1694]
-	case "ha-manager":
+	case "pveam":
 		return &programs[1695]
-	case "pvesr":
+	case "ha-manager":
 		return &programs[1696]
-	case "vzdump":
+	case "pvesr":
 		return &programs[1697]
-	case "qmrestore":
+	case "vzdump":
 		return &programs[1698]
-	case "pmxcfs":
+	case "qmrestore":
 		return &programs[1699]
-	case "pvesubscription":
+	case "pmxcfs":
 		return &programs[1700]
-	case "pveperf":
+	case "pvesubscription":
 		return &programs[1701]
-	case "pvereport":
+	case "pveperf":
 		return &programs[1702]
-	case "pvedaemon":
+	case "pvereport":
 		return &programs[1703]
-	case "pveproxy":
+	case "pvedaemon":
 		return &programs[1704]
-	case "pvestatd":
+	case "pveproxy":
 		return &programs[1705]
-	case "proxmox-backup-client":
+	case "pvestatd":
 		return &programs[1706]
-	case "proxmox-backup-manager":
+	case "proxmox-backup-client":
 		return &programs[1707]
-	case "ceph":
+	case "proxmox-backup-manager":
 		return &programs[1708]
-	case "rados":
+	case "ceph":
 		return &programs[1709]
-	case "rbd":
+	case "rados":
 		return &programs[1710]
-	case "corosync-cfgtool":
+	case "rbd":
 		return &programs[1711]
-	case "corosync-quorumtool":
+	case "corosync-cfgtool":
 		return &programs[1712]
-	case "crm":
+	case "corosync-quorumtool":
 		return &programs[1713]
-	case "pcs":
+	case "crm":
 		return &programs[1714]
-	case "pwd":
+	case "pcs":
 		return &programs[1715]
-	case "py_compile":
+	case "pwd":
 		return &programs[1716]
-	case "compileall":
+	case "py_compile":
 		return &programs[1717]
-	case "pytest":
+	case "compileall":
 		return &programs[1718]
-	case "py.test":
+	case "pytest":
 		return &programs[1719]
-	case "python":
+	case "py.test":
 		return &programs[1720]
-	case "python2":
+	case "python":
 		return &programs[1721]
-	case "python2.7":
+	case "python2":
 		return &programs[1722]
-	case "python3":
+	case "python2.7":
 		return &programs[1723]
-	case "python3.7":
+	case "python3":
 		return &programs[1724]
-	case "python3.8":
+	case "python3.7":
 		return &programs[1725]
-	case "python3.9":
+	case "python3.8":
 		return &programs[1726]
-	case "python3.10":
+	case "python3.9":
 		return &programs[1727]
-	case "python3.11":
+	case "python3.10":
 		return &programs[1728]
-	case "python3.12":
+	case "python3.11":
 		return &programs[1729]
-	case "python3.13":
+	case "python3.12":
 		return &programs[1730]
-	case "python3.14":
+	case "python3.13":
 		return &programs[1731]
-	case "pypy":
+	case "python3.14":
 		return &programs[1732]
-	case "pypy3":
+	case "pypy":
 		return &programs[1733]
-	case "python.exe":
+	case "pypy3":
 		return &programs[1734]
-	case "py":
+	case "python.exe":
 		return &programs[1735]
-	case "qm":
+	case "py":
 		return &programs[1736]
-	case "rails":
+	case "qm":
 		return &programs[1737]
-	case "rake":
+	case "rails":
 		return &programs[1738]
-	case "rclone":
+	case "rake":
 		return &programs[1739]
-	case "read":
+	case "rclone":
 		return &programs[1740]
-	case "readlink":
+	case "read":
 		return &programs[1741]
-	case "realpath":
+	case "readlink":
 		return &programs[1742]
-	case "grealpath":
+	case "realpath":
 		return &programs[1743]
-	case "redis-cli":
+	case "grealpath":
 		return &programs[1744]
-	case "valkey-cli":
+	case "redis-cli":
 		return &programs[1745]
-	case "keydb-cli":
+	case "valkey-cli":
 		return &programs[1746]
-	case "rev":
+	case "keydb-cli":
 		return &programs[1747]
-	case "rg":
+	case "rev":
 		return &programs[1748]
-	case "ripgrep":
+	case "rg":
 		return &programs[1749]
-	case "rimraf":
+	case "ripgrep":
 		return &programs[1750]
-	case "del":
+	case "rimraf":
 		return &programs[1751]
-	case "trash":
+	case "del":
 		return &programs[1752]
-	case "trash-put":
+	case "trash":
 		return &programs[1753]
-	case "del-cli":
+	case "trash-put":
 		return &programs[1754]
-	case "shx":
+	case "del-cli":
 		return &programs[1755]
-	case "cpx":
+	case "shx":
 		return &programs[1756]
-	case "cpy":
+	case "cpx":
 		return &programs[1757]
-	case "ncp":
+	case "cpy":
 		return &programs[1758]
-	case "mkdirp":
+	case "ncp":
 		return &programs[1759]
-	case "copyfiles":
+	case "mkdirp":
 		return &programs[1760]
-	case "replace-in-file":
+	case "copyfiles":
 		return &programs[1761]
-	case "rlwrap":
+	case "replace-in-file":
 		return &programs[1762]
-	case "rm":
+	case "rlwrap":
 		return &programs[1763]
-	case "grm":
+	case "rm":
 		return &programs[1764]
-	case "rmdir":
+	case "grm":
 		return &programs[1765]
-	case "rspec":
+	case "rmdir":
 		return &programs[1766]
-	case "rsync":
+	case "rspec":
 		return &programs[1767]
-	case "openrsync":
+	case "rsync":
 		return &programs[1768]
-	case "rubocop":
+	case "openrsync":
 		return &programs[1769]
-	case "standardrb":
+	case "rubocop":
 		return &programs[1770]
-	case "reek":
+	case "standardrb":
 		return &programs[1771]
-	case "brakeman":
+	case "reek":
 		return &programs[1772]
-	case "erblint":
+	case "brakeman":
 		return &programs[1773]
-	case "haml-lint":
+	case "erblint":
 		return &programs[1774]
-	case "slim-lint":
+	case "haml-lint":
 		return &programs[1775]
-	case "srb":
+	case "slim-lint":
 		return &programs[1776]
-	case "steep":
+	case "srb":
 		return &programs[1777]
-	case "sorbet":
+	case "steep":
 		return &programs[1778]
-	case "solargraph":
+	case "sorbet":
 		return &programs[1779]
-	case "yard":
+	case "solargraph":
 		return &programs[1780]
-	case "rails_best_practices":
+	case "yard":
 		return &programs[1781]
-	case "fasterer":
+	case "rails_best_practices":
 		return &programs[1782]
-	case "flog":
+	case "fasterer":
 		return &programs[1783]
-	case "flay":
+	case "flog":
 		return &programs[1784]
-	case "ruby":
+	case "flay":
 		return &programs[1785]
-	case "ruby2.7":
+	case "ruby":
 		return &programs[1786]
-	case "ruby3.0":
+	case "ruby2.7":
 		return &programs[1787]
-	case "ruby3.1":
+	case "ruby3.0":
 		return &programs[1788]
-	case "ruby3.2":
+	case "ruby3.1":
 		return &programs[1789]
-	case "ruby3.3":
+	case "ruby3.2":
 		return &programs[1790]
-	case "jruby":
+	case "ruby3.3":
 		return &programs[1791]
-	case "irb":
+	case "jruby":
 		return &programs[1792]
-	case "ruff":
+	case "irb":
 		return &programs[1793]
-	case "run0":
+	case "ruff":
 		return &programs[1794]
-	case "runcon":
+	case "run0":
 		return &programs[1795]
-	case "runuser":
+	case "runcon":
 		return &programs[1796]
-	case "rustc":
+	case "runuser":
 		return &programs[1797]
-	case "rustfmt":
+	case "rustc":
 		return &programs[1798]
-	case "rustup":
+	case "rustfmt":
 		return &programs[1799]
-	case "say":
+	case "rustup":
 		return &programs[1800]
-	case "open":
+	case "say":
 		return &programs[1801]
-	case "xdg-open":
+	case "open":
 		return &programs[1802]
-	case "start":
+	case "xdg-open":
 		return &programs[1803]
-	case "explorer.exe":
+	case "start":
 		return &programs[1804]
-	case "afplay":
+	case "explorer.exe":
 		return &programs[1805]
-	case "aplay":
+	case "afplay":
 		return &programs[1806]
-	case "paplay":
+	case "aplay":
 		return &programs[1807]
-	case "notify-send":
+	case "paplay":
 		return &programs[1808]
-	case "pbcopy":
+	case "notify-send":
 		return &programs[1809]
-	case "pbpaste":
+	case "pbcopy":
 		return &programs[1810]
-	case "xclip":
+	case "pbpaste":
 		return &programs[1811]
-	case "xsel":
+	case "xclip":
 		return &programs[1812]
-	case "wl-copy":
+	case "xsel":
 		return &programs[1813]
-	case "wl-paste":
+	case "wl-copy":
 		return &programs[1814]
-	case "clip.exe":
+	case "wl-paste":
 		return &programs[1815]
-	case "screencapture":
+	case "clip.exe":
 		return &programs[1816]
-	case "scrot":
+	case "screencapture":
 		return &programs[1817]
-	case "import":
+	case "scrot":
 		return &programs[1818]
-	case "xdotool":
+	case "import":
 		return &programs[1819]
-	case "wmctrl":
+	case "xdotool":
 		return &programs[1820]
-	case "xprop":
+	case "wmctrl":
 		return &programs[1821]
-	case "xrandr":
+	case "xprop":
 		return &programs[1822]
-	case "gsettings":
+	case "xrandr":
 		return &programs[1823]
-	case "dconf":
+	case "gsettings":
 		return &programs[1824]
-	case "zenity":
+	case "dconf":
 		return &programs[1825]
-	case "dialog":
+	case "zenity":
 		return &programs[1826]
-	case "whiptail":
+	case "dialog":
 		return &programs[1827]
-	case "mail":
+	case "whiptail":
 		return &programs[1828]
-	case "mailx":
+	case "mail":
 		return &programs[1829]
-	case "mutt":
+	case "mailx":
 		return &programs[1830]
-	case "sendmail":
+	case "mutt":
 		return &programs[1831]
-	case "msmtp":
+	case "sendmail":
 		return &programs[1832]
-	case "swaks":
+	case "msmtp":
 		return &programs[1833]
-	case "logger":
+	case "swaks":
 		return &programs[1834]
-	case "systemd-cat":
+	case "logger":
 		return &programs[1835]
-	case "scons":
+	case "systemd-cat":
 		return &programs[1836]
-	case "waf":
+	case "scons":
 		return &programs[1837]
-	case "tup":
+	case "waf":
 		return &programs[1838]
-	case "redo":
+	case "tup":
 		return &programs[1839]
-	case "buck":
+	case "redo":
 		return &programs[1840]
-	case "buck2":
+	case "buck":
 		return &programs[1841]
-	case "pants":
+	case "buck2":
 		return &programs[1842]
-	case "please":
+	case "pants":
 		return &programs[1843]
-	case "drake":
+	case "please":
 		return &programs[1844]
-	case "thor":
+	case "drake":
 		return &programs[1845]
-	case "invoke":
+	case "thor":
 		return &programs[1846]
-	case "inv":
+	case "invoke":
 		return &programs[1847]
-	case "fab":
+	case "inv":
 		return &programs[1848]
-	case "doit":
+	case "fab":
 		return &programs[1849]
-	case "nox":
+	case "doit":
 		return &programs[1850]
-	case "ant":
+	case "nox":
 		return &programs[1851]
-	case "sbt":
+	case "ant":
 		return &programs[1852]
-	case "lein":
+	case "sbt":
 		return &programs[1853]
-	case "boot":
+	case "lein":
 		return &programs[1854]
-	case "mill":
+	case "boot":
 		return &programs[1855]
-	case "bleep":
+	case "mill":
 		return &programs[1856]
-	case "grunt":
+	case "bleep":
 		return &programs[1857]
-	case "gulp":
+	case "grunt":
 		return &programs[1858]
-	case "jake":
+	case "gulp":
 		return &programs[1859]
-	case "cake":
+	case "jake":
 		return &programs[1860]
-	case "mage":
+	case "cake":
 		return &programs[1861]
-	case "xmake":
+	case "mage":
 		return &programs[1862]
-	case "premake5":
+	case "xmake":
 		return &programs[1863]
-	case "earthly":
+	case "premake5":
 		return &programs[1864]
-	case "dagger":
+	case "earthly":
 		return &programs[1865]
-	case "tilt":
+	case "dagger":
 		return &programs[1866]
-	case "skaffold":
+	case "tilt":
 		return &programs[1867]
-	case "garden":
+	case "skaffold":
 		return &programs[1868]
-	case "bit":
+	case "garden":
 		return &programs[1869]
-	case "scp":
+	case "bit":
 		return &programs[1870]
-	case "screen":
+	case "scp":
 		return &programs[1871]
-	case "byobu":
+	case "screen":
 		return &programs[1872]
-	case "zellij":
+	case "byobu":
 		return &programs[1873]
-	case "dtach":
+	case "zellij":
 		return &programs[1874]
-	case "abduco":
+	case "dtach":
 		return &programs[1875]
-	case "script":
+	case "abduco":
 		return &programs[1876]
-	case "scriptreplay":
+	case "script":
 		return &programs[1877]
-	case "sdiff":
+	case "scriptreplay":
 		return &programs[1878]
-	case "sed":
+	case "sdiff":
 		return &programs[1879]
-	case "gsed":
+	case "sed":
 		return &programs[1880]
-	case "seq":
+	case "gsed":
 		return &programs[1881]
-	case "set":
+	case "seq":
 		return &programs[1882]
-	case "setarch":
+	case "set":
 		return &programs[1883]
-	case "setopt":
+	case "setarch":
 		return &programs[1884]
-	case "unsetopt":
+	case "setopt":
 		return &programs[1885]
-	case "setpriv":
+	case "unsetopt":
 		return &programs[1886]
-	case "setsid":
+	case "setpriv":
 		return &programs[1887]
-	case "sftp":
+	case "setsid":
 		return &programs[1888]
-	case "sg":
+	case "sftp":
 		return &programs[1889]
-	case "shellcheck":
+	case "sg":
 		return &programs[1890]
-	case "shfmt":
+	case "shellcheck":
 		return &programs[1891]
-	case "shopt":
+	case "shfmt":
 		return &programs[1892]
-	case "shred":
+	case "shopt":
 		return &programs[1893]
-	case "shuf":
+	case "shred":
 		return &programs[1894]
-	case "socat":
+	case "shuf":
 		return &programs[1895]
-	case "softlimit":
+	case "socat":
 		return &programs[1896]
-	case "sort":
+	case "softlimit":
 		return &programs[1897]
-	case "gsort":
+	case "sort":
 		return &programs[1898]
-	case "source":
+	case "gsort":
 		return &programs[1899]
-	case ".":
+	case "source":
 		return &programs[1900]
-	case "split":
+	case ".":
 		return &programs[1901]
-	case "gsplit":
+	case "split":
 		return &programs[1902]
-	case "sqlite3":
+	case "gsplit":
 		return &programs[1903]
-	case "sqlite":
+	case "sqlite3":
 		return &programs[1904]
-	case "sqlcipher":
+	case "sqlite":
 		return &programs[1905]
-	case "duckdb":
+	case "sqlcipher":
 		return &programs[1906]
-	case "litecli":
+	case "duckdb":
 		return &programs[1907]
-	case "ss":
+	case "litecli":
 		return &programs[1908]
-	case "netstat":
+	case "ss":
 		return &programs[1909]
-	case "ssh":
+	case "netstat":
 		return &programs[1910]
-	case "ssh-add":
+	case "ssh":
 		return &programs[1911]
-	case "ssh-agent":
+	case "ssh-add":
 		return &programs[1912]
-	case "ssh-copy-id":
+	case "ssh-agent":
 		return &programs[1913]
-	case "ssh-keygen":
+	case "ssh-copy-id":
 		return &programs[1914]
-	case "ssh-keyscan":
+	case "ssh-keygen":
 		return &programs[1915]
-	case "sshpass":
+	case "ssh-keyscan":
 		return &programs[1916]
-	case "start-stop-daemon":
+	case "sshpass":
 		return &programs[1917]
-	case "stat":
+	case "start-stop-daemon":
 		return &programs[1918]
-	case "staticcheck":
+	case "stat":
 		return &programs[1919]
-	case "revive":
+	case "staticcheck":
 		return &programs[1920]
-	case "errcheck":
+	case "revive":
 		return &programs[1921]
-	case "ineffassign":
+	case "errcheck":
 		return &programs[1922]
-	case "govulncheck":
+	case "ineffassign":
 		return &programs[1923]
-	case "gosec":
+	case "govulncheck":
 		return &programs[1924]
-	case "misspell":
+	case "gosec":
 		return &programs[1925]
-	case "shadow":
+	case "misspell":
 		return &programs[1926]
-	case "deadcode":
+	case "shadow":
 		return &programs[1927]
-	case "nilaway":
+	case "deadcode":
 		return &programs[1928]
-	case "gopls":
+	case "nilaway":
 		return &programs[1929]
-	case "benchstat":
+	case "gopls":
 		return &programs[1930]
-	case "stringer":
+	case "benchstat":
 		return &programs[1931]
-	case "mockgen":
+	case "stringer":
 		return &programs[1932]
-	case "wire":
+	case "mockgen":
 		return &programs[1933]
-	case "sqlc":
+	case "wire":
 		return &programs[1934]
-	case "templ":
+	case "sqlc":
 		return &programs[1935]
-	case "swag":
+	case "templ":
 		return &programs[1936]
-	case "air":
+	case "swag":
 		return &programs[1937]
-	case "gotestsum":
+	case "air":
 		return &programs[1938]
-	case "ginkgo":
+	case "gotestsum":
 		return &programs[1939]
-	case "ko":
+	case "ginkgo":
 		return &programs[1940]
-	case "goreleaser":
+	case "ko":
 		return &programs[1941]
-	case "protoc-gen-go":
+	case "goreleaser":
 		return &programs[1942]
-	case "gocyclo":
+	case "protoc-gen-go":
 		return &programs[1943]
-	case "stdbuf":
+	case "gocyclo":
 		return &programs[1944]
-	case "strace":
+	case "stdbuf":
 		return &programs[1945]
-	case "strings":
+	case "strace":
 		return &programs[1946]
-	case "stty":
+	case "strings":
 		return &programs[1947]
-	case "su":
+	case "stty":
 		return &programs[1948]
-	case "sudo":
+	case "su":
 		return &programs[1949]
-	case "sudoedit":
+	case "sudo":
 		return &programs[1950]
-	case "swift":
+	case "sudoedit":
 		return &programs[1951]
-	case "sync":
+	case "swift":
 		return &programs[1952]
-	case "systemctl":
+	case "sync":
 		return &programs[1953]
-	case "systemd-analyze":
+	case "systemctl":
 		return &programs[1954]
-	case "systemd-cgls":
+	case "systemd-analyze":
 		return &programs[1955]
-	case "systemd-cgtop":
+	case "systemd-cgls":
 		return &programs[1956]
-	case "systemd-detect-virt":
+	case "systemd-cgtop":
 		return &programs[1957]
-	case "systemd-path":
+	case "systemd-detect-virt":
 		return &programs[1958]
-	case "systemd-resolve":
+	case "systemd-path":
 		return &programs[1959]
-	case "coredumpctl":
+	case "systemd-resolve":
 		return &programs[1960]
-	case "busctl":
+	case "coredumpctl":
 		return &programs[1961]
-	case "bootctl":
+	case "busctl":
 		return &programs[1962]
-	case "machinectl":
+	case "bootctl":
 		return &programs[1963]
-	case "portablectl":
+	case "machinectl":
 		return &programs[1964]
-	case "homectl":
+	case "portablectl":
 		return &programs[1965]
-	case "userdbctl":
+	case "homectl":
 		return &programs[1966]
-	case "oomctl":
+	case "userdbctl":
 		return &programs[1967]
-	case "systemd-inhibit":
+	case "oomctl":
 		return &programs[1968]
-	case "systemd-nspawn":
+	case "systemd-inhibit":
 		return &programs[1969]
-	case "systemd-run":
+	case "systemd-nspawn":
 		return &programs[1970]
-	case "tac":
+	case "systemd-run":
 		return &programs[1971]
-	case "tail":
+	case "tac":
 		return &programs[1972]
-	case "tar":
+	case "tail":
 		return &programs[1973]
-	case "gtar":
+	case "tar":
 		return &programs[1974]
-	case "bsdtar":
+	case "gtar":
 		return &programs[1975]
-	case "task":
+	case "bsdtar":
 		return &programs[1976]
-	case "go-task":
+	case "task":
 		return &programs[1977]
-	case "taskset":
+	case "go-task":
 		return &programs[1978]
-	case "tclsh":
+	case "taskset":
 		return &programs[1979]
-	case "wish":
+	case "tclsh":
 		return &programs[1980]
-	case "tclsh8.6":
+	case "wish":
 		return &programs[1981]
-	case "expectk":
+	case "tclsh8.6":
 		return &programs[1982]
-	case "tcpdump":
+	case "expectk":
 		return &programs[1983]
-	case "tshark":
+	case "tcpdump":
 		return &programs[1984]
-	case "tee":
+	case "tshark":
 		return &programs[1985]
-	case "sponge":
+	case "tee":
 		return &programs[1986]
-	case "telnet":
+	case "sponge":
 		return &programs[1987]
-	case "terraform":
+	case "telnet":
 		return &programs[1988]
-	case "tofu":
+	case "terraform":
 		return &programs[1989]
-	case "terragrunt":
+	case "tofu":
 		return &programs[1990]
-	case "opentofu":
+	case "terragrunt":
 		return &programs[1991]
-	case "test":
+	case "opentofu":
 		return &programs[1992]
-	case "[":
+	case "test":
 		return &programs[1993]
-	case "time":
+	case "[":
 		return &programs[1994]
-	case "timeit":
+	case "time":
 		return &programs[1995]
-	case "timeout":
+	case "timeit":
 		return &programs[1996]
-	case "gtimeout":
+	case "timeout":
 		return &programs[1997]
-	case "tmux":
+	case "gtimeout":
 		return &programs[1998]
-	case "tokei":
+	case "tmux":
 		return &programs[1999]
-	case "cloc":
+	case "tokei":
 		return &programs[2000]
-	case "scc":
+	case "cloc":
 		return &programs[2001]
-	case "dust":
+	case "scc":
 		return &programs[2002]
-	case "duf":
+	case "dust":
 		return &programs[2003]
-	case "procs":
+	case "duf":
 		return &programs[2004]
-	case "hexyl":
+	case "procs":
 		return &programs[2005]
-	case "ncdu":
+	case "hexyl":
 		return &programs[2006]
-	case "gdu":
+	case "ncdu":
 		return &programs[2007]
-	case "dua":
+	case "gdu":
 		return &programs[2008]
-	case "top":
+	case "dua":
 		return &programs[2009]
-	case "htop":
+	case "top":
 		return &programs[2010]
-	case "btop":
+	case "htop":
 		return &programs[2011]
-	case "atop":
+	case "btop":
 		return &programs[2012]
-	case "iotop":
+	case "atop":
 		return &programs[2013]
-	case "glances":
+	case "iotop":
 		return &programs[2014]
-	case "nvtop":
+	case "glances":
 		return &programs[2015]
-	case "iftop":
+	case "nvtop":
 		return &programs[2016]
-	case "nethogs":
+	case "iftop":
 		return &programs[2017]
-	case "touch":
+	case "nethogs":
 		return &programs[2018]
-	case "tox":
+	case "touch":
 		return &programs[2019]
-	case "tr":
+	case "tox":
 		return &programs[2020]
-	case "traceroute":
+	case "tr":
 		return &programs[2021]
-	case "tracepath":
+	case "traceroute":
 		return &programs[2022]
-	case "mtr":
+	case "tracepath":
 		return &programs[2023]
-	case "traceroute6":
+	case "mtr":
 		return &programs[2024]
-	case "trap":
+	case "traceroute6":
 		return &programs[2025]
-	case "tree":
+	case "trap":
 		return &programs[2026]
-	case "truncate":
+	case "tree":
 		return &programs[2027]
-	case "ts":
+	case "truncate":
 		return &programs[2028]
-	case "isutf8":
+	case "ts":
 		return &programs[2029]
-	case "errno":
+	case "isutf8":
 		return &programs[2030]
-	case "combine":
+	case "errno":
 		return &programs[2031]
-	case "mispipe":
+	case "combine":
 		return &programs[2032]
-	case "zrun":
+	case "mispipe":
 		return &programs[2033]
-	case "vidir":
+	case "zrun":
 		return &programs[2034]
-	case "vipe":
+	case "vidir":
 		return &programs[2035]
-	case "pee":
+	case "vipe":
 		return &programs[2036]
-	case "lckdo":
+	case "pee":
 		return &programs[2037]
-	case "ifdata":
+	case "lckdo":
 		return &programs[2038]
-	case "tsc":
+	case "ifdata":
 		return &programs[2039]
-	case "vue-tsc":
+	case "tsc":
 		return &programs[2040]
-	case "tsgo":
+	case "vue-tsc":
 		return &programs[2041]
-	case "tsort":
+	case "tsgo":
 		return &programs[2042]
-	case "tty":
+	case "tsort":
 		return &programs[2043]
-	case "type":
+	case "tty":
 		return &programs[2044]
-	case "whence":
+	case "type":
 		return &programs[2045]
-	case "where":
+	case "whence":
 		return &programs[2046]
-	case "ulimit":
+	case "where":
 		return &programs[2047]
-	case "umask":
+	case "ulimit":
 		return &programs[2048]
-	case "unalias":
+	case "umask":
 		return &programs[2049]
-	case "uname":
+	case "unalias":
 		return &programs[2050]
-	case "uniq":
+	case "uname":
 		return &programs[2051]
-	case "guniq":
+	case "uniq":
 		return &programs[2052]
-	case "unittest":
+	case "guniq":
 		return &programs[2053]
-	case "unlink":
+	case "unittest":
 		return &programs[2054]
-	case "unset":
+	case "unlink":
 		return &programs[2055]
-	case "unshare":
+	case "unset":
 		return &programs[2056]
-	case "unzip":
+	case "unshare":
 		return &programs[2057]
-	case "uptime":
+	case "unzip":
 		return &programs[2058]
-	case "uv":
+	case "uptime":
 		return &programs[2059]
-	case "uvx":
+	case "uv":
 		return &programs[2060]
-	case "valgrind":
+	case "uvx":
 		return &programs[2061]
-	case "venv":
+	case "valgrind":
 		return &programs[2062]
-	case "vim":
+	case "venv":
 		return &programs[2063]
-	case "vi":
+	case "vim":
 		return &programs[2064]
-	case "nvim":
+	case "vi":
 		return &programs[2065]
-	case "view":
+	case "nvim":
 		return &programs[2066]
-	case "vimdiff":
+	case "view":
 		return &programs[2067]
-	case "gvim":
+	case "vimdiff":
 		return &programs[2068]
-	case "ex":
+	case "gvim":
 		return &programs[2069]
-	case "rvim":
+	case "ex":
 		return &programs[2070]
-	case "nvi":
+	case "rvim":
 		return &programs[2071]
-	case "vim.tiny":
+	case "nvi":
 		return &programs[2072]
-	case "vim.basic":
+	case "vim.tiny":
 		return &programs[2073]
-	case "nano":
+	case "vim.basic":
 		return &programs[2074]
-	case "pico":
+	case "nano":
 		return &programs[2075]
-	case "micro":
+	case "pico":
 		return &programs[2076]
-	case "joe":
+	case "micro":
 		return &programs[2077]
-	case "jed":
+	case "joe":
 		return &programs[2078]
-	case "mcedit":
+	case "jed":
 		return &programs[2079]
-	case "helix":
+	case "mcedit":
 		return &programs[2080]
-	case "hx":
+	case "helix":
 		return &programs[2081]
-	case "kak":
+	case "hx":
 		return &programs[2082]
-	case "ne":
+	case "kak":
 		return &programs[2083]
-	case "zile":
+	case "ne":
 		return &programs[2084]
-	case "mg":
+	case "zile":
 		return &programs[2085]
-	case "emacs-nox":
+	case "mg":
 		return &programs[2086]
-	case "code":
+	case "emacs-nox":
 		return &programs[2087]
-	case "cursor":
+	case "code":
 		return &programs[2088]
-	case "subl":
+	case "cursor":
 		return &programs[2089]
-	case "atom":
+	case "subl":
 		return &programs[2090]
-	case "gedit":
+	case "atom":
 		return &programs[2091]
-	case "kate":
+	case "gedit":
 		return &programs[2092]
-	case "zed":
+	case "kate":
 		return &programs[2093]
-	case "idea":
+	case "zed":
 		return &programs[2094]
-	case "virtualenv":
+	case "idea":
 		return &programs[2095]
-	case "pyvenv":
+	case "virtualenv":
 		return &programs[2096]
-	case "vitest":
+	case "pyvenv":
 		return &programs[2097]
-	case "w":
+	case "vitest":
 		return &programs[2098]
-	case "wait":
+	case "w":
 		return &programs[2099]
-	case "watch":
+	case "wait":
 		return &programs[2100]
-	case "watchexec":
+	case "watch":
 		return &programs[2101]
-	case "wc":
+	case "watchexec":
 		return &programs[2102]
-	case "gwc":
+	case "wc":
 		return &programs[2103]
-	case "wdiff":
+	case "gwc":
 		return &programs[2104]
-	case "webpack":
+	case "wdiff":
 		return &programs[2105]
-	case "webpack-dev-server":
+	case "webpack":
 		return &programs[2106]
-	case "vite":
+	case "webpack-dev-server":
 		return &programs[2107]
-	case "rollup":
+	case "vite":
 		return &programs[2108]
-	case "rspack":
+	case "rollup":
 		return &programs[2109]
-	case "rsbuild":
+	case "rspack":
 		return &programs[2110]
-	case "tsup":
+	case "rsbuild":
 		return &programs[2111]
-	case "tsdown":
+	case "tsup":
 		return &programs[2112]
-	case "unbuild":
+	case "tsdown":
 		return &programs[2113]
-	case "microbundle":
+	case "unbuild":
 		return &programs[2114]
-	case "swc":
+	case "microbundle":
 		return &programs[2115]
-	case "babel":
+	case "swc":
 		return &programs[2116]
-	case "browserify":
+	case "babel":
 		return &programs[2117]
-	case "ncc":
+	case "browserify":
 		return &programs[2118]
-	case "wget":
+	case "ncc":
 		return &programs[2119]
-	case "which":
+	case "wget":
 		return &programs[2120]
-	case "whereis":
+	case "which":
 		return &programs[2121]
-	case "command-not-found":
+	case "whereis":
 		return &programs[2122]
-	case "who":
+	case "command-not-found":
 		return &programs[2123]
-	case "whois":
+	case "who":
 		return &programs[2124]
-	case "xargs":
+	case "whois":
 		return &programs[2125]
-	case "xcodebuild":
+	case "xargs":
 		return &programs[2126]
-	case "xcrun":
+	case "xcodebuild":
 		return &programs[2127]
-	case "xmllint":
+	case "xcrun":
 		return &programs[2128]
-	case "xvfb-run":
+	case "xmllint":
 		return &programs[2129]
-	case "xxd":
+	case "xvfb-run":
 		return &programs[2130]
-	case "yarn":
+	case "xxd":
 		return &programs[2131]
-	case "yarnpkg":
+	case "yarn":
 		return &programs[2132]
-	case "yq":
+	case "yarnpkg":
 		return &programs[2133]
-	case "yt-dlp":
+	case "yq":
 		return &programs[2134]
-	case "youtube-dl":
+	case "yt-dlp":
 		return &programs[2135]
-	case "gallery-dl":
+	case "youtube-dl":
 		return &programs[2136]
-	case "zcat":
+	case "gallery-dl":
 		return &programs[2137]
-	case "bzcat":
+	case "zcat":
 		return &programs[2138]
-	case "xzcat":
+	case "bzcat":
 		return &programs[2139]
-	case "zstdcat":
+	case "xzcat":
 		return &programs[2140]
-	case "lz4cat":
+	case "zstdcat":
 		return &programs[2141]
-	case "lzcat":
+	case "lz4cat":
 		return &programs[2142]
-	case "gzcat":
+	case "lzcat":
 		return &programs[2143]
-	case "zless":
+	case "gzcat":
 		return &programs[2144]
-	case "zmore":
+	case "zless":
 		return &programs[2145]
-	case "bzless":
+	case "zmore":
 		return &programs[2146]
-	case "bzmore":
+	case "bzless":
 		return &programs[2147]
-	case "xzless":
+	case "bzmore":
 		return &programs[2148]
-	case "zcmp":
+	case "xzless":
 		return &programs[2149]
-	case "zdiff":
+	case "zcmp":
 		return &programs[2150]
-	case "bzcmp":
+	case "zdiff":
 		return &programs[2151]
-	case "bzdiff":
+	case "bzcmp":
 		return &programs[2152]
-	case "xzcmp":
+	case "bzdiff":
 		return &programs[2153]
-	case "xzdiff":
+	case "xzcmp":
 		return &programs[2154]
-	case "zig":
+	case "xzdiff":
 		return &programs[2155]
-	case "nim":
+	case "zig":
 		return &programs[2156]
-	case "dart":
+	case "nim":
 		return &programs[2157]
-	case "crystal":
+	case "dart":
 		return &programs[2158]
-	case "v":
+	case "crystal":
 		return &programs[2159]
-	case "gleam":
+	case "v":
 		return &programs[2160]
-	case "mix":
+	case "gleam":
 		return &programs[2161]
-	case "rebar3":
+	case "mix":
 		return &programs[2162]
-	case "stack":
+	case "rebar3":
 		return &programs[2163]
-	case "cabal":
+	case "stack":
 		return &programs[2164]
-	case "dune":
+	case "cabal":
 		return &programs[2165]
-	case "opam":
+	case "dune":
 		return &programs[2166]
-	case "sbcl-make":
+	case "opam":
 		return &programs[2167]
-	case "flutter":
+	case "sbcl-make":
 		return &programs[2168]
-	case "fvm":
+	case "flutter":
 		return &programs[2169]
-	case "hugo":
+	case "fvm":
 		return &programs[2170]
-	case "jekyll":
+	case "hugo":
 		return &programs[2171]
-	case "mkdocs":
+	case "jekyll":
 		return &programs[2172]
-	case "sphinx-build":
+	case "mkdocs":
 		return &programs[2173]
-	case "bazel":
+	case "sphinx-build":
 		return &programs[2174]
-	case "bazelisk":
+	case "bazel":
 		return &programs[2175]
-	case "gprbuild":
+	case "bazelisk":
 		return &programs[2176]
-	case "alire":
+	case "gprbuild":
 		return &programs[2177]
-	case "zip":
+	case "alire":
 		return &programs[2178]
-	case "zipinfo":
+	case "zip":
 		return &programs[2179]
-	case "zipgrep":
+	case "zipinfo":
 		return &programs[2180]
-	case "zipnote":
+	case "zipgrep":
 		return &programs[2181]
-	case "unrar":
+	case "zipnote":
 		return &programs[2182]
-	case "lsar":
+	case "unrar":
 		return &programs[2183]
-	case "zmodload":
+	case "lsar":
 		return &programs[2184]
+	case "zmodload":
+		return &programs[2185]
 	}
 	return nil
 }
@@ -5286,198 +5288,199 @@ var programs = [...]Program{
 	{Name: "java", Style: Joined, Operands: Script, Options: options603, Ends: true},
 	{Name: "javac", Style: Joined, Operands: Reads, Options: options604, Here: true},
 	{Name: "jest", Options: options605, Workdir: true},
-	{Name: "jobs", Style: POSIX, Options: options606, Special: "jobs"},
-	{Name: "join", Operands: Reads, Options: options607, Shared: [][]Option{options4}, Safe: true},
-	{Name: "journalctl", Options: options608},
-	{Name: "jq", Operands: PatternReads, Options: options609, Shared: [][]Option{options4}, Special: "jq"},
-	{Name: "gojq", Operands: PatternReads, Options: options609, Shared: [][]Option{options4}, Special: "jq"},
-	{Name: "jaq", Operands: PatternReads, Options: options609, Shared: [][]Option{options4}, Special: "jq"},
-	{Name: "json.tool", Operands: InOut, Options: options610},
-	{Name: "just", Style: Exact, Options: options611, Workdir: true},
-	{Name: "k9s", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "kubectx", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "kubens", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "stern", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "kubetail", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "istioctl", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "linkerd", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "argocd", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "flux", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "velero", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "cilium", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "eksctl", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "kops", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "kubeadm", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "tkn", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "kn", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "crossplane", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "werf", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "devspace", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "okteto", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "kubeseal", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "kubeconform", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "kubeval", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "conftest", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "opa", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "trivy", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "grype", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "syft", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "cosign", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "crane", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "dive", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "hadolint", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "buildah", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "lxc", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "incus", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "multipass", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "vagrant", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "packer", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "ctr", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "crictl", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "buildctl", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "umoci", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "oras", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "dockle", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "docker-machine", Style: Exact, Operands: Unread, Options: options612},
-	{Name: "kill", Style: Dash, Options: options613, Shared: [][]Option{options298}, Safe: true, Special: "kill"},
-	{Name: "killall", Options: options614, Shared: [][]Option{options298}},
-	{Name: "kubectl", Style: Exact, Operands: Unread, Options: options615, Subs: subs693, Inherit: true},
-	{Name: "oc", Style: Exact, Operands: Unread, Options: options615, Subs: subs693, Inherit: true},
-	{Name: "k", Style: Exact, Operands: Unread, Options: options615, Subs: subs693, Inherit: true},
-	{Name: "kubecolor", Style: Exact, Operands: Unread, Options: options615, Subs: subs693, Inherit: true},
-	{Name: "kustomize", Style: Exact, Operands: Unread, Options: options694, Subs: subs696},
-	{Name: "ld", Style: Joined, Operands: Outputs, Options: options697},
-	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options697},
-	{Name: "lld", Style: Joined, Operands: Outputs, Options: options697},
-	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options697},
-	{Name: "mold", Style: Joined, Operands: Outputs, Options: options697},
-	{Name: "as", Style: Joined, Operands: Outputs, Options: options697},
-	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options697},
-	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options697},
-	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options697},
-	{Name: "strip", Style: Joined, Operands: Outputs, Options: options697},
-	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options697},
-	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options697},
-	{Name: "windres", Style: Joined, Operands: Outputs, Options: options697},
-	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options697},
-	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options697},
-	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options698, Ends: true},
-	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options698, Ends: true},
-	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options698, Ends: true},
-	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options698, Ends: true},
-	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options698, Ends: true},
-	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options698, Ends: true},
-	{Name: "less", Operands: Reads, Options: options699, Shared: [][]Option{options4}},
-	{Name: "lessecho", Operands: Reads, Options: options699, Shared: [][]Option{options4}},
+	{Name: "jj", Style: Exact, Operands: Unread, Options: options606, Subs: subs607, Inherit: true, Workdir: true},
+	{Name: "jobs", Style: POSIX, Options: options608, Special: "jobs"},
+	{Name: "join", Operands: Reads, Options: options609, Shared: [][]Option{options4}, Safe: true},
+	{Name: "journalctl", Options: options610},
+	{Name: "jq", Operands: PatternReads, Options: options611, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "gojq", Operands: PatternReads, Options: options611, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "jaq", Operands: PatternReads, Options: options611, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "json.tool", Operands: InOut, Options: options612},
+	{Name: "just", Style: Exact, Options: options613, Workdir: true},
+	{Name: "k9s", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "kubectx", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "kubens", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "stern", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "kubetail", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "istioctl", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "linkerd", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "argocd", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "flux", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "velero", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "cilium", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "eksctl", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "kops", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "kubeadm", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "tkn", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "kn", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "crossplane", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "werf", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "devspace", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "okteto", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "kubeseal", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "kubeconform", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "kubeval", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "conftest", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "opa", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "trivy", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "grype", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "syft", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "cosign", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "crane", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "dive", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "hadolint", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "buildah", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "lxc", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "incus", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "multipass", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "vagrant", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "packer", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "ctr", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "crictl", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "buildctl", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "umoci", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "oras", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "dockle", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "docker-machine", Style: Exact, Operands: Unread, Options: options614},
+	{Name: "kill", Style: Dash, Options: options615, Shared: [][]Option{options298}, Safe: true, Special: "kill"},
+	{Name: "killall", Options: options616, Shared: [][]Option{options298}},
+	{Name: "kubectl", Style: Exact, Operands: Unread, Options: options617, Subs: subs695, Inherit: true},
+	{Name: "oc", Style: Exact, Operands: Unread, Options: options617, Subs: subs695, Inherit: true},
+	{Name: "k", Style: Exact, Operands: Unread, Options: options617, Subs: subs695, Inherit: true},
+	{Name: "kubecolor", Style: Exact, Operands: Unread, Options: options617, Subs: subs695, Inherit: true},
+	{Name: "kustomize", Style: Exact, Operands: Unread, Options: options696, Subs: subs698},
+	{Name: "ld", Style: Joined, Operands: Outputs, Options: options699},
+	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options699},
+	{Name: "lld", Style: Joined, Operands: Outputs, Options: options699},
+	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options699},
+	{Name: "mold", Style: Joined, Operands: Outputs, Options: options699},
+	{Name: "as", Style: Joined, Operands: Outputs, Options: options699},
+	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options699},
+	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options699},
+	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options699},
+	{Name: "strip", Style: Joined, Operands: Outputs, Options: options699},
+	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options699},
+	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options699},
+	{Name: "windres", Style: Joined, Operands: Outputs, Options: options699},
+	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options699},
+	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options699},
+	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options700, Ends: true},
+	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options700, Ends: true},
+	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options700, Ends: true},
+	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options700, Ends: true},
+	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options700, Ends: true},
+	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options700, Ends: true},
+	{Name: "less", Operands: Reads, Options: options701, Shared: [][]Option{options4}},
+	{Name: "lessecho", Operands: Reads, Options: options701, Shared: [][]Option{options4}},
 	{Name: "let", Style: NoOpts, Special: "let"},
 	{Name: "link", Operands: Copy, Shared: [][]Option{options4}},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options700}, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options700}, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options700}, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options700}, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options700}, Ends: true},
-	{Name: "ln", Operands: Copy, Options: options701, Shared: [][]Option{options4}},
-	{Name: "locate", Operands: Names, Options: options702, Safe: true},
-	{Name: "plocate", Operands: Names, Options: options702, Safe: true},
-	{Name: "mlocate", Operands: Names, Options: options702, Safe: true},
-	{Name: "look", Operands: PatternReads, Options: options703, Shared: [][]Option{options4}, Safe: true},
-	{Name: "ls", Operands: Names, Options: options704, Shared: [][]Option{options4}, Safe: true},
-	{Name: "gls", Operands: Names, Options: options704, Shared: [][]Option{options4}, Safe: true},
-	{Name: "lsof", Operands: Names, Options: options705, Safe: true},
-	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options706, Ends: true},
-	{Name: "lua", Style: POSIX, Operands: Script, Options: options707, Ends: true, Stdin: true},
-	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options707, Ends: true, Stdin: true},
-	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options707, Ends: true, Stdin: true},
-	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options707, Ends: true, Stdin: true},
-	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options707, Ends: true, Stdin: true},
-	{Name: "luajit", Style: POSIX, Operands: Script, Options: options707, Ends: true, Stdin: true},
-	{Name: "texlua", Style: POSIX, Operands: Script, Options: options707, Ends: true, Stdin: true},
-	{Name: "make", Options: options708, Workdir: true, Special: "make"},
-	{Name: "gmake", Options: options708, Workdir: true, Special: "make"},
-	{Name: "remake", Options: options708, Workdir: true, Special: "make"},
-	{Name: "bmake", Options: options708, Workdir: true, Special: "make"},
-	{Name: "pmake", Options: options708, Workdir: true, Special: "make"},
-	{Name: "man", Options: options709, Shared: [][]Option{options4}},
-	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options710, Special: "mapfile"},
-	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options710, Special: "mapfile"},
-	{Name: "mdfind", Style: Dash, Options: options711, Safe: true},
-	{Name: "meson", Operands: Unread, Subs: subs716, Workdir: true},
-	{Name: "minikube", Style: Exact, Operands: Unread, Options: options717, Subs: subs720, Inherit: true},
-	{Name: "kind", Style: Exact, Operands: Unread, Options: options717, Subs: subs720, Inherit: true},
-	{Name: "k3d", Style: Exact, Operands: Unread, Options: options717, Subs: subs720, Inherit: true},
-	{Name: "k3s", Style: Exact, Operands: Unread, Options: options717, Subs: subs720, Inherit: true},
-	{Name: "microk8s", Style: Exact, Operands: Unread, Options: options717, Subs: subs720, Inherit: true},
-	{Name: "colima", Style: Exact, Operands: Unread, Options: options717, Subs: subs720, Inherit: true},
-	{Name: "rancher-desktop", Style: Exact, Operands: Unread, Options: options717, Subs: subs720, Inherit: true},
-	{Name: "lima", Style: Exact, Operands: Unread, Options: options717, Subs: subs720, Inherit: true},
-	{Name: "limactl", Style: Exact, Operands: Unread, Options: options717, Subs: subs720, Inherit: true},
-	{Name: "mise", Style: Exact, Options: options721, Subs: subs727, Inherit: true, Workdir: true},
-	{Name: "rtx", Style: Exact, Options: options721, Subs: subs727, Inherit: true, Workdir: true},
-	{Name: "mkdir", Operands: Writes, Options: options728, Shared: [][]Option{options4}},
-	{Name: "mkfifo", Operands: Outputs, Options: options729, Shared: [][]Option{options4}},
-	{Name: "mknod", Operands: Outputs, Options: options729, Shared: [][]Option{options4}},
-	{Name: "mktemp", Operands: Outputs, Options: options730, Shared: [][]Option{options4}},
-	{Name: "mocha", Options: options731, Workdir: true},
-	{Name: "mongosh", Operands: Unread, Options: options732},
-	{Name: "mongo", Operands: Unread, Options: options732},
-	{Name: "mongodump", Operands: Unread, Options: options732},
-	{Name: "mongorestore", Operands: Unread, Options: options732},
-	{Name: "mongoexport", Operands: Unread, Options: options732},
-	{Name: "mongoimport", Operands: Unread, Options: options732},
-	{Name: "cqlsh", Operands: Unread, Options: options732},
-	{Name: "clickhouse", Operands: Unread, Options: options732},
-	{Name: "clickhouse-client", Operands: Unread, Options: options732},
-	{Name: "influx", Operands: Unread, Options: options732},
-	{Name: "etcdctl", Operands: Unread, Options: options732},
-	{Name: "consul", Operands: Unread, Options: options732},
-	{Name: "nomad", Operands: Unread, Options: options732},
-	{Name: "boundary", Operands: Unread, Options: options732},
-	{Name: "waypoint", Operands: Unread, Options: options732},
-	{Name: "memcached", Operands: Unread, Options: options732},
-	{Name: "redis-server", Operands: Unread, Options: options732},
-	{Name: "cockroach", Operands: Unread, Options: options732},
-	{Name: "surreal", Operands: Unread, Options: options732},
-	{Name: "neo4j", Operands: Unread, Options: options732},
-	{Name: "cypher-shell", Operands: Unread, Options: options732},
-	{Name: "sqlcmd", Operands: Unread, Options: options732},
-	{Name: "bcp", Operands: Unread, Options: options732},
-	{Name: "sqlplus", Operands: Unread, Options: options732},
-	{Name: "snowsql", Operands: Unread, Options: options732},
-	{Name: "bq", Operands: Unread, Options: options732},
-	{Name: "trino", Operands: Unread, Options: options732},
-	{Name: "presto", Operands: Unread, Options: options732},
-	{Name: "beeline", Operands: Unread, Options: options732},
-	{Name: "hive", Operands: Unread, Options: options732},
-	{Name: "spark-submit", Operands: Unread, Options: options732},
-	{Name: "spark-shell", Operands: Unread, Options: options732},
-	{Name: "pyspark", Operands: Unread, Options: options732},
-	{Name: "hadoop", Operands: Unread, Options: options732},
-	{Name: "hdfs", Operands: Unread, Options: options732},
-	{Name: "kafka-topics", Operands: Unread, Options: options732},
-	{Name: "kafka-console-consumer", Operands: Unread, Options: options732},
-	{Name: "kafka-console-producer", Operands: Unread, Options: options732},
-	{Name: "kcat", Operands: Unread, Options: options732},
-	{Name: "rabbitmqctl", Operands: Unread, Options: options732},
-	{Name: "nats", Operands: Unread, Options: options732},
-	{Name: "mosquitto_pub", Operands: Unread, Options: options732},
-	{Name: "mosquitto_sub", Operands: Unread, Options: options732},
-	{Name: "flyway", Operands: Unread, Options: options732},
-	{Name: "liquibase", Operands: Unread, Options: options732},
-	{Name: "dbmate", Operands: Unread, Options: options732},
-	{Name: "migrate", Operands: Unread, Options: options732},
-	{Name: "goose-db", Operands: Unread, Options: options732},
-	{Name: "atlas", Operands: Unread, Options: options732},
-	{Name: "sqitch", Operands: Unread, Options: options732},
-	{Name: "hasura", Operands: Unread, Options: options732},
-	{Name: "neonctl", Operands: Unread, Options: options732},
-	{Name: "turso", Operands: Unread, Options: options732},
-	{Name: "pscale", Operands: Unread, Options: options732},
-	{Name: "usql", Operands: Unread, Options: options732},
-	{Name: "pgcli", Operands: Unread, Options: options732},
-	{Name: "mycli", Operands: Unread, Options: options732},
-	{Name: "more", Operands: Reads, Options: options733, Shared: [][]Option{options4}},
-	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options734, Ends: true},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options702}, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options702}, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options702}, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options702}, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options702}, Ends: true},
+	{Name: "ln", Operands: Copy, Options: options703, Shared: [][]Option{options4}},
+	{Name: "locate", Operands: Names, Options: options704, Safe: true},
+	{Name: "plocate", Operands: Names, Options: options704, Safe: true},
+	{Name: "mlocate", Operands: Names, Options: options704, Safe: true},
+	{Name: "look", Operands: PatternReads, Options: options705, Shared: [][]Option{options4}, Safe: true},
+	{Name: "ls", Operands: Names, Options: options706, Shared: [][]Option{options4}, Safe: true},
+	{Name: "gls", Operands: Names, Options: options706, Shared: [][]Option{options4}, Safe: true},
+	{Name: "lsof", Operands: Names, Options: options707, Safe: true},
+	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options708, Ends: true},
+	{Name: "lua", Style: POSIX, Operands: Script, Options: options709, Ends: true, Stdin: true},
+	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options709, Ends: true, Stdin: true},
+	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options709, Ends: true, Stdin: true},
+	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options709, Ends: true, Stdin: true},
+	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options709, Ends: true, Stdin: true},
+	{Name: "luajit", Style: POSIX, Operands: Script, Options: options709, Ends: true, Stdin: true},
+	{Name: "texlua", Style: POSIX, Operands: Script, Options: options709, Ends: true, Stdin: true},
+	{Name: "make", Options: options710, Workdir: true, Special: "make"},
+	{Name: "gmake", Options: options710, Workdir: true, Special: "make"},
+	{Name: "remake", Options: options710, Workdir: true, Special: "make"},
+	{Name: "bmake", Options: options710, Workdir: true, Special: "make"},
+	{Name: "pmake", Options: options710, Workdir: true, Special: "make"},
+	{Name: "man", Options: options711, Shared: [][]Option{options4}},
+	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options712, Special: "mapfile"},
+	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options712, Special: "mapfile"},
+	{Name: "mdfind", Style: Dash, Options: options713, Safe: true},
+	{Name: "meson", Operands: Unread, Subs: subs718, Workdir: true},
+	{Name: "minikube", Style: Exact, Operands: Unread, Options: options719, Subs: subs722, Inherit: true},
+	{Name: "kind", Style: Exact, Operands: Unread, Options: options719, Subs: subs722, Inherit: true},
+	{Name: "k3d", Style: Exact, Operands: Unread, Options: options719, Subs: subs722, Inherit: true},
+	{Name: "k3s", Style: Exact, Operands: Unread, Options: options719, Subs: subs722, Inherit: true},
+	{Name: "microk8s", Style: Exact, Operands: Unread, Options: options719, Subs: subs722, Inherit: true},
+	{Name: "colima", Style: Exact, Operands: Unread, Options: options719, Subs: subs722, Inherit: true},
+	{Name: "rancher-desktop", Style: Exact, Operands: Unread, Options: options719, Subs: subs722, Inherit: true},
+	{Name: "lima", Style: Exact, Operands: Unread, Options: options719, Subs: subs722, Inherit: true},
+	{Name: "limactl", Style: Exact, Operands: Unread, Options: options719, Subs: subs722, Inherit: true},
+	{Name: "mise", Style: Exact, Options: options723, Subs: subs729, Inherit: true, Workdir: true},
+	{Name: "rtx", Style: Exact, Options: options723, Subs: subs729, Inherit: true, Workdir: true},
+	{Name: "mkdir", Operands: Writes, Options: options730, Shared: [][]Option{options4}},
+	{Name: "mkfifo", Operands: Outputs, Options: options731, Shared: [][]Option{options4}},
+	{Name: "mknod", Operands: Outputs, Options: options731, Shared: [][]Option{options4}},
+	{Name: "mktemp", Operands: Outputs, Options: options732, Shared: [][]Option{options4}},
+	{Name: "mocha", Options: options733, Workdir: true},
+	{Name: "mongosh", Operands: Unread, Options: options734},
+	{Name: "mongo", Operands: Unread, Options: options734},
+	{Name: "mongodump", Operands: Unread, Options: options734},
+	{Name: "mongorestore", Operands: Unread, Options: options734},
+	{Name: "mongoexport", Operands: Unread, Options: options734},
+	{Name: "mongoimport", Operands: Unread, Options: options734},
+	{Name: "cqlsh", Operands: Unread, Options: options734},
+	{Name: "clickhouse", Operands: Unread, Options: options734},
+	{Name: "clickhouse-client", Operands: Unread, Options: options734},
+	{Name: "influx", Operands: Unread, Options: options734},
+	{Name: "etcdctl", Operands: Unread, Options: options734},
+	{Name: "consul", Operands: Unread, Options: options734},
+	{Name: "nomad", Operands: Unread, Options: options734},
+	{Name: "boundary", Operands: Unread, Options: options734},
+	{Name: "waypoint", Operands: Unread, Options: options734},
+	{Name: "memcached", Operands: Unread, Options: options734},
+	{Name: "redis-server", Operands: Unread, Options: options734},
+	{Name: "cockroach", Operands: Unread, Options: options734},
+	{Name: "surreal", Operands: Unread, Options: options734},
+	{Name: "neo4j", Operands: Unread, Options: options734},
+	{Name: "cypher-shell", Operands: Unread, Options: options734},
+	{Name: "sqlcmd", Operands: Unread, Options: options734},
+	{Name: "bcp", Operands: Unread, Options: options734},
+	{Name: "sqlplus", Operands: Unread, Options: options734},
+	{Name: "snowsql", Operands: Unread, Options: options734},
+	{Name: "bq", Operands: Unread, Options: options734},
+	{Name: "trino", Operands: Unread, Options: options734},
+	{Name: "presto", Operands: Unread, Options: options734},
+	{Name: "beeline", Operands: Unread, Options: options734},
+	{Name: "hive", Operands: Unread, Options: options734},
+	{Name: "spark-submit", Operands: Unread, Options: options734},
+	{Name: "spark-shell", Operands: Unread, Options: options734},
+	{Name: "pyspark", Operands: Unread, Options: options734},
+	{Name: "hadoop", Operands: Unread, Options: options734},
+	{Name: "hdfs", Operands: Unread, Options: options734},
+	{Name: "kafka-topics", Operands: Unread, Options: options734},
+	{Name: "kafka-console-consumer", Operands: Unread, Options: options734},
+	{Name: "kafka-console-producer", Operands: Unread, Options: options734},
+	{Name: "kcat", Operands: Unread, Options: options734},
+	{Name: "rabbitmqctl", Operands: Unread, Options: options734},
+	{Name: "nats", Operands: Unread, Options: options734},
+	{Name: "mosquitto_pub", Operands: Unread, Options: options734},
+	{Name: "mosquitto_sub", Operands: Unread, Options: options734},
+	{Name: "flyway", Operands: Unread, Options: options734},
+	{Name: "liquibase", Operands: Unread, Options: options734},
+	{Name: "dbmate", Operands: Unread, Options: options734},
+	{Name: "migrate", Operands: Unread, Options: options734},
+	{Name: "goose-db", Operands: Unread, Options: options734},
+	{Name: "atlas", Operands: Unread, Options: options734},
+	{Name: "sqitch", Operands: Unread, Options: options734},
+	{Name: "hasura", Operands: Unread, Options: options734},
+	{Name: "neonctl", Operands: Unread, Options: options734},
+	{Name: "turso", Operands: Unread, Options: options734},
+	{Name: "pscale", Operands: Unread, Options: options734},
+	{Name: "usql", Operands: Unread, Options: options734},
+	{Name: "pgcli", Operands: Unread, Options: options734},
+	{Name: "mycli", Operands: Unread, Options: options734},
+	{Name: "more", Operands: Reads, Options: options735, Shared: [][]Option{options4}},
+	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options736, Ends: true},
 	{Name: "mount", Operands: Unread},
 	{Name: "umount", Operands: Unread},
 	{Name: "fusermount", Operands: Unread},
@@ -5683,505 +5686,505 @@ var programs = [...]Program{
 	{Name: "sulogin", Operands: Unread},
 	{Name: "agetty", Operands: Unread},
 	{Name: "login", Operands: Unread},
-	{Name: "mv", Operands: Move, Options: options735, Shared: [][]Option{options4}},
-	{Name: "mvn", Options: options736, Workdir: true},
-	{Name: "mvnw", Options: options736, Workdir: true},
-	{Name: "mvnd", Options: options736, Workdir: true},
-	{Name: "mypy", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "pyright", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "basedpyright", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "pyre", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "pytype", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "flake8", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "pylint", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "pyflakes", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "pycodestyle", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "pydocstyle", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "bandit", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "vulture", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "radon", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "xenon", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "pyroma", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "interrogate", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "safety", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "pip-audit", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "semgrep", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "ty", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "zuban", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "dmypy", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "yamllint", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "ansible-lint", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "cfn-lint", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "sqlfluff", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "codespell", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "curlylint", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "refurb", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "fixit", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "slotscheck", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "import-linter", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "lint-imports", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "deptry", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "mutmut", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "proselint", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "vale", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "rstcheck", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "doc8", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "check-manifest", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "twine", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "towncrier", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "bumpversion", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "bump2version", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "bump-my-version", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "cz", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "commitizen", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "jupytext", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "stubtest", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "stubgen", Operands: Reads, Options: options737, Workdir: true},
-	{Name: "mysql", Options: options738, Stdin: true},
-	{Name: "mariadb", Options: options738, Stdin: true},
-	{Name: "mysqldump", Operands: Unread, Options: options739},
-	{Name: "mariadb-dump", Operands: Unread, Options: options739},
-	{Name: "mysqladmin", Operands: Unread, Options: options739},
-	{Name: "mariadb-admin", Operands: Unread, Options: options739},
-	{Name: "mysqlcheck", Operands: Unread, Options: options739},
-	{Name: "mariadb-check", Operands: Unread, Options: options739},
-	{Name: "mysqlimport", Operands: Unread, Options: options739},
-	{Name: "mysqlshow", Operands: Unread, Options: options739},
-	{Name: "mariadb-show", Operands: Unread, Options: options739},
-	{Name: "mysqlpump", Operands: Unread, Options: options739},
-	{Name: "mysqlslap", Operands: Unread, Options: options739},
-	{Name: "mysqlbinlog", Operands: Unread, Options: options739},
-	{Name: "mysqld", Operands: Unread, Options: options739},
-	{Name: "mariadbd", Operands: Unread, Options: options739},
-	{Name: "nc", Options: options740},
-	{Name: "netcat", Options: options740},
-	{Name: "ncat", Options: options740},
-	{Name: "nc.openbsd", Options: options740},
-	{Name: "nc.traditional", Options: options740},
+	{Name: "mv", Operands: Move, Options: options737, Shared: [][]Option{options4}},
+	{Name: "mvn", Options: options738, Workdir: true},
+	{Name: "mvnw", Options: options738, Workdir: true},
+	{Name: "mvnd", Options: options738, Workdir: true},
+	{Name: "mypy", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "pyright", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "basedpyright", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "pyre", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "pytype", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "flake8", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "pylint", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "pyflakes", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "pycodestyle", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "pydocstyle", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "bandit", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "vulture", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "radon", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "xenon", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "pyroma", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "interrogate", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "safety", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "pip-audit", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "semgrep", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "ty", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "zuban", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "dmypy", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "yamllint", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "ansible-lint", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "cfn-lint", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "sqlfluff", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "codespell", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "curlylint", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "refurb", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "fixit", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "slotscheck", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "import-linter", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "lint-imports", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "deptry", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "mutmut", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "proselint", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "vale", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "rstcheck", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "doc8", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "check-manifest", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "twine", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "towncrier", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "bumpversion", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "bump2version", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "bump-my-version", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "cz", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "commitizen", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "jupytext", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "stubtest", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "stubgen", Operands: Reads, Options: options739, Workdir: true},
+	{Name: "mysql", Options: options740, Stdin: true},
+	{Name: "mariadb", Options: options740, Stdin: true},
+	{Name: "mysqldump", Operands: Unread, Options: options741},
+	{Name: "mariadb-dump", Operands: Unread, Options: options741},
+	{Name: "mysqladmin", Operands: Unread, Options: options741},
+	{Name: "mariadb-admin", Operands: Unread, Options: options741},
+	{Name: "mysqlcheck", Operands: Unread, Options: options741},
+	{Name: "mariadb-check", Operands: Unread, Options: options741},
+	{Name: "mysqlimport", Operands: Unread, Options: options741},
+	{Name: "mysqlshow", Operands: Unread, Options: options741},
+	{Name: "mariadb-show", Operands: Unread, Options: options741},
+	{Name: "mysqlpump", Operands: Unread, Options: options741},
+	{Name: "mysqlslap", Operands: Unread, Options: options741},
+	{Name: "mysqlbinlog", Operands: Unread, Options: options741},
+	{Name: "mysqld", Operands: Unread, Options: options741},
+	{Name: "mariadbd", Operands: Unread, Options: options741},
+	{Name: "nc", Options: options742},
+	{Name: "netcat", Options: options742},
+	{Name: "ncat", Options: options742},
+	{Name: "nc.openbsd", Options: options742},
+	{Name: "nc.traditional", Options: options742},
 	{Name: "newgrp", Stdin: true},
-	{Name: "next", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "parcel", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "wmr", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "metro", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "turbopack", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "postcss", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "tailwindcss", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "sass", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "lessc", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "stylus", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "pug", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "uglifyjs", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "terser", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "cleancss", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "html-minifier", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "svelte-kit", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "svelte-check", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "nuxt", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "nuxi", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "astro", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "remix", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "gatsby", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "vue-cli-service", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "react-scripts", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "craco", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "ng", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "nest", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "expo", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "eas", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "react-native", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "ionic", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "capacitor", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "cap", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "quasar", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "ember", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "docusaurus", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "vuepress", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "vitepress", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "eleventy", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "strapi", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "medusa", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "payload", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "wrangler", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "vercel", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "netlify", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "firebase", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "amplify", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "serverless", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "sls", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "cdk", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "cdktf", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "sst", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "supabase", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "prisma", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "drizzle-kit", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "typeorm", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "sequelize", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "sequelize-cli", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "knex", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "mikro-orm", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "graphql-codegen", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "openapi-generator", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "openapi-generator-cli", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "openapi-typescript", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "orval", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "swagger-cli", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "redocly", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "spectral", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "changeset", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "semantic-release", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "release-it", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "np", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "lerna", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "nx", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "turbo", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "rush", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "rushx", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "wireit", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "moon", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "husky", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "patch-package", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "live-server", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "json-server", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "browser-sync", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "localtunnel", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "lt", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "pm2", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "forever", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "plop", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "hygen", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "yo", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "degit", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "tiged", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "create-react-app", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "create-next-app", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "create-vite", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "shadcn", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "vsce", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "ovsx", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "electron", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "electron-builder", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "electron-forge", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "tauri", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "esm", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "zx", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "wasp", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "convex", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "inngest", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "trigger", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "solid", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "qwik", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "hardhat", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "forge", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "cast", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "anvil", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "truffle", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "anchor", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "solana", Style: Exact, Operands: Unread, Options: options741, Workdir: true},
-	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options742, Ends: true, Plain: true},
-	{Name: "ninja", Options: options743, Workdir: true},
-	{Name: "ninja-build", Options: options743, Workdir: true},
-	{Name: "samu", Options: options743, Workdir: true},
-	{Name: "nix", Operands: Unread, Subs: subs745},
-	{Name: "nix-shell", Operands: Script, Options: options746, Ends: true},
-	{Name: "nl", Operands: Reads, Options: options747, Shared: [][]Option{options4}, Safe: true},
-	{Name: "nm", Operands: Reads, Options: options748},
-	{Name: "objdump", Operands: Reads, Options: options748},
-	{Name: "readelf", Operands: Reads, Options: options748},
-	{Name: "size", Operands: Reads, Options: options748},
-	{Name: "ldd", Operands: Reads, Options: options748},
-	{Name: "c++filt", Operands: Reads, Options: options748},
-	{Name: "addr2line", Operands: Reads, Options: options748},
-	{Name: "elfedit", Operands: Reads, Options: options748},
-	{Name: "llvm-nm", Operands: Reads, Options: options748},
-	{Name: "llvm-objdump", Operands: Reads, Options: options748},
-	{Name: "llvm-readelf", Operands: Reads, Options: options748},
-	{Name: "otool", Operands: Reads, Options: options748},
-	{Name: "dwarfdump", Operands: Reads, Options: options748},
-	{Name: "nmap", Style: Joined, Options: options749},
-	{Name: "node", Style: Exact, Operands: Script, Options: options750, Ends: true, Workdir: true, Stdin: true},
-	{Name: "nodejs", Style: Exact, Operands: Script, Options: options750, Ends: true, Workdir: true, Stdin: true},
-	{Name: "node.exe", Style: Exact, Operands: Script, Options: options750, Ends: true, Workdir: true, Stdin: true},
-	{Name: "nodemon", Style: POSIX, Operands: Script, Options: options751, Ends: true, Workdir: true},
-	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options752, Ends: true, Plain: true},
-	{Name: "npm", Operands: Unread, Options: options753, Subs: subs755, Inherit: true, Workdir: true},
-	{Name: "cnpm", Operands: Unread, Options: options753, Subs: subs755, Inherit: true, Workdir: true},
-	{Name: "tnpm", Operands: Unread, Options: options753, Subs: subs755, Inherit: true, Workdir: true},
-	{Name: "npm-run-all", Options: options756, Workdir: true},
-	{Name: "run-s", Options: options756, Workdir: true},
-	{Name: "run-p", Options: options756, Workdir: true},
-	{Name: "npm-run-all2", Options: options756, Workdir: true},
-	{Name: "nproc", Options: options757, Shared: [][]Option{options4}, Safe: true},
-	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options758, Ends: true, Workdir: true},
-	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options759, Ends: true, Stdin: true},
-	{Name: "nu", Style: POSIX, Operands: Unread, Options: options760, Stdin: true},
-	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options760, Stdin: true},
-	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options760, Stdin: true},
-	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options760, Stdin: true},
-	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options760, Stdin: true},
-	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options760, Stdin: true},
-	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options760, Stdin: true},
-	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options760, Stdin: true},
-	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options760, Stdin: true},
-	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options760, Stdin: true},
-	{Name: "oil", Style: POSIX, Operands: Unread, Options: options760, Stdin: true},
-	{Name: "osh", Style: POSIX, Operands: Unread, Options: options760, Stdin: true},
-	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options760, Stdin: true},
-	{Name: "rc", Style: POSIX, Operands: Unread, Options: options760, Stdin: true},
-	{Name: "es", Style: POSIX, Operands: Unread, Options: options760, Stdin: true},
-	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options761, Ends: true},
-	{Name: "numfmt", Options: options762, Shared: [][]Option{options4}, Safe: true},
-	{Name: "od", Operands: Reads, Options: options763, Shared: [][]Option{options4}, Safe: true},
-	{Name: "god", Operands: Reads, Options: options763, Shared: [][]Option{options4}, Safe: true},
-	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs769},
-	{Name: "osascript", Style: POSIX, Operands: Script, Options: options770, Ends: true, Stdin: true},
-	{Name: "pandoc", Operands: Reads, Options: options771},
-	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options772, Ends: true, Stdin: true},
-	{Name: "paste", Operands: Reads, Options: options773, Shared: [][]Option{options4}, Safe: true},
-	{Name: "patch", Operands: InOut, Options: options774, Shared: [][]Option{options4}, Here: true},
-	{Name: "pathchk", Operands: Names, Options: options775, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pct", Style: Joined, Operands: Unread, Shared: [][]Option{options776}, Subs: subs782},
-	{Name: "pdfinfo", Style: Dash, Operands: Reads, Options: options783},
-	{Name: "identify", Style: Dash, Operands: Reads, Options: options783},
-	{Name: "pdffonts", Style: Dash, Operands: Reads, Options: options783},
-	{Name: "mediainfo", Style: Dash, Operands: Reads, Options: options783},
-	{Name: "mutool", Style: Dash, Operands: Reads, Options: options783},
-	{Name: "tiffinfo", Style: Dash, Operands: Reads, Options: options783},
-	{Name: "pnginfo", Style: Dash, Operands: Reads, Options: options783},
-	{Name: "jpeginfo", Style: Dash, Operands: Reads, Options: options783},
-	{Name: "xlsinfo", Style: Dash, Operands: Reads, Options: options783},
-	{Name: "fc-list", Style: Dash, Operands: Reads, Options: options783},
-	{Name: "fc-match", Style: Dash, Operands: Reads, Options: options783},
-	{Name: "pdftotext", Style: Dash, Operands: InOut, Options: options784},
-	{Name: "pdftoppm", Style: Dash, Operands: InOut, Options: options784},
-	{Name: "pdfimages", Style: Dash, Operands: InOut, Options: options784},
-	{Name: "tesseract", Style: Dash, Operands: InOut, Options: options784},
-	{Name: "ps2pdf", Style: Dash, Operands: InOut, Options: options784},
-	{Name: "pdfseparate", Style: Dash, Operands: InOut, Options: options784},
-	{Name: "pdftohtml", Style: Dash, Operands: InOut, Options: options784},
-	{Name: "pdftops", Style: Dash, Operands: InOut, Options: options784},
-	{Name: "pdftocairo", Style: Dash, Operands: InOut, Options: options784},
-	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs790},
-	{Name: "perl", Style: POSIX, Operands: Script, Options: options791, Ends: true, Stdin: true},
-	{Name: "perl5", Style: POSIX, Operands: Script, Options: options791, Ends: true, Stdin: true},
-	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options791, Ends: true, Stdin: true},
-	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options791, Ends: true, Stdin: true},
-	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options791, Ends: true, Stdin: true},
-	{Name: "pg_dump", Options: options792},
-	{Name: "pg_dumpall", Options: options792},
-	{Name: "pg_restore", Options: options792},
-	{Name: "pg_basebackup", Options: options792},
-	{Name: "pgbench", Options: options792},
-	{Name: "vacuumdb", Options: options792},
-	{Name: "reindexdb", Options: options792},
-	{Name: "clusterdb", Options: options792},
-	{Name: "createdb", Options: options792},
-	{Name: "dropdb", Options: options792},
-	{Name: "createuser", Options: options792},
-	{Name: "dropuser", Options: options792},
-	{Name: "pg_isready", Options: options792},
-	{Name: "initdb", Options: options792},
-	{Name: "pg_ctl", Options: options792},
-	{Name: "pg_ctlcluster", Options: options792},
-	{Name: "pg_lsclusters", Options: options792},
-	{Name: "pgrep", Options: options793, Shared: [][]Option{options298}, Safe: true},
-	{Name: "php", Style: POSIX, Operands: Script, Options: options794, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options794, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options794, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options794, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options794, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options794, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options794, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options794, Ends: true, Workdir: true, Stdin: true},
-	{Name: "phpunit", Operands: Unread, Options: options795, Workdir: true},
-	{Name: "pest", Operands: Unread, Options: options795, Workdir: true},
-	{Name: "phpstan", Operands: Unread, Options: options795, Workdir: true},
-	{Name: "psalm", Operands: Unread, Options: options795, Workdir: true},
-	{Name: "phpcs", Operands: Unread, Options: options795, Workdir: true},
-	{Name: "phpcbf", Operands: Unread, Options: options795, Workdir: true},
-	{Name: "php-cs-fixer", Operands: Unread, Options: options795, Workdir: true},
-	{Name: "pint", Operands: Unread, Options: options795, Workdir: true},
-	{Name: "rector", Operands: Unread, Options: options795, Workdir: true},
-	{Name: "phpmd", Operands: Unread, Options: options795, Workdir: true},
-	{Name: "infection", Operands: Unread, Options: options795, Workdir: true},
-	{Name: "phan", Operands: Unread, Options: options795, Workdir: true},
-	{Name: "deptrac", Operands: Unread, Options: options795, Workdir: true},
-	{Name: "larastan", Operands: Unread, Options: options795, Workdir: true},
-	{Name: "behat", Operands: Unread, Options: options795, Workdir: true},
-	{Name: "codecept", Operands: Unread, Options: options795, Workdir: true},
-	{Name: "paratest", Operands: Unread, Options: options795, Workdir: true},
-	{Name: "artisan", Operands: Unread, Options: options795, Workdir: true},
-	{Name: "symfony", Operands: Unread, Options: options795, Workdir: true},
-	{Name: "drush", Operands: Unread, Options: options795, Workdir: true},
-	{Name: "wp", Operands: Unread, Options: options795, Workdir: true},
-	{Name: "ping", Options: options796},
-	{Name: "ping6", Options: options796},
-	{Name: "arping", Options: options796},
-	{Name: "fping", Options: options796},
-	{Name: "pinky", Options: options797, Shared: [][]Option{options4}, Safe: true},
-	{Name: "finger", Options: options797, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pip", Operands: Unread, Options: options798, Subs: subs803, Inherit: true},
-	{Name: "pip3", Operands: Unread, Options: options798, Subs: subs803, Inherit: true},
-	{Name: "pip2", Operands: Unread, Options: options798, Subs: subs803, Inherit: true},
-	{Name: "pip3.8", Operands: Unread, Options: options798, Subs: subs803, Inherit: true},
-	{Name: "pip3.9", Operands: Unread, Options: options798, Subs: subs803, Inherit: true},
-	{Name: "pip3.10", Operands: Unread, Options: options798, Subs: subs803, Inherit: true},
-	{Name: "pip3.11", Operands: Unread, Options: options798, Subs: subs803, Inherit: true},
-	{Name: "pip3.12", Operands: Unread, Options: options798, Subs: subs803, Inherit: true},
-	{Name: "pip3.13", Operands: Unread, Options: options798, Subs: subs803, Inherit: true},
-	{Name: "pip3.14", Operands: Unread, Options: options798, Subs: subs803, Inherit: true},
-	{Name: "pip.exe", Operands: Unread, Options: options798, Subs: subs803, Inherit: true},
-	{Name: "pipx", Operands: Unread, Options: options804, Subs: subs808},
-	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options809, Ends: true},
-	{Name: "pkill", Options: options810, Shared: [][]Option{options298}},
-	{Name: "pidwait", Options: options810, Shared: [][]Option{options298}},
-	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs813, Workdir: true},
-	{Name: "pnpm", Style: Exact, Options: options814, Subs: subs818, Inherit: true, Workdir: true},
-	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options819, Ends: true, Workdir: true},
-	{Name: "poetry", Style: Exact, Operands: Unread, Options: options820, Subs: subs824, Inherit: true, Workdir: true},
-	{Name: "pdm", Style: Exact, Operands: Unread, Options: options820, Subs: subs824, Inherit: true, Workdir: true},
-	{Name: "hatch", Style: Exact, Operands: Unread, Options: options820, Subs: subs824, Inherit: true, Workdir: true},
-	{Name: "rye", Style: Exact, Operands: Unread, Options: options820, Subs: subs824, Inherit: true, Workdir: true},
-	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options820, Subs: subs824, Inherit: true, Workdir: true},
-	{Name: "pixi", Style: Exact, Operands: Unread, Options: options820, Subs: subs824, Inherit: true, Workdir: true},
-	{Name: "flit", Style: Exact, Operands: Unread, Options: options820, Subs: subs824, Inherit: true, Workdir: true},
-	{Name: "popd", Style: POSIX, Operands: Names, Options: options825, Safe: true, Special: "popd"},
-	{Name: "pr", Operands: Reads, Options: options826, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pre-commit", Operands: Unread, Options: options827, Subs: subs829, Inherit: true, Workdir: true},
-	{Name: "prek", Operands: Unread, Options: options827, Subs: subs829, Inherit: true, Workdir: true},
-	{Name: "lefthook", Operands: Unread, Options: options827, Subs: subs829, Inherit: true, Workdir: true},
-	{Name: "overcommit", Operands: Unread, Options: options827, Subs: subs829, Inherit: true, Workdir: true},
-	{Name: "prettier", Operands: Reads, Options: options830, Workdir: true},
-	{Name: "print", Style: POSIX, Options: options831},
-	{Name: "printenv", Options: options832, Shared: [][]Option{options4}, Safe: true},
-	{Name: "printf", Style: POSIX, Options: options833, Special: "printf"},
-	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options834, Ends: true},
+	{Name: "next", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "parcel", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "wmr", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "metro", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "turbopack", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "postcss", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "tailwindcss", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "sass", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "lessc", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "stylus", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "pug", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "uglifyjs", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "terser", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "cleancss", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "html-minifier", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "svelte-kit", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "svelte-check", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "nuxt", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "nuxi", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "astro", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "remix", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "gatsby", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "vue-cli-service", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "react-scripts", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "craco", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "ng", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "nest", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "expo", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "eas", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "react-native", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "ionic", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "capacitor", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "cap", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "quasar", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "ember", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "docusaurus", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "vuepress", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "vitepress", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "eleventy", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "strapi", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "medusa", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "payload", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "wrangler", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "vercel", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "netlify", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "firebase", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "amplify", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "serverless", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "sls", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "cdk", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "cdktf", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "sst", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "supabase", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "prisma", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "drizzle-kit", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "typeorm", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "sequelize", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "sequelize-cli", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "knex", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "mikro-orm", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "graphql-codegen", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "openapi-generator", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "openapi-generator-cli", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "openapi-typescript", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "orval", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "swagger-cli", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "redocly", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "spectral", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "changeset", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "semantic-release", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "release-it", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "np", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "lerna", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "nx", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "turbo", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "rush", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "rushx", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "wireit", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "moon", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "husky", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "patch-package", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "live-server", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "json-server", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "browser-sync", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "localtunnel", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "lt", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "pm2", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "forever", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "plop", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "hygen", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "yo", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "degit", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "tiged", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "create-react-app", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "create-next-app", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "create-vite", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "shadcn", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "vsce", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "ovsx", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "electron", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "electron-builder", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "electron-forge", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "tauri", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "esm", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "zx", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "wasp", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "convex", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "inngest", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "trigger", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "solid", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "qwik", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "hardhat", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "forge", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "cast", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "anvil", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "truffle", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "anchor", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "solana", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
+	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options744, Ends: true, Plain: true},
+	{Name: "ninja", Options: options745, Workdir: true},
+	{Name: "ninja-build", Options: options745, Workdir: true},
+	{Name: "samu", Options: options745, Workdir: true},
+	{Name: "nix", Operands: Unread, Subs: subs747},
+	{Name: "nix-shell", Operands: Script, Options: options748, Ends: true},
+	{Name: "nl", Operands: Reads, Options: options749, Shared: [][]Option{options4}, Safe: true},
+	{Name: "nm", Operands: Reads, Options: options750},
+	{Name: "objdump", Operands: Reads, Options: options750},
+	{Name: "readelf", Operands: Reads, Options: options750},
+	{Name: "size", Operands: Reads, Options: options750},
+	{Name: "ldd", Operands: Reads, Options: options750},
+	{Name: "c++filt", Operands: Reads, Options: options750},
+	{Name: "addr2line", Operands: Reads, Options: options750},
+	{Name: "elfedit", Operands: Reads, Options: options750},
+	{Name: "llvm-nm", Operands: Reads, Options: options750},
+	{Name: "llvm-objdump", Operands: Reads, Options: options750},
+	{Name: "llvm-readelf", Operands: Reads, Options: options750},
+	{Name: "otool", Operands: Reads, Options: options750},
+	{Name: "dwarfdump", Operands: Reads, Options: options750},
+	{Name: "nmap", Style: Joined, Options: options751},
+	{Name: "node", Style: Exact, Operands: Script, Options: options752, Ends: true, Workdir: true, Stdin: true},
+	{Name: "nodejs", Style: Exact, Operands: Script, Options: options752, Ends: true, Workdir: true, Stdin: true},
+	{Name: "node.exe", Style: Exact, Operands: Script, Options: options752, Ends: true, Workdir: true, Stdin: true},
+	{Name: "nodemon", Style: POSIX, Operands: Script, Options: options753, Ends: true, Workdir: true},
+	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options754, Ends: true, Plain: true},
+	{Name: "npm", Operands: Unread, Options: options755, Subs: subs757, Inherit: true, Workdir: true},
+	{Name: "cnpm", Operands: Unread, Options: options755, Subs: subs757, Inherit: true, Workdir: true},
+	{Name: "tnpm", Operands: Unread, Options: options755, Subs: subs757, Inherit: true, Workdir: true},
+	{Name: "npm-run-all", Options: options758, Workdir: true},
+	{Name: "run-s", Options: options758, Workdir: true},
+	{Name: "run-p", Options: options758, Workdir: true},
+	{Name: "npm-run-all2", Options: options758, Workdir: true},
+	{Name: "nproc", Options: options759, Shared: [][]Option{options4}, Safe: true},
+	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options760, Ends: true, Workdir: true},
+	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options761, Ends: true, Stdin: true},
+	{Name: "nu", Style: POSIX, Operands: Unread, Options: options762, Stdin: true},
+	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options762, Stdin: true},
+	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options762, Stdin: true},
+	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options762, Stdin: true},
+	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options762, Stdin: true},
+	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options762, Stdin: true},
+	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options762, Stdin: true},
+	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options762, Stdin: true},
+	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options762, Stdin: true},
+	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options762, Stdin: true},
+	{Name: "oil", Style: POSIX, Operands: Unread, Options: options762, Stdin: true},
+	{Name: "osh", Style: POSIX, Operands: Unread, Options: options762, Stdin: true},
+	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options762, Stdin: true},
+	{Name: "rc", Style: POSIX, Operands: Unread, Options: options762, Stdin: true},
+	{Name: "es", Style: POSIX, Operands: Unread, Options: options762, Stdin: true},
+	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options763, Ends: true},
+	{Name: "numfmt", Options: options764, Shared: [][]Option{options4}, Safe: true},
+	{Name: "od", Operands: Reads, Options: options765, Shared: [][]Option{options4}, Safe: true},
+	{Name: "god", Operands: Reads, Options: options765, Shared: [][]Option{options4}, Safe: true},
+	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs771},
+	{Name: "osascript", Style: POSIX, Operands: Script, Options: options772, Ends: true, Stdin: true},
+	{Name: "pandoc", Operands: Reads, Options: options773},
+	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options774, Ends: true, Stdin: true},
+	{Name: "paste", Operands: Reads, Options: options775, Shared: [][]Option{options4}, Safe: true},
+	{Name: "patch", Operands: InOut, Options: options776, Shared: [][]Option{options4}, Here: true},
+	{Name: "pathchk", Operands: Names, Options: options777, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pct", Style: Joined, Operands: Unread, Shared: [][]Option{options778}, Subs: subs784},
+	{Name: "pdfinfo", Style: Dash, Operands: Reads, Options: options785},
+	{Name: "identify", Style: Dash, Operands: Reads, Options: options785},
+	{Name: "pdffonts", Style: Dash, Operands: Reads, Options: options785},
+	{Name: "mediainfo", Style: Dash, Operands: Reads, Options: options785},
+	{Name: "mutool", Style: Dash, Operands: Reads, Options: options785},
+	{Name: "tiffinfo", Style: Dash, Operands: Reads, Options: options785},
+	{Name: "pnginfo", Style: Dash, Operands: Reads, Options: options785},
+	{Name: "jpeginfo", Style: Dash, Operands: Reads, Options: options785},
+	{Name: "xlsinfo", Style: Dash, Operands: Reads, Options: options785},
+	{Name: "fc-list", Style: Dash, Operands: Reads, Options: options785},
+	{Name: "fc-match", Style: Dash, Operands: Reads, Options: options785},
+	{Name: "pdftotext", Style: Dash, Operands: InOut, Options: options786},
+	{Name: "pdftoppm", Style: Dash, Operands: InOut, Options: options786},
+	{Name: "pdfimages", Style: Dash, Operands: InOut, Options: options786},
+	{Name: "tesseract", Style: Dash, Operands: InOut, Options: options786},
+	{Name: "ps2pdf", Style: Dash, Operands: InOut, Options: options786},
+	{Name: "pdfseparate", Style: Dash, Operands: InOut, Options: options786},
+	{Name: "pdftohtml", Style: Dash, Operands: InOut, Options: options786},
+	{Name: "pdftops", Style: Dash, Operands: InOut, Options: options786},
+	{Name: "pdftocairo", Style: Dash, Operands: InOut, Options: options786},
+	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs792},
+	{Name: "perl", Style: POSIX, Operands: Script, Options: options793, Ends: true, Stdin: true},
+	{Name: "perl5", Style: POSIX, Operands: Script, Options: options793, Ends: true, Stdin: true},
+	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options793, Ends: true, Stdin: true},
+	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options793, Ends: true, Stdin: true},
+	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options793, Ends: true, Stdin: true},
+	{Name: "pg_dump", Options: options794},
+	{Name: "pg_dumpall", Options: options794},
+	{Name: "pg_restore", Options: options794},
+	{Name: "pg_basebackup", Options: options794},
+	{Name: "pgbench", Options: options794},
+	{Name: "vacuumdb", Options: options794},
+	{Name: "reindexdb", Options: options794},
+	{Name: "clusterdb", Options: options794},
+	{Name: "createdb", Options: options794},
+	{Name: "dropdb", Options: options794},
+	{Name: "createuser", Options: options794},
+	{Name: "dropuser", Options: options794},
+	{Name: "pg_isready", Options: options794},
+	{Name: "initdb", Options: options794},
+	{Name: "pg_ctl", Options: options794},
+	{Name: "pg_ctlcluster", Options: options794},
+	{Name: "pg_lsclusters", Options: options794},
+	{Name: "pgrep", Options: options795, Shared: [][]Option{options298}, Safe: true},
+	{Name: "php", Style: POSIX, Operands: Script, Options: options796, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options796, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options796, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options796, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options796, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options796, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options796, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options796, Ends: true, Workdir: true, Stdin: true},
+	{Name: "phpunit", Operands: Unread, Options: options797, Workdir: true},
+	{Name: "pest", Operands: Unread, Options: options797, Workdir: true},
+	{Name: "phpstan", Operands: Unread, Options: options797, Workdir: true},
+	{Name: "psalm", Operands: Unread, Options: options797, Workdir: true},
+	{Name: "phpcs", Operands: Unread, Options: options797, Workdir: true},
+	{Name: "phpcbf", Operands: Unread, Options: options797, Workdir: true},
+	{Name: "php-cs-fixer", Operands: Unread, Options: options797, Workdir: true},
+	{Name: "pint", Operands: Unread, Options: options797, Workdir: true},
+	{Name: "rector", Operands: Unread, Options: options797, Workdir: true},
+	{Name: "phpmd", Operands: Unread, Options: options797, Workdir: true},
+	{Name: "infection", Operands: Unread, Options: options797, Workdir: true},
+	{Name: "phan", Operands: Unread, Options: options797, Workdir: true},
+	{Name: "deptrac", Operands: Unread, Options: options797, Workdir: true},
+	{Name: "larastan", Operands: Unread, Options: options797, Workdir: true},
+	{Name: "behat", Operands: Unread, Options: options797, Workdir: true},
+	{Name: "codecept", Operands: Unread, Options: options797, Workdir: true},
+	{Name: "paratest", Operands: Unread, Options: options797, Workdir: true},
+	{Name: "artisan", Operands: Unread, Options: options797, Workdir: true},
+	{Name: "symfony", Operands: Unread, Options: options797, Workdir: true},
+	{Name: "drush", Operands: Unread, Options: options797, Workdir: true},
+	{Name: "wp", Operands: Unread, Options: options797, Workdir: true},
+	{Name: "ping", Options: options798},
+	{Name: "ping6", Options: options798},
+	{Name: "arping", Options: options798},
+	{Name: "fping", Options: options798},
+	{Name: "pinky", Options: options799, Shared: [][]Option{options4}, Safe: true},
+	{Name: "finger", Options: options799, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pip", Operands: Unread, Options: options800, Subs: subs805, Inherit: true},
+	{Name: "pip3", Operands: Unread, Options: options800, Subs: subs805, Inherit: true},
+	{Name: "pip2", Operands: Unread, Options: options800, Subs: subs805, Inherit: true},
+	{Name: "pip3.8", Operands: Unread, Options: options800, Subs: subs805, Inherit: true},
+	{Name: "pip3.9", Operands: Unread, Options: options800, Subs: subs805, Inherit: true},
+	{Name: "pip3.10", Operands: Unread, Options: options800, Subs: subs805, Inherit: true},
+	{Name: "pip3.11", Operands: Unread, Options: options800, Subs: subs805, Inherit: true},
+	{Name: "pip3.12", Operands: Unread, Options: options800, Subs: subs805, Inherit: true},
+	{Name: "pip3.13", Operands: Unread, Options: options800, Subs: subs805, Inherit: true},
+	{Name: "pip3.14", Operands: Unread, Options: options800, Subs: subs805, Inherit: true},
+	{Name: "pip.exe", Operands: Unread, Options: options800, Subs: subs805, Inherit: true},
+	{Name: "pipx", Operands: Unread, Options: options806, Subs: subs810},
+	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options811, Ends: true},
+	{Name: "pkill", Options: options812, Shared: [][]Option{options298}},
+	{Name: "pidwait", Options: options812, Shared: [][]Option{options298}},
+	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs815, Workdir: true},
+	{Name: "pnpm", Style: Exact, Options: options816, Subs: subs820, Inherit: true, Workdir: true},
+	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options821, Ends: true, Workdir: true},
+	{Name: "poetry", Style: Exact, Operands: Unread, Options: options822, Subs: subs826, Inherit: true, Workdir: true},
+	{Name: "pdm", Style: Exact, Operands: Unread, Options: options822, Subs: subs826, Inherit: true, Workdir: true},
+	{Name: "hatch", Style: Exact, Operands: Unread, Options: options822, Subs: subs826, Inherit: true, Workdir: true},
+	{Name: "rye", Style: Exact, Operands: Unread, Options: options822, Subs: subs826, Inherit: true, Workdir: true},
+	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options822, Subs: subs826, Inherit: true, Workdir: true},
+	{Name: "pixi", Style: Exact, Operands: Unread, Options: options822, Subs: subs826, Inherit: true, Workdir: true},
+	{Name: "flit", Style: Exact, Operands: Unread, Options: options822, Subs: subs826, Inherit: true, Workdir: true},
+	{Name: "popd", Style: POSIX, Operands: Names, Options: options827, Safe: true, Special: "popd"},
+	{Name: "pr", Operands: Reads, Options: options828, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pre-commit", Operands: Unread, Options: options829, Subs: subs831, Inherit: true, Workdir: true},
+	{Name: "prek", Operands: Unread, Options: options829, Subs: subs831, Inherit: true, Workdir: true},
+	{Name: "lefthook", Operands: Unread, Options: options829, Subs: subs831, Inherit: true, Workdir: true},
+	{Name: "overcommit", Operands: Unread, Options: options829, Subs: subs831, Inherit: true, Workdir: true},
+	{Name: "prettier", Operands: Reads, Options: options832, Workdir: true},
+	{Name: "print", Style: POSIX, Options: options833},
+	{Name: "printenv", Options: options834, Shared: [][]Option{options4}, Safe: true},
+	{Name: "printf", Style: POSIX, Options: options835, Special: "printf"},
+	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options836, Ends: true},
 	{Name: "proot", Style: POSIX, Operands: Unread},
 	{Name: "bwrap", Style: POSIX, Operands: Unread},
-	{Name: "protoc", Operands: Reads, Options: options835},
-	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options836, Ends: true},
-	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options836, Ends: true},
-	{Name: "ps", Style: Bundle, Options: options837, Safe: true},
-	{Name: "psql", Options: options838, Stdin: true},
-	{Name: "ptx", Operands: InOut, Options: options839, Shared: [][]Option{options4}},
-	{Name: "pushd", Style: POSIX, Operands: Names, Options: options825, Safe: true, Special: "pushd"},
-	{Name: "pv", Operands: Reads, Options: options840},
-	{Name: "pvecm", Style: Joined, Operands: Unread, Subs: subs843},
-	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options776}, Subs: subs846},
-	{Name: "pvesm", Style: Joined, Options: options847, Shared: [][]Option{options776}},
-	{Name: "pveum", Style: Joined, Options: options847, Shared: [][]Option{options776}},
-	{Name: "pvenode", Style: Joined, Options: options847, Shared: [][]Option{options776}},
-	{Name: "pveceph", Style: Joined, Options: options847, Shared: [][]Option{options776}},
-	{Name: "pve-firewall", Style: Joined, Options: options847, Shared: [][]Option{options776}},
-	{Name: "pveversion", Style: Joined, Options: options847, Shared: [][]Option{options776}},
-	{Name: "pveam", Style: Joined, Options: options847, Shared: [][]Option{options776}},
-	{Name: "ha-manager", Style: Joined, Options: options847, Shared: [][]Option{options776}},
-	{Name: "pvesr", Style: Joined, Options: options847, Shared: [][]Option{options776}},
-	{Name: "vzdump", Style: Joined, Options: options847, Shared: [][]Option{options776}},
-	{Name: "qmrestore", Style: Joined, Options: options847, Shared: [][]Option{options776}},
-	{Name: "pmxcfs", Style: Joined, Options: options847, Shared: [][]Option{options776}},
-	{Name: "pvesubscription", Style: Joined, Options: options847, Shared: [][]Option{options776}},
-	{Name: "pveperf", Style: Joined, Options: options847, Shared: [][]Option{options776}},
-	{Name: "pvereport", Style: Joined, Options: options847, Shared: [][]Option{options776}},
-	{Name: "pvedaemon", Style: Joined, Options: options847, Shared: [][]Option{options776}},
-	{Name: "pveproxy", Style: Joined, Options: options847, Shared: [][]Option{options776}},
-	{Name: "pvestatd", Style: Joined, Options: options847, Shared: [][]Option{options776}},
-	{Name: "proxmox-backup-client", Style: Joined, Options: options847, Shared: [][]Option{options776}},
-	{Name: "proxmox-backup-manager", Style: Joined, Options: options847, Shared: [][]Option{options776}},
-	{Name: "ceph", Style: Joined, Options: options847, Shared: [][]Option{options776}},
-	{Name: "rados", Style: Joined, Options: options847, Shared: [][]Option{options776}},
-	{Name: "rbd", Style: Joined, Options: options847, Shared: [][]Option{options776}},
-	{Name: "corosync-cfgtool", Style: Joined, Options: options847, Shared: [][]Option{options776}},
-	{Name: "corosync-quorumtool", Style: Joined, Options: options847, Shared: [][]Option{options776}},
-	{Name: "crm", Style: Joined, Options: options847, Shared: [][]Option{options776}},
-	{Name: "pcs", Style: Joined, Options: options847, Shared: [][]Option{options776}},
-	{Name: "pwd", Style: POSIX, Options: options848, Safe: true},
-	{Name: "py_compile", Operands: Outputs, Options: options849},
-	{Name: "compileall", Operands: Outputs, Options: options849},
-	{Name: "pytest", Options: options850, Workdir: true},
-	{Name: "py.test", Options: options850, Workdir: true},
-	{Name: "python", Style: POSIX, Operands: Script, Options: options851, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python2", Style: POSIX, Operands: Script, Options: options851, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options851, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3", Style: POSIX, Operands: Script, Options: options851, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options851, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options851, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options851, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options851, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options851, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options851, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options851, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options851, Ends: true, Workdir: true, Stdin: true},
-	{Name: "pypy", Style: POSIX, Operands: Script, Options: options851, Ends: true, Workdir: true, Stdin: true},
-	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options851, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options851, Ends: true, Workdir: true, Stdin: true},
-	{Name: "py", Style: POSIX, Operands: Script, Options: options851, Ends: true, Workdir: true, Stdin: true},
-	{Name: "qm", Style: Joined, Operands: Unread, Shared: [][]Option{options776}, Subs: subs857},
-	{Name: "rails", Options: options858, Subs: subs861, Workdir: true},
-	{Name: "rake", Options: options862, Workdir: true},
-	{Name: "rclone", Style: Exact, Operands: Unread, Options: options863},
-	{Name: "read", Style: POSIX, Operands: Assigns, Options: options864, Special: "read"},
-	{Name: "readlink", Operands: Names, Options: options865, Shared: [][]Option{options4}, Safe: true},
-	{Name: "realpath", Operands: Names, Options: options866, Shared: [][]Option{options4}, Safe: true},
-	{Name: "grealpath", Operands: Names, Options: options866, Shared: [][]Option{options4}, Safe: true},
-	{Name: "redis-cli", Options: options867},
-	{Name: "valkey-cli", Options: options867},
-	{Name: "keydb-cli", Options: options867},
-	{Name: "rev", Operands: Reads, Options: options868, Shared: [][]Option{options4}, Safe: true},
-	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options869},
-	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options869},
-	{Name: "rimraf", Operands: Outputs, Options: options870},
-	{Name: "del", Operands: Outputs, Options: options870},
-	{Name: "trash", Operands: Outputs, Options: options870},
-	{Name: "trash-put", Operands: Outputs, Options: options870},
-	{Name: "del-cli", Operands: Outputs, Options: options870},
-	{Name: "shx", Operands: Outputs, Options: options870},
-	{Name: "cpx", Operands: Outputs, Options: options870},
-	{Name: "cpy", Operands: Outputs, Options: options870},
-	{Name: "ncp", Operands: Outputs, Options: options870},
-	{Name: "mkdirp", Operands: Outputs, Options: options870},
-	{Name: "copyfiles", Operands: Outputs, Options: options870},
-	{Name: "replace-in-file", Operands: Outputs, Options: options870},
-	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options871, Ends: true},
-	{Name: "rm", Operands: Writes, Options: options872, Shared: [][]Option{options4}},
-	{Name: "grm", Operands: Writes, Options: options872, Shared: [][]Option{options4}},
-	{Name: "rmdir", Operands: Writes, Options: options873, Shared: [][]Option{options4}},
-	{Name: "rspec", Options: options874, Workdir: true},
-	{Name: "rsync", Operands: Transfer, Options: options875},
-	{Name: "openrsync", Operands: Transfer, Options: options875},
-	{Name: "rubocop", Operands: Reads, Options: options876, Workdir: true},
-	{Name: "standardrb", Operands: Reads, Options: options876, Workdir: true},
-	{Name: "reek", Operands: Reads, Options: options876, Workdir: true},
-	{Name: "brakeman", Operands: Reads, Options: options876, Workdir: true},
-	{Name: "erblint", Operands: Reads, Options: options876, Workdir: true},
-	{Name: "haml-lint", Operands: Reads, Options: options876, Workdir: true},
-	{Name: "slim-lint", Operands: Reads, Options: options876, Workdir: true},
-	{Name: "srb", Operands: Reads, Options: options876, Workdir: true},
-	{Name: "steep", Operands: Reads, Options: options876, Workdir: true},
-	{Name: "sorbet", Operands: Reads, Options: options876, Workdir: true},
-	{Name: "solargraph", Operands: Reads, Options: options876, Workdir: true},
-	{Name: "yard", Operands: Reads, Options: options876, Workdir: true},
-	{Name: "rails_best_practices", Operands: Reads, Options: options876, Workdir: true},
-	{Name: "fasterer", Operands: Reads, Options: options876, Workdir: true},
-	{Name: "flog", Operands: Reads, Options: options876, Workdir: true},
-	{Name: "flay", Operands: Reads, Options: options876, Workdir: true},
-	{Name: "ruby", Style: POSIX, Operands: Script, Options: options877, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options877, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options877, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options877, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options877, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options877, Ends: true, Workdir: true, Stdin: true},
-	{Name: "jruby", Style: POSIX, Operands: Script, Options: options877, Ends: true, Workdir: true, Stdin: true},
-	{Name: "irb", Style: POSIX, Operands: Script, Options: options877, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruff", Style: Exact, Operands: Unread, Options: options878, Subs: subs882, Inherit: true, Workdir: true},
-	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options883, Ends: true, Stdin: true},
-	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options884, Shared: [][]Option{options4}, Ends: true},
-	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options885, Stdin: true},
-	{Name: "rustc", Style: Exact, Operands: Reads, Options: options886},
-	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options887},
-	{Name: "rustup", Style: Exact, Operands: Unread, Options: options888, Subs: subs892},
+	{Name: "protoc", Operands: Reads, Options: options837},
+	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options838, Ends: true},
+	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options838, Ends: true},
+	{Name: "ps", Style: Bundle, Options: options839, Safe: true},
+	{Name: "psql", Options: options840, Stdin: true},
+	{Name: "ptx", Operands: InOut, Options: options841, Shared: [][]Option{options4}},
+	{Name: "pushd", Style: POSIX, Operands: Names, Options: options827, Safe: true, Special: "pushd"},
+	{Name: "pv", Operands: Reads, Options: options842},
+	{Name: "pvecm", Style: Joined, Operands: Unread, Subs: subs845},
+	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options778}, Subs: subs848},
+	{Name: "pvesm", Style: Joined, Options: options849, Shared: [][]Option{options778}},
+	{Name: "pveum", Style: Joined, Options: options849, Shared: [][]Option{options778}},
+	{Name: "pvenode", Style: Joined, Options: options849, Shared: [][]Option{options778}},
+	{Name: "pveceph", Style: Joined, Options: options849, Shared: [][]Option{options778}},
+	{Name: "pve-firewall", Style: Joined, Options: options849, Shared: [][]Option{options778}},
+	{Name: "pveversion", Style: Joined, Options: options849, Shared: [][]Option{options778}},
+	{Name: "pveam", Style: Joined, Options: options849, Shared: [][]Option{options778}},
+	{Name: "ha-manager", Style: Joined, Options: options849, Shared: [][]Option{options778}},
+	{Name: "pvesr", Style: Joined, Options: options849, Shared: [][]Option{options778}},
+	{Name: "vzdump", Style: Joined, Options: options849, Shared: [][]Option{options778}},
+	{Name: "qmrestore", Style: Joined, Options: options849, Shared: [][]Option{options778}},
+	{Name: "pmxcfs", Style: Joined, Options: options849, Shared: [][]Option{options778}},
+	{Name: "pvesubscription", Style: Joined, Options: options849, Shared: [][]Option{options778}},
+	{Name: "pveperf", Style: Joined, Options: options849, Shared: [][]Option{options778}},
+	{Name: "pvereport", Style: Joined, Options: options849, Shared: [][]Option{options778}},
+	{Name: "pvedaemon", Style: Joined, Options: options849, Shared: [][]Option{options778}},
+	{Name: "pveproxy", Style: Joined, Options: options849, Shared: [][]Option{options778}},
+	{Name: "pvestatd", Style: Joined, Options: options849, Shared: [][]Option{options778}},
+	{Name: "proxmox-backup-client", Style: Joined, Options: options849, Shared: [][]Option{options778}},
+	{Name: "proxmox-backup-manager", Style: Joined, Options: options849, Shared: [][]Option{options778}},
+	{Name: "ceph", Style: Joined, Options: options849, Shared: [][]Option{options778}},
+	{Name: "rados", Style: Joined, Options: options849, Shared: [][]Option{options778}},
+	{Name: "rbd", Style: Joined, Options: options849, Shared: [][]Option{options778}},
+	{Name: "corosync-cfgtool", Style: Joined, Options: options849, Shared: [][]Option{options778}},
+	{Name: "corosync-quorumtool", Style: Joined, Options: options849, Shared: [][]Option{options778}},
+	{Name: "crm", Style: Joined, Options: options849, Shared: [][]Option{options778}},
+	{Name: "pcs", Style: Joined, Options: options849, Shared: [][]Option{options778}},
+	{Name: "pwd", Style: POSIX, Options: options850, Safe: true},
+	{Name: "py_compile", Operands: Outputs, Options: options851},
+	{Name: "compileall", Operands: Outputs, Options: options851},
+	{Name: "pytest", Options: options852, Workdir: true},
+	{Name: "py.test", Options: options852, Workdir: true},
+	{Name: "python", Style: POSIX, Operands: Script, Options: options853, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python2", Style: POSIX, Operands: Script, Options: options853, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options853, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3", Style: POSIX, Operands: Script, Options: options853, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options853, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options853, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options853, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options853, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options853, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options853, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options853, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options853, Ends: true, Workdir: true, Stdin: true},
+	{Name: "pypy", Style: POSIX, Operands: Script, Options: options853, Ends: true, Workdir: true, Stdin: true},
+	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options853, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options853, Ends: true, Workdir: true, Stdin: true},
+	{Name: "py", Style: POSIX, Operands: Script, Options: options853, Ends: true, Workdir: true, Stdin: true},
+	{Name: "qm", Style: Joined, Operands: Unread, Shared: [][]Option{options778}, Subs: subs859},
+	{Name: "rails", Options: options860, Subs: subs863, Workdir: true},
+	{Name: "rake", Options: options864, Workdir: true},
+	{Name: "rclone", Style: Exact, Operands: Unread, Options: options865},
+	{Name: "read", Style: POSIX, Operands: Assigns, Options: options866, Special: "read"},
+	{Name: "readlink", Operands: Names, Options: options867, Shared: [][]Option{options4}, Safe: true},
+	{Name: "realpath", Operands: Names, Options: options868, Shared: [][]Option{options4}, Safe: true},
+	{Name: "grealpath", Operands: Names, Options: options868, Shared: [][]Option{options4}, Safe: true},
+	{Name: "redis-cli", Options: options869},
+	{Name: "valkey-cli", Options: options869},
+	{Name: "keydb-cli", Options: options869},
+	{Name: "rev", Operands: Reads, Options: options870, Shared: [][]Option{options4}, Safe: true},
+	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options871},
+	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options871},
+	{Name: "rimraf", Operands: Outputs, Options: options872},
+	{Name: "del", Operands: Outputs, Options: options872},
+	{Name: "trash", Operands: Outputs, Options: options872},
+	{Name: "trash-put", Operands: Outputs, Options: options872},
+	{Name: "del-cli", Operands: Outputs, Options: options872},
+	{Name: "shx", Operands: Outputs, Options: options872},
+	{Name: "cpx", Operands: Outputs, Options: options872},
+	{Name: "cpy", Operands: Outputs, Options: options872},
+	{Name: "ncp", Operands: Outputs, Options: options872},
+	{Name: "mkdirp", Operands: Outputs, Options: options872},
+	{Name: "copyfiles", Operands: Outputs, Options: options872},
+	{Name: "replace-in-file", Operands: Outputs, Options: options872},
+	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options873, Ends: true},
+	{Name: "rm", Operands: Writes, Options: options874, Shared: [][]Option{options4}},
+	{Name: "grm", Operands: Writes, Options: options874, Shared: [][]Option{options4}},
+	{Name: "rmdir", Operands: Writes, Options: options875, Shared: [][]Option{options4}},
+	{Name: "rspec", Options: options876, Workdir: true},
+	{Name: "rsync", Operands: Transfer, Options: options877},
+	{Name: "openrsync", Operands: Transfer, Options: options877},
+	{Name: "rubocop", Operands: Reads, Options: options878, Workdir: true},
+	{Name: "standardrb", Operands: Reads, Options: options878, Workdir: true},
+	{Name: "reek", Operands: Reads, Options: options878, Workdir: true},
+	{Name: "brakeman", Operands: Reads, Options: options878, Workdir: true},
+	{Name: "erblint", Operands: Reads, Options: options878, Workdir: true},
+	{Name: "haml-lint", Operands: Reads, Options: options878, Workdir: true},
+	{Name: "slim-lint", Operands: Reads, Options: options878, Workdir: true},
+	{Name: "srb", Operands: Reads, Options: options878, Workdir: true},
+	{Name: "steep", Operands: Reads, Options: options878, Workdir: true},
+	{Name: "sorbet", Operands: Reads, Options: options878, Workdir: true},
+	{Name: "solargraph", Operands: Reads, Options: options878, Workdir: true},
+	{Name: "yard", Operands: Reads, Options: options878, Workdir: true},
+	{Name: "rails_best_practices", Operands: Reads, Options: options878, Workdir: true},
+	{Name: "fasterer", Operands: Reads, Options: options878, Workdir: true},
+	{Name: "flog", Operands: Reads, Options: options878, Workdir: true},
+	{Name: "flay", Operands: Reads, Options: options878, Workdir: true},
+	{Name: "ruby", Style: POSIX, Operands: Script, Options: options879, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options879, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options879, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options879, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options879, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options879, Ends: true, Workdir: true, Stdin: true},
+	{Name: "jruby", Style: POSIX, Operands: Script, Options: options879, Ends: true, Workdir: true, Stdin: true},
+	{Name: "irb", Style: POSIX, Operands: Script, Options: options879, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruff", Style: Exact, Operands: Unread, Options: options880, Subs: subs884, Inherit: true, Workdir: true},
+	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options885, Ends: true, Stdin: true},
+	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options886, Shared: [][]Option{options4}, Ends: true},
+	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options887, Stdin: true},
+	{Name: "rustc", Style: Exact, Operands: Reads, Options: options888},
+	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options889},
+	{Name: "rustup", Style: Exact, Operands: Unread, Options: options890, Subs: subs894},
 	{Name: "say", Operands: Unread},
 	{Name: "open", Operands: Unread},
 	{Name: "xdg-open", Operands: Unread},
@@ -6218,89 +6221,89 @@ var programs = [...]Program{
 	{Name: "swaks", Operands: Unread},
 	{Name: "logger", Operands: Unread},
 	{Name: "systemd-cat", Operands: Unread},
-	{Name: "scons", Options: options893, Workdir: true},
-	{Name: "waf", Options: options893, Workdir: true},
-	{Name: "tup", Options: options893, Workdir: true},
-	{Name: "redo", Options: options893, Workdir: true},
-	{Name: "buck", Options: options893, Workdir: true},
-	{Name: "buck2", Options: options893, Workdir: true},
-	{Name: "pants", Options: options893, Workdir: true},
-	{Name: "please", Options: options893, Workdir: true},
-	{Name: "drake", Options: options893, Workdir: true},
-	{Name: "thor", Options: options893, Workdir: true},
-	{Name: "invoke", Options: options893, Workdir: true},
-	{Name: "inv", Options: options893, Workdir: true},
-	{Name: "fab", Options: options893, Workdir: true},
-	{Name: "doit", Options: options893, Workdir: true},
-	{Name: "nox", Options: options893, Workdir: true},
-	{Name: "ant", Options: options893, Workdir: true},
-	{Name: "sbt", Options: options893, Workdir: true},
-	{Name: "lein", Options: options893, Workdir: true},
-	{Name: "boot", Options: options893, Workdir: true},
-	{Name: "mill", Options: options893, Workdir: true},
-	{Name: "bleep", Options: options893, Workdir: true},
-	{Name: "grunt", Options: options893, Workdir: true},
-	{Name: "gulp", Options: options893, Workdir: true},
-	{Name: "jake", Options: options893, Workdir: true},
-	{Name: "cake", Options: options893, Workdir: true},
-	{Name: "mage", Options: options893, Workdir: true},
-	{Name: "xmake", Options: options893, Workdir: true},
-	{Name: "premake5", Options: options893, Workdir: true},
-	{Name: "earthly", Options: options893, Workdir: true},
-	{Name: "dagger", Options: options893, Workdir: true},
-	{Name: "tilt", Options: options893, Workdir: true},
-	{Name: "skaffold", Options: options893, Workdir: true},
-	{Name: "garden", Options: options893, Workdir: true},
-	{Name: "bit", Options: options893, Workdir: true},
-	{Name: "scp", Operands: Transfer, Options: options894, Special: "ssh-option"},
-	{Name: "screen", Style: POSIX, Operands: RunsArgs, Options: options895, Ends: true, Stdin: true},
-	{Name: "byobu", Style: POSIX, Operands: RunsArgs, Options: options895, Ends: true, Stdin: true},
-	{Name: "zellij", Style: POSIX, Operands: RunsArgs, Options: options895, Ends: true, Stdin: true},
-	{Name: "dtach", Style: POSIX, Operands: RunsArgs, Options: options895, Ends: true, Stdin: true},
-	{Name: "abduco", Style: POSIX, Operands: RunsArgs, Options: options895, Ends: true, Stdin: true},
-	{Name: "script", Operands: Outputs, Options: options896, Here: true},
-	{Name: "scriptreplay", Operands: Reads, Options: options897},
-	{Name: "sdiff", Operands: Reads, Options: options898, Shared: [][]Option{options4}},
-	{Name: "sed", Operands: PatternReads, Options: options899, Shared: [][]Option{options4}, Special: "sed"},
-	{Name: "gsed", Operands: PatternReads, Options: options899, Shared: [][]Option{options4}, Special: "sed"},
-	{Name: "seq", Options: options900, Shared: [][]Option{options4}, Safe: true},
-	{Name: "set", Style: POSIX, Options: options901, Special: "set"},
-	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options700}, Subs: subs902, Ends: true},
-	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options903},
-	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options903},
-	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options904, Ends: true},
-	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options905, Ends: true},
-	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options906, Stdin: true, Special: "ssh-option"},
-	{Name: "sg", Operands: RunsText, Skip: 1, Options: options907, Ends: true},
-	{Name: "shellcheck", Style: Exact, Operands: Reads, Options: options908},
-	{Name: "shfmt", Style: Dash, Operands: Reads, Options: options909},
-	{Name: "shopt", Style: POSIX, Options: options910, Special: "shopt"},
-	{Name: "shred", Operands: Outputs, Options: options911, Shared: [][]Option{options4}},
-	{Name: "shuf", Operands: Reads, Options: options912, Shared: [][]Option{options4}},
-	{Name: "socat", Style: Dash, Operands: Code, Options: options913},
-	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options914, Ends: true},
-	{Name: "sort", Operands: Reads, Options: options915, Shared: [][]Option{options4}},
-	{Name: "gsort", Operands: Reads, Options: options915, Shared: [][]Option{options4}},
+	{Name: "scons", Options: options895, Workdir: true},
+	{Name: "waf", Options: options895, Workdir: true},
+	{Name: "tup", Options: options895, Workdir: true},
+	{Name: "redo", Options: options895, Workdir: true},
+	{Name: "buck", Options: options895, Workdir: true},
+	{Name: "buck2", Options: options895, Workdir: true},
+	{Name: "pants", Options: options895, Workdir: true},
+	{Name: "please", Options: options895, Workdir: true},
+	{Name: "drake", Options: options895, Workdir: true},
+	{Name: "thor", Options: options895, Workdir: true},
+	{Name: "invoke", Options: options895, Workdir: true},
+	{Name: "inv", Options: options895, Workdir: true},
+	{Name: "fab", Options: options895, Workdir: true},
+	{Name: "doit", Options: options895, Workdir: true},
+	{Name: "nox", Options: options895, Workdir: true},
+	{Name: "ant", Options: options895, Workdir: true},
+	{Name: "sbt", Options: options895, Workdir: true},
+	{Name: "lein", Options: options895, Workdir: true},
+	{Name: "boot", Options: options895, Workdir: true},
+	{Name: "mill", Options: options895, Workdir: true},
+	{Name: "bleep", Options: options895, Workdir: true},
+	{Name: "grunt", Options: options895, Workdir: true},
+	{Name: "gulp", Options: options895, Workdir: true},
+	{Name: "jake", Options: options895, Workdir: true},
+	{Name: "cake", Options: options895, Workdir: true},
+	{Name: "mage", Options: options895, Workdir: true},
+	{Name: "xmake", Options: options895, Workdir: true},
+	{Name: "premake5", Options: options895, Workdir: true},
+	{Name: "earthly", Options: options895, Workdir: true},
+	{Name: "dagger", Options: options895, Workdir: true},
+	{Name: "tilt", Options: options895, Workdir: true},
+	{Name: "skaffold", Options: options895, Workdir: true},
+	{Name: "garden", Options: options895, Workdir: true},
+	{Name: "bit", Options: options895, Workdir: true},
+	{Name: "scp", Operands: Transfer, Options: options896, Special: "ssh-option"},
+	{Name: "screen", Style: POSIX, Operands: RunsArgs, Options: options897, Ends: true, Stdin: true},
+	{Name: "byobu", Style: POSIX, Operands: RunsArgs, Options: options897, Ends: true, Stdin: true},
+	{Name: "zellij", Style: POSIX, Operands: RunsArgs, Options: options897, Ends: true, Stdin: true},
+	{Name: "dtach", Style: POSIX, Operands: RunsArgs, Options: options897, Ends: true, Stdin: true},
+	{Name: "abduco", Style: POSIX, Operands: RunsArgs, Options: options897, Ends: true, Stdin: true},
+	{Name: "script", Operands: Outputs, Options: options898, Here: true},
+	{Name: "scriptreplay", Operands: Reads, Options: options899},
+	{Name: "sdiff", Operands: Reads, Options: options900, Shared: [][]Option{options4}},
+	{Name: "sed", Operands: PatternReads, Options: options901, Shared: [][]Option{options4}, Special: "sed"},
+	{Name: "gsed", Operands: PatternReads, Options: options901, Shared: [][]Option{options4}, Special: "sed"},
+	{Name: "seq", Options: options902, Shared: [][]Option{options4}, Safe: true},
+	{Name: "set", Style: POSIX, Options: options903, Special: "set"},
+	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options702}, Subs: subs904, Ends: true},
+	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options905},
+	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options905},
+	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options906, Ends: true},
+	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options907, Ends: true},
+	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options908, Stdin: true, Special: "ssh-option"},
+	{Name: "sg", Operands: RunsText, Skip: 1, Options: options909, Ends: true},
+	{Name: "shellcheck", Style: Exact, Operands: Reads, Options: options910},
+	{Name: "shfmt", Style: Dash, Operands: Reads, Options: options911},
+	{Name: "shopt", Style: POSIX, Options: options912, Special: "shopt"},
+	{Name: "shred", Operands: Outputs, Options: options913, Shared: [][]Option{options4}},
+	{Name: "shuf", Operands: Reads, Options: options914, Shared: [][]Option{options4}},
+	{Name: "socat", Style: Dash, Operands: Code, Options: options915},
+	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options916, Ends: true},
+	{Name: "sort", Operands: Reads, Options: options917, Shared: [][]Option{options4}},
+	{Name: "gsort", Operands: Reads, Options: options917, Shared: [][]Option{options4}},
 	{Name: "source", Style: POSIX, Operands: Script, Ends: true, Special: "source"},
 	{Name: ".", Style: POSIX, Operands: Script, Ends: true, Special: "source"},
-	{Name: "split", Operands: InOut, Options: options916, Shared: [][]Option{options4}, Here: true},
-	{Name: "gsplit", Operands: InOut, Options: options916, Shared: [][]Option{options4}, Here: true},
-	{Name: "sqlite3", Style: Dash, Operands: Code, Skip: 1, Options: options917, Stdin: true},
-	{Name: "sqlite", Style: Dash, Operands: Code, Skip: 1, Options: options917, Stdin: true},
-	{Name: "sqlcipher", Style: Dash, Operands: Code, Skip: 1, Options: options917, Stdin: true},
-	{Name: "duckdb", Style: Dash, Operands: Code, Skip: 1, Options: options917, Stdin: true},
-	{Name: "litecli", Style: Dash, Operands: Code, Skip: 1, Options: options917, Stdin: true},
-	{Name: "ss", Options: options918},
-	{Name: "netstat", Options: options918},
-	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options919, Ends: true, Special: "ssh"},
-	{Name: "ssh-add", Operands: Reads, Options: options920},
-	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options921, Ends: true},
-	{Name: "ssh-copy-id", Options: options922, Special: "ssh-option"},
-	{Name: "ssh-keygen", Style: POSIX, Options: options923},
-	{Name: "ssh-keyscan", Options: options924},
-	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options925, Ends: true},
-	{Name: "start-stop-daemon", Operands: Unread, Options: options926},
-	{Name: "stat", Operands: Names, Options: options927, Shared: [][]Option{options4}, Safe: true},
+	{Name: "split", Operands: InOut, Options: options918, Shared: [][]Option{options4}, Here: true},
+	{Name: "gsplit", Operands: InOut, Options: options918, Shared: [][]Option{options4}, Here: true},
+	{Name: "sqlite3", Style: Dash, Operands: Code, Skip: 1, Options: options919, Stdin: true},
+	{Name: "sqlite", Style: Dash, Operands: Code, Skip: 1, Options: options919, Stdin: true},
+	{Name: "sqlcipher", Style: Dash, Operands: Code, Skip: 1, Options: options919, Stdin: true},
+	{Name: "duckdb", Style: Dash, Operands: Code, Skip: 1, Options: options919, Stdin: true},
+	{Name: "litecli", Style: Dash, Operands: Code, Skip: 1, Options: options919, Stdin: true},
+	{Name: "ss", Options: options920},
+	{Name: "netstat", Options: options920},
+	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options921, Ends: true, Special: "ssh"},
+	{Name: "ssh-add", Operands: Reads, Options: options922},
+	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options923, Ends: true},
+	{Name: "ssh-copy-id", Options: options924, Special: "ssh-option"},
+	{Name: "ssh-keygen", Style: POSIX, Options: options925},
+	{Name: "ssh-keyscan", Options: options926},
+	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options927, Ends: true},
+	{Name: "start-stop-daemon", Operands: Unread, Options: options928},
+	{Name: "stat", Operands: Names, Options: options929, Shared: [][]Option{options4}, Safe: true},
 	{Name: "staticcheck", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "revive", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "errcheck", Style: Dash, Operands: Unread, Workdir: true},
@@ -6326,16 +6329,16 @@ var programs = [...]Program{
 	{Name: "goreleaser", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "protoc-gen-go", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "gocyclo", Style: Dash, Operands: Unread, Workdir: true},
-	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options928, Ends: true, Plain: true},
-	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options929, Ends: true},
-	{Name: "strings", Operands: Reads, Options: options930, Shared: [][]Option{options4}, Safe: true},
-	{Name: "stty", Options: options931, Shared: [][]Option{options4}},
-	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options932, Stdin: true},
-	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options933, Ends: true, Assigns: true},
-	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options934},
-	{Name: "swift", Style: Exact, Operands: Script, Options: options935, Subs: subs937, Ends: true, Workdir: true, Stdin: true},
-	{Name: "sync", Operands: Names, Options: options938, Shared: [][]Option{options4}, Safe: true},
-	{Name: "systemctl", Operands: Unread, Options: options939, Subs: subs940, Inherit: true},
+	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options930, Ends: true, Plain: true},
+	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options931, Ends: true},
+	{Name: "strings", Operands: Reads, Options: options932, Shared: [][]Option{options4}, Safe: true},
+	{Name: "stty", Options: options933, Shared: [][]Option{options4}},
+	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options934, Stdin: true},
+	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options935, Ends: true, Assigns: true},
+	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options936},
+	{Name: "swift", Style: Exact, Operands: Script, Options: options937, Subs: subs939, Ends: true, Workdir: true, Stdin: true},
+	{Name: "sync", Operands: Names, Options: options940, Shared: [][]Option{options4}, Safe: true},
+	{Name: "systemctl", Operands: Unread, Options: options941, Subs: subs942, Inherit: true},
 	{Name: "systemd-analyze", Operands: Unread},
 	{Name: "systemd-cgls", Operands: Unread},
 	{Name: "systemd-cgtop", Operands: Unread},
@@ -6350,66 +6353,66 @@ var programs = [...]Program{
 	{Name: "homectl", Operands: Unread},
 	{Name: "userdbctl", Operands: Unread},
 	{Name: "oomctl", Operands: Unread},
-	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options941, Ends: true},
+	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options943, Ends: true},
 	{Name: "systemd-nspawn", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options942, Ends: true},
-	{Name: "tac", Operands: Reads, Options: options943, Shared: [][]Option{options4}, Safe: true},
-	{Name: "tail", Operands: Reads, Options: options944, Shared: [][]Option{options4}, Safe: true},
-	{Name: "tar", Style: Bundle, Operands: Unread, Options: options945, Shared: [][]Option{options4}, Special: "tar"},
-	{Name: "gtar", Style: Bundle, Operands: Unread, Options: options945, Shared: [][]Option{options4}, Special: "tar"},
-	{Name: "bsdtar", Style: Bundle, Operands: Unread, Options: options945, Shared: [][]Option{options4}, Special: "tar"},
-	{Name: "task", Style: Exact, Options: options946, Workdir: true},
-	{Name: "go-task", Style: Exact, Options: options946, Workdir: true},
-	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options947, Ends: true},
+	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options944, Ends: true},
+	{Name: "tac", Operands: Reads, Options: options945, Shared: [][]Option{options4}, Safe: true},
+	{Name: "tail", Operands: Reads, Options: options946, Shared: [][]Option{options4}, Safe: true},
+	{Name: "tar", Style: Bundle, Operands: Unread, Options: options947, Shared: [][]Option{options4}, Special: "tar"},
+	{Name: "gtar", Style: Bundle, Operands: Unread, Options: options947, Shared: [][]Option{options4}, Special: "tar"},
+	{Name: "bsdtar", Style: Bundle, Operands: Unread, Options: options947, Shared: [][]Option{options4}, Special: "tar"},
+	{Name: "task", Style: Exact, Options: options948, Workdir: true},
+	{Name: "go-task", Style: Exact, Options: options948, Workdir: true},
+	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options949, Ends: true},
 	{Name: "tclsh", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "wish", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "tclsh8.6", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "expectk", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
-	{Name: "tcpdump", Options: options948},
-	{Name: "tshark", Options: options948},
-	{Name: "tee", Operands: Outputs, Options: options949, Shared: [][]Option{options4}},
-	{Name: "sponge", Operands: Outputs, Options: options949, Shared: [][]Option{options4}},
-	{Name: "telnet", Style: POSIX, Options: options950},
-	{Name: "terraform", Style: Dash, Operands: Unread, Options: options951, Subs: subs956, Inherit: true, Workdir: true},
-	{Name: "tofu", Style: Dash, Operands: Unread, Options: options951, Subs: subs956, Inherit: true, Workdir: true},
-	{Name: "terragrunt", Style: Dash, Operands: Unread, Options: options951, Subs: subs956, Inherit: true, Workdir: true},
-	{Name: "opentofu", Style: Dash, Operands: Unread, Options: options951, Subs: subs956, Inherit: true, Workdir: true},
+	{Name: "tcpdump", Options: options950},
+	{Name: "tshark", Options: options950},
+	{Name: "tee", Operands: Outputs, Options: options951, Shared: [][]Option{options4}},
+	{Name: "sponge", Operands: Outputs, Options: options951, Shared: [][]Option{options4}},
+	{Name: "telnet", Style: POSIX, Options: options952},
+	{Name: "terraform", Style: Dash, Operands: Unread, Options: options953, Subs: subs958, Inherit: true, Workdir: true},
+	{Name: "tofu", Style: Dash, Operands: Unread, Options: options953, Subs: subs958, Inherit: true, Workdir: true},
+	{Name: "terragrunt", Style: Dash, Operands: Unread, Options: options953, Subs: subs958, Inherit: true, Workdir: true},
+	{Name: "opentofu", Style: Dash, Operands: Unread, Options: options953, Subs: subs958, Inherit: true, Workdir: true},
 	{Name: "test", Style: NoOpts, Operands: Names, Special: "test"},
 	{Name: "[", Style: NoOpts, Operands: Names, Special: "test"},
 	{Name: "time", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options570}, Ends: true, Plain: true},
-	{Name: "timeit", Operands: Code, Options: options957},
-	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options958, Ends: true, Plain: true},
-	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options958, Ends: true, Plain: true},
-	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options959, Subs: subs961},
-	{Name: "tokei", Operands: Unread, Options: options962},
-	{Name: "cloc", Operands: Unread, Options: options962},
-	{Name: "scc", Operands: Unread, Options: options962},
-	{Name: "dust", Operands: Unread, Options: options962},
-	{Name: "duf", Operands: Unread, Options: options962},
-	{Name: "procs", Operands: Unread, Options: options962},
-	{Name: "hexyl", Operands: Unread, Options: options962},
-	{Name: "ncdu", Operands: Unread, Options: options962},
-	{Name: "gdu", Operands: Unread, Options: options962},
-	{Name: "dua", Operands: Unread, Options: options962},
-	{Name: "top", Options: options963},
-	{Name: "htop", Options: options963},
-	{Name: "btop", Options: options963},
-	{Name: "atop", Options: options963},
-	{Name: "iotop", Options: options963},
-	{Name: "glances", Options: options963},
-	{Name: "nvtop", Options: options963},
-	{Name: "iftop", Options: options963},
-	{Name: "nethogs", Options: options963},
-	{Name: "touch", Operands: Writes, Options: options964, Shared: [][]Option{options4}},
-	{Name: "tox", Options: options965, Workdir: true},
-	{Name: "tr", Options: options966, Shared: [][]Option{options4}, Safe: true},
-	{Name: "traceroute", Options: options967},
-	{Name: "tracepath", Options: options967},
-	{Name: "mtr", Options: options967},
-	{Name: "traceroute6", Options: options967},
-	{Name: "trap", Style: POSIX, Operands: Unread, Options: options968, Special: "trap"},
-	{Name: "tree", Style: Exact, Operands: Names, Options: options969, Shared: [][]Option{options4}},
-	{Name: "truncate", Operands: Outputs, Options: options970, Shared: [][]Option{options4}},
+	{Name: "timeit", Operands: Code, Options: options959},
+	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options960, Ends: true, Plain: true},
+	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options960, Ends: true, Plain: true},
+	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options961, Subs: subs963},
+	{Name: "tokei", Operands: Unread, Options: options964},
+	{Name: "cloc", Operands: Unread, Options: options964},
+	{Name: "scc", Operands: Unread, Options: options964},
+	{Name: "dust", Operands: Unread, Options: options964},
+	{Name: "duf", Operands: Unread, Options: options964},
+	{Name: "procs", Operands: Unread, Options: options964},
+	{Name: "hexyl", Operands: Unread, Options: options964},
+	{Name: "ncdu", Operands: Unread, Options: options964},
+	{Name: "gdu", Operands: Unread, Options: options964},
+	{Name: "dua", Operands: Unread, Options: options964},
+	{Name: "top", Options: options965},
+	{Name: "htop", Options: options965},
+	{Name: "btop", Options: options965},
+	{Name: "atop", Options: options965},
+	{Name: "iotop", Options: options965},
+	{Name: "glances", Options: options965},
+	{Name: "nvtop", Options: options965},
+	{Name: "iftop", Options: options965},
+	{Name: "nethogs", Options: options965},
+	{Name: "touch", Operands: Writes, Options: options966, Shared: [][]Option{options4}},
+	{Name: "tox", Options: options967, Workdir: true},
+	{Name: "tr", Options: options968, Shared: [][]Option{options4}, Safe: true},
+	{Name: "traceroute", Options: options969},
+	{Name: "tracepath", Options: options969},
+	{Name: "mtr", Options: options969},
+	{Name: "traceroute6", Options: options969},
+	{Name: "trap", Style: POSIX, Operands: Unread, Options: options970, Special: "trap"},
+	{Name: "tree", Style: Exact, Operands: Names, Options: options971, Shared: [][]Option{options4}},
+	{Name: "truncate", Operands: Outputs, Options: options972, Shared: [][]Option{options4}},
 	{Name: "ts", Style: POSIX, Operands: Unread},
 	{Name: "isutf8", Style: POSIX, Operands: Unread},
 	{Name: "errno", Style: POSIX, Operands: Unread},
@@ -6421,152 +6424,152 @@ var programs = [...]Program{
 	{Name: "pee", Style: POSIX, Operands: Unread},
 	{Name: "lckdo", Style: POSIX, Operands: Unread},
 	{Name: "ifdata", Style: POSIX, Operands: Unread},
-	{Name: "tsc", Style: Dash, Options: options971, Workdir: true},
-	{Name: "vue-tsc", Style: Dash, Options: options971, Workdir: true},
-	{Name: "tsgo", Style: Dash, Options: options971, Workdir: true},
+	{Name: "tsc", Style: Dash, Options: options973, Workdir: true},
+	{Name: "vue-tsc", Style: Dash, Options: options973, Workdir: true},
+	{Name: "tsgo", Style: Dash, Options: options973, Workdir: true},
 	{Name: "tsort", Operands: Reads, Shared: [][]Option{options4}, Safe: true},
-	{Name: "tty", Options: options972, Shared: [][]Option{options4}, Safe: true},
-	{Name: "type", Style: POSIX, Operands: Names, Options: options973, Safe: true},
-	{Name: "whence", Style: POSIX, Operands: Names, Options: options973, Safe: true},
-	{Name: "where", Style: POSIX, Operands: Names, Options: options973, Safe: true},
-	{Name: "ulimit", Style: POSIX, Options: options974},
-	{Name: "umask", Style: POSIX, Options: options975},
-	{Name: "unalias", Style: POSIX, Options: options976},
-	{Name: "uname", Options: options977, Shared: [][]Option{options4}, Safe: true},
-	{Name: "uniq", Operands: InOut, Options: options978, Shared: [][]Option{options4}},
-	{Name: "guniq", Operands: InOut, Options: options978, Shared: [][]Option{options4}},
-	{Name: "unittest", Options: options979},
+	{Name: "tty", Options: options974, Shared: [][]Option{options4}, Safe: true},
+	{Name: "type", Style: POSIX, Operands: Names, Options: options975, Safe: true},
+	{Name: "whence", Style: POSIX, Operands: Names, Options: options975, Safe: true},
+	{Name: "where", Style: POSIX, Operands: Names, Options: options975, Safe: true},
+	{Name: "ulimit", Style: POSIX, Options: options976},
+	{Name: "umask", Style: POSIX, Options: options977},
+	{Name: "unalias", Style: POSIX, Options: options978},
+	{Name: "uname", Options: options979, Shared: [][]Option{options4}, Safe: true},
+	{Name: "uniq", Operands: InOut, Options: options980, Shared: [][]Option{options4}},
+	{Name: "guniq", Operands: InOut, Options: options980, Shared: [][]Option{options4}},
+	{Name: "unittest", Options: options981},
 	{Name: "unlink", Operands: Writes, Shared: [][]Option{options4}},
-	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options980, Special: "unset"},
-	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options981, Ends: true, Stdin: true},
-	{Name: "unzip", Operands: Unread, Options: options982, Here: true},
-	{Name: "uptime", Options: options983, Shared: [][]Option{options4}, Safe: true},
-	{Name: "uv", Style: Exact, Operands: Unread, Options: options984, Subs: subs999, Inherit: true, Workdir: true},
-	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options1000, Ends: true},
-	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options1001, Ends: true},
-	{Name: "venv", Operands: Outputs, Options: options1002},
-	{Name: "vim", Operands: Outputs, Options: options1003},
-	{Name: "vi", Operands: Outputs, Options: options1003},
-	{Name: "nvim", Operands: Outputs, Options: options1003},
-	{Name: "view", Operands: Outputs, Options: options1003},
-	{Name: "vimdiff", Operands: Outputs, Options: options1003},
-	{Name: "gvim", Operands: Outputs, Options: options1003},
-	{Name: "ex", Operands: Outputs, Options: options1003},
-	{Name: "rvim", Operands: Outputs, Options: options1003},
-	{Name: "nvi", Operands: Outputs, Options: options1003},
-	{Name: "vim.tiny", Operands: Outputs, Options: options1003},
-	{Name: "vim.basic", Operands: Outputs, Options: options1003},
-	{Name: "nano", Operands: Outputs, Options: options1003},
-	{Name: "pico", Operands: Outputs, Options: options1003},
-	{Name: "micro", Operands: Outputs, Options: options1003},
-	{Name: "joe", Operands: Outputs, Options: options1003},
-	{Name: "jed", Operands: Outputs, Options: options1003},
-	{Name: "mcedit", Operands: Outputs, Options: options1003},
-	{Name: "helix", Operands: Outputs, Options: options1003},
-	{Name: "hx", Operands: Outputs, Options: options1003},
-	{Name: "kak", Operands: Outputs, Options: options1003},
-	{Name: "ne", Operands: Outputs, Options: options1003},
-	{Name: "zile", Operands: Outputs, Options: options1003},
-	{Name: "mg", Operands: Outputs, Options: options1003},
-	{Name: "emacs-nox", Operands: Outputs, Options: options1003},
-	{Name: "code", Operands: Outputs, Options: options1003},
-	{Name: "cursor", Operands: Outputs, Options: options1003},
-	{Name: "subl", Operands: Outputs, Options: options1003},
-	{Name: "atom", Operands: Outputs, Options: options1003},
-	{Name: "gedit", Operands: Outputs, Options: options1003},
-	{Name: "kate", Operands: Outputs, Options: options1003},
-	{Name: "zed", Operands: Outputs, Options: options1003},
-	{Name: "idea", Operands: Outputs, Options: options1003},
-	{Name: "virtualenv", Operands: Outputs, Options: options1004},
-	{Name: "pyvenv", Operands: Outputs, Options: options1004},
-	{Name: "vitest", Style: Exact, Options: options1005, Subs: subs1006, Inherit: true, Workdir: true},
-	{Name: "w", Options: options1007, Shared: [][]Option{options4}, Safe: true},
-	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options1008, Special: "wait"},
-	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options1009, Ends: true},
-	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options1010, Ends: true},
-	{Name: "wc", Operands: Reads, Options: options1011, Shared: [][]Option{options4}, Safe: true},
-	{Name: "gwc", Operands: Reads, Options: options1011, Shared: [][]Option{options4}, Safe: true},
-	{Name: "wdiff", Operands: Reads, Options: options1012, Shared: [][]Option{options4}, Safe: true},
-	{Name: "webpack", Style: Exact, Operands: Unread, Options: options1013, Workdir: true},
-	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options1013, Workdir: true},
-	{Name: "vite", Style: Exact, Operands: Unread, Options: options1013, Workdir: true},
-	{Name: "rollup", Style: Exact, Operands: Unread, Options: options1013, Workdir: true},
-	{Name: "rspack", Style: Exact, Operands: Unread, Options: options1013, Workdir: true},
-	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options1013, Workdir: true},
-	{Name: "tsup", Style: Exact, Operands: Unread, Options: options1013, Workdir: true},
-	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options1013, Workdir: true},
-	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options1013, Workdir: true},
-	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options1013, Workdir: true},
-	{Name: "swc", Style: Exact, Operands: Unread, Options: options1013, Workdir: true},
-	{Name: "babel", Style: Exact, Operands: Unread, Options: options1013, Workdir: true},
-	{Name: "browserify", Style: Exact, Operands: Unread, Options: options1013, Workdir: true},
-	{Name: "ncc", Style: Exact, Operands: Unread, Options: options1013, Workdir: true},
-	{Name: "wget", Operands: URLs, Options: options1014, Here: true},
-	{Name: "which", Operands: Names, Options: options1015, Shared: [][]Option{options4}, Safe: true},
-	{Name: "whereis", Operands: Names, Options: options1015, Shared: [][]Option{options4}, Safe: true},
-	{Name: "command-not-found", Operands: Names, Options: options1015, Shared: [][]Option{options4}, Safe: true},
-	{Name: "who", Operands: Reads, Options: options1016, Shared: [][]Option{options4}, Safe: true},
-	{Name: "whois", Options: options1017},
-	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1018, Ends: true, Special: "xargs"},
-	{Name: "xcodebuild", Style: Dash, Options: options1019, Workdir: true},
-	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1020, Ends: true},
-	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1021, Shared: [][]Option{options4}},
-	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1022, Ends: true},
-	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1023},
-	{Name: "yarn", Style: Exact, Options: options1024, Subs: subs1029, Inherit: true, Workdir: true},
-	{Name: "yarnpkg", Style: Exact, Options: options1024, Subs: subs1029, Inherit: true, Workdir: true},
-	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1030, Shared: [][]Option{options4}, Special: "jq"},
-	{Name: "yt-dlp", Operands: URLs, Options: options1031, Here: true},
-	{Name: "youtube-dl", Operands: URLs, Options: options1031, Here: true},
-	{Name: "gallery-dl", Operands: URLs, Options: options1031, Here: true},
-	{Name: "zcat", Operands: Reads, Options: options1032},
-	{Name: "bzcat", Operands: Reads, Options: options1032},
-	{Name: "xzcat", Operands: Reads, Options: options1032},
-	{Name: "zstdcat", Operands: Reads, Options: options1032},
-	{Name: "lz4cat", Operands: Reads, Options: options1032},
-	{Name: "lzcat", Operands: Reads, Options: options1032},
-	{Name: "gzcat", Operands: Reads, Options: options1032},
-	{Name: "zless", Operands: Reads, Options: options1032},
-	{Name: "zmore", Operands: Reads, Options: options1032},
-	{Name: "bzless", Operands: Reads, Options: options1032},
-	{Name: "bzmore", Operands: Reads, Options: options1032},
-	{Name: "xzless", Operands: Reads, Options: options1032},
-	{Name: "zcmp", Operands: Reads, Options: options1032},
-	{Name: "zdiff", Operands: Reads, Options: options1032},
-	{Name: "bzcmp", Operands: Reads, Options: options1032},
-	{Name: "bzdiff", Operands: Reads, Options: options1032},
-	{Name: "xzcmp", Operands: Reads, Options: options1032},
-	{Name: "xzdiff", Operands: Reads, Options: options1032},
-	{Name: "zig", Style: Exact, Options: options1033, Subs: subs1034, Workdir: true},
-	{Name: "nim", Style: Exact, Options: options1033, Subs: subs1034, Workdir: true},
-	{Name: "dart", Style: Exact, Options: options1033, Subs: subs1034, Workdir: true},
-	{Name: "crystal", Style: Exact, Options: options1033, Subs: subs1034, Workdir: true},
-	{Name: "v", Style: Exact, Options: options1033, Subs: subs1034, Workdir: true},
-	{Name: "gleam", Style: Exact, Options: options1033, Subs: subs1034, Workdir: true},
-	{Name: "mix", Style: Exact, Options: options1033, Subs: subs1034, Workdir: true},
-	{Name: "rebar3", Style: Exact, Options: options1033, Subs: subs1034, Workdir: true},
-	{Name: "stack", Style: Exact, Options: options1033, Subs: subs1034, Workdir: true},
-	{Name: "cabal", Style: Exact, Options: options1033, Subs: subs1034, Workdir: true},
-	{Name: "dune", Style: Exact, Options: options1033, Subs: subs1034, Workdir: true},
-	{Name: "opam", Style: Exact, Options: options1033, Subs: subs1034, Workdir: true},
-	{Name: "sbcl-make", Style: Exact, Options: options1033, Subs: subs1034, Workdir: true},
-	{Name: "flutter", Style: Exact, Options: options1033, Subs: subs1034, Workdir: true},
-	{Name: "fvm", Style: Exact, Options: options1033, Subs: subs1034, Workdir: true},
-	{Name: "hugo", Style: Exact, Options: options1033, Subs: subs1034, Workdir: true},
-	{Name: "jekyll", Style: Exact, Options: options1033, Subs: subs1034, Workdir: true},
-	{Name: "mkdocs", Style: Exact, Options: options1033, Subs: subs1034, Workdir: true},
-	{Name: "sphinx-build", Style: Exact, Options: options1033, Subs: subs1034, Workdir: true},
-	{Name: "bazel", Style: Exact, Options: options1033, Subs: subs1034, Workdir: true},
-	{Name: "bazelisk", Style: Exact, Options: options1033, Subs: subs1034, Workdir: true},
-	{Name: "gprbuild", Style: Exact, Options: options1033, Subs: subs1034, Workdir: true},
-	{Name: "alire", Style: Exact, Options: options1033, Subs: subs1034, Workdir: true},
-	{Name: "zip", Operands: Outputs, Options: options1035},
+	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options982, Special: "unset"},
+	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options983, Ends: true, Stdin: true},
+	{Name: "unzip", Operands: Unread, Options: options984, Here: true},
+	{Name: "uptime", Options: options985, Shared: [][]Option{options4}, Safe: true},
+	{Name: "uv", Style: Exact, Operands: Unread, Options: options986, Subs: subs1001, Inherit: true, Workdir: true},
+	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options1002, Ends: true},
+	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options1003, Ends: true},
+	{Name: "venv", Operands: Outputs, Options: options1004},
+	{Name: "vim", Operands: Outputs, Options: options1005},
+	{Name: "vi", Operands: Outputs, Options: options1005},
+	{Name: "nvim", Operands: Outputs, Options: options1005},
+	{Name: "view", Operands: Outputs, Options: options1005},
+	{Name: "vimdiff", Operands: Outputs, Options: options1005},
+	{Name: "gvim", Operands: Outputs, Options: options1005},
+	{Name: "ex", Operands: Outputs, Options: options1005},
+	{Name: "rvim", Operands: Outputs, Options: options1005},
+	{Name: "nvi", Operands: Outputs, Options: options1005},
+	{Name: "vim.tiny", Operands: Outputs, Options: options1005},
+	{Name: "vim.basic", Operands: Outputs, Options: options1005},
+	{Name: "nano", Operands: Outputs, Options: options1005},
+	{Name: "pico", Operands: Outputs, Options: options1005},
+	{Name: "micro", Operands: Outputs, Options: options1005},
+	{Name: "joe", Operands: Outputs, Options: options1005},
+	{Name: "jed", Operands: Outputs, Options: options1005},
+	{Name: "mcedit", Operands: Outputs, Options: options1005},
+	{Name: "helix", Operands: Outputs, Options: options1005},
+	{Name: "hx", Operands: Outputs, Options: options1005},
+	{Name: "kak", Operands: Outputs, Options: options1005},
+	{Name: "ne", Operands: Outputs, Options: options1005},
+	{Name: "zile", Operands: Outputs, Options: options1005},
+	{Name: "mg", Operands: Outputs, Options: options1005},
+	{Name: "emacs-nox", Operands: Outputs, Options: options1005},
+	{Name: "code", Operands: Outputs, Options: options1005},
+	{Name: "cursor", Operands: Outputs, Options: options1005},
+	{Name: "subl", Operands: Outputs, Options: options1005},
+	{Name: "atom", Operands: Outputs, Options: options1005},
+	{Name: "gedit", Operands: Outputs, Options: options1005},
+	{Name: "kate", Operands: Outputs, Options: options1005},
+	{Name: "zed", Operands: Outputs, Options: options1005},
+	{Name: "idea", Operands: Outputs, Options: options1005},
+	{Name: "virtualenv", Operands: Outputs, Options: options1006},
+	{Name: "pyvenv", Operands: Outputs, Options: options1006},
+	{Name: "vitest", Style: Exact, Options: options1007, Subs: subs1008, Inherit: true, Workdir: true},
+	{Name: "w", Options: options1009, Shared: [][]Option{options4}, Safe: true},
+	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options1010, Special: "wait"},
+	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options1011, Ends: true},
+	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options1012, Ends: true},
+	{Name: "wc", Operands: Reads, Options: options1013, Shared: [][]Option{options4}, Safe: true},
+	{Name: "gwc", Operands: Reads, Options: options1013, Shared: [][]Option{options4}, Safe: true},
+	{Name: "wdiff", Operands: Reads, Options: options1014, Shared: [][]Option{options4}, Safe: true},
+	{Name: "webpack", Style: Exact, Operands: Unread, Options: options1015, Workdir: true},
+	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options1015, Workdir: true},
+	{Name: "vite", Style: Exact, Operands: Unread, Options: options1015, Workdir: true},
+	{Name: "rollup", Style: Exact, Operands: Unread, Options: options1015, Workdir: true},
+	{Name: "rspack", Style: Exact, Operands: Unread, Options: options1015, Workdir: true},
+	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options1015, Workdir: true},
+	{Name: "tsup", Style: Exact, Operands: Unread, Options: options1015, Workdir: true},
+	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options1015, Workdir: true},
+	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options1015, Workdir: true},
+	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options1015, Workdir: true},
+	{Name: "swc", Style: Exact, Operands: Unread, Options: options1015, Workdir: true},
+	{Name: "babel", Style: Exact, Operands: Unread, Options: options1015, Workdir: true},
+	{Name: "browserify", Style: Exact, Operands: Unread, Options: options1015, Workdir: true},
+	{Name: "ncc", Style: Exact, Operands: Unread, Options: options1015, Workdir: true},
+	{Name: "wget", Operands: URLs, Options: options1016, Here: true},
+	{Name: "which", Operands: Names, Options: options1017, Shared: [][]Option{options4}, Safe: true},
+	{Name: "whereis", Operands: Names, Options: options1017, Shared: [][]Option{options4}, Safe: true},
+	{Name: "command-not-found", Operands: Names, Options: options1017, Shared: [][]Option{options4}, Safe: true},
+	{Name: "who", Operands: Reads, Options: options1018, Shared: [][]Option{options4}, Safe: true},
+	{Name: "whois", Options: options1019},
+	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1020, Ends: true, Special: "xargs"},
+	{Name: "xcodebuild", Style: Dash, Options: options1021, Workdir: true},
+	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1022, Ends: true},
+	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1023, Shared: [][]Option{options4}},
+	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1024, Ends: true},
+	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1025},
+	{Name: "yarn", Style: Exact, Options: options1026, Subs: subs1031, Inherit: true, Workdir: true},
+	{Name: "yarnpkg", Style: Exact, Options: options1026, Subs: subs1031, Inherit: true, Workdir: true},
+	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1032, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "yt-dlp", Operands: URLs, Options: options1033, Here: true},
+	{Name: "youtube-dl", Operands: URLs, Options: options1033, Here: true},
+	{Name: "gallery-dl", Operands: URLs, Options: options1033, Here: true},
+	{Name: "zcat", Operands: Reads, Options: options1034},
+	{Name: "bzcat", Operands: Reads, Options: options1034},
+	{Name: "xzcat", Operands: Reads, Options: options1034},
+	{Name: "zstdcat", Operands: Reads, Options: options1034},
+	{Name: "lz4cat", Operands: Reads, Options: options1034},
+	{Name: "lzcat", Operands: Reads, Options: options1034},
+	{Name: "gzcat", Operands: Reads, Options: options1034},
+	{Name: "zless", Operands: Reads, Options: options1034},
+	{Name: "zmore", Operands: Reads, Options: options1034},
+	{Name: "bzless", Operands: Reads, Options: options1034},
+	{Name: "bzmore", Operands: Reads, Options: options1034},
+	{Name: "xzless", Operands: Reads, Options: options1034},
+	{Name: "zcmp", Operands: Reads, Options: options1034},
+	{Name: "zdiff", Operands: Reads, Options: options1034},
+	{Name: "bzcmp", Operands: Reads, Options: options1034},
+	{Name: "bzdiff", Operands: Reads, Options: options1034},
+	{Name: "xzcmp", Operands: Reads, Options: options1034},
+	{Name: "xzdiff", Operands: Reads, Options: options1034},
+	{Name: "zig", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
+	{Name: "nim", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
+	{Name: "dart", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
+	{Name: "crystal", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
+	{Name: "v", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
+	{Name: "gleam", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
+	{Name: "mix", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
+	{Name: "rebar3", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
+	{Name: "stack", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
+	{Name: "cabal", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
+	{Name: "dune", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
+	{Name: "opam", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
+	{Name: "sbcl-make", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
+	{Name: "flutter", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
+	{Name: "fvm", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
+	{Name: "hugo", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
+	{Name: "jekyll", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
+	{Name: "mkdocs", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
+	{Name: "sphinx-build", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
+	{Name: "bazel", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
+	{Name: "bazelisk", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
+	{Name: "gprbuild", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
+	{Name: "alire", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
+	{Name: "zip", Operands: Outputs, Options: options1037},
 	{Name: "zipinfo", Operands: Reads},
 	{Name: "zipgrep", Operands: Reads},
 	{Name: "zipnote", Operands: Reads},
 	{Name: "unrar", Operands: Reads},
 	{Name: "lsar", Operands: Reads},
-	{Name: "zmodload", Operands: Unread, Options: options1036},
+	{Name: "zmodload", Operands: Unread, Options: options1038},
 }
 
 var options0 = []Option{
@@ -18369,6 +18372,84 @@ var options605 = []Option{
 }
 
 var options606 = []Option{
+	{Names: names{"-R", "--repository"}, Value: Required, Effect: EffDir},
+	{Names: names{"--ignore-working-copy"}},
+	{Names: names{"--ignore-immutable"}},
+	{Names: names{"--at-operation", "--at-op"}, Value: Required},
+	{Names: names{"--debug"}},
+	{Names: names{"--color"}, Value: Required},
+	{Names: names{"--quiet"}},
+	{Names: names{"--no-pager"}},
+	{Names: names{"--config"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"--config-file"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"-r", "--revision", "--revisions"}, Value: Required},
+	{Names: names{"-m", "--message"}, Value: Required},
+	{Names: names{"-T", "--template"}, Value: Required},
+	{Names: names{"-n", "--limit"}, Value: Required},
+	{Names: names{"-p", "--patch"}},
+	{Names: names{"-s", "--summary"}},
+	{Names: names{"--stat"}},
+	{Names: names{"--git"}},
+	{Names: names{"--name-only"}},
+	{Names: names{"--tool"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-i", "--interactive"}},
+}
+
+var subs607 = []Program{
+	{Name: "abandon", Style: Exact, Path: names{"log"}, Workdir: true},
+	{Name: "absorb", Style: Exact, Path: names{"log"}, Workdir: true},
+	{Name: "b", Style: Exact, Path: names{"bookmark"}, Workdir: true},
+	{Name: "bisect", Style: Exact, Operands: Unread, Path: names{"fix"}, Workdir: true},
+	{Name: "bookmark", Style: Exact, Path: names{"bookmark"}, Workdir: true},
+	{Name: "commit", Style: Exact, Path: names{"log"}, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"bookmark"}, Workdir: true},
+	{Name: "desc", Style: Exact, Path: names{"log"}, Workdir: true},
+	{Name: "describe", Style: Exact, Path: names{"log"}, Workdir: true},
+	{Name: "diff", Style: Exact, Path: names{"log"}, Workdir: true},
+	{Name: "diffedit", Style: Exact, Operands: Unread, Path: names{"fix"}, Workdir: true},
+	{Name: "duplicate", Style: Exact, Path: names{"log"}, Workdir: true},
+	{Name: "edit", Style: Exact, Path: names{"log"}, Workdir: true},
+	{Name: "evolog", Style: Exact, Path: names{"log"}, Workdir: true},
+	{Name: "file", Style: Exact, Path: names{"bookmark"}, Workdir: true},
+	{Name: "fix", Style: Exact, Operands: Unread, Path: names{"fix"}, Workdir: true},
+	{Name: "git", Style: Exact, Path: names{"bookmark"}, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"log"}, Workdir: true},
+	{Name: "interdiff", Style: Exact, Path: names{"log"}, Workdir: true},
+	{Name: "log", Style: Exact, Path: names{"log"}, Workdir: true},
+	{Name: "metaedit", Style: Exact, Path: names{"log"}, Workdir: true},
+	{Name: "new", Style: Exact, Path: names{"log"}, Workdir: true},
+	{Name: "next", Style: Exact, Path: names{"log"}, Workdir: true},
+	{Name: "obslog", Style: Exact, Path: names{"log"}, Workdir: true},
+	{Name: "op", Style: Exact, Path: names{"bookmark"}, Workdir: true},
+	{Name: "operation", Style: Exact, Path: names{"bookmark"}, Workdir: true},
+	{Name: "parallelize", Style: Exact, Path: names{"log"}, Workdir: true},
+	{Name: "prev", Style: Exact, Path: names{"log"}, Workdir: true},
+	{Name: "rebase", Style: Exact, Path: names{"log"}, Workdir: true},
+	{Name: "redo", Style: Exact, Path: names{"log"}, Workdir: true},
+	{Name: "resolve", Style: Exact, Path: names{"log"}, Workdir: true},
+	{Name: "restore", Style: Exact, Path: names{"log"}, Workdir: true},
+	{Name: "revert", Style: Exact, Path: names{"log"}, Workdir: true},
+	{Name: "root", Style: Exact, Path: names{"log"}, Workdir: true},
+	{Name: "run", Style: Exact, Operands: Unread, Path: names{"fix"}, Workdir: true},
+	{Name: "show", Style: Exact, Path: names{"log"}, Workdir: true},
+	{Name: "sign", Style: Exact, Path: names{"bookmark"}, Workdir: true},
+	{Name: "simplify-parents", Style: Exact, Path: names{"log"}, Workdir: true},
+	{Name: "sparse", Style: Exact, Path: names{"bookmark"}, Workdir: true},
+	{Name: "split", Style: Exact, Path: names{"log"}, Workdir: true},
+	{Name: "squash", Style: Exact, Path: names{"log"}, Workdir: true},
+	{Name: "st", Style: Exact, Path: names{"log"}, Workdir: true},
+	{Name: "status", Style: Exact, Path: names{"log"}, Workdir: true},
+	{Name: "tag", Style: Exact, Path: names{"log"}, Workdir: true},
+	{Name: "undo", Style: Exact, Path: names{"log"}, Workdir: true},
+	{Name: "unsign", Style: Exact, Path: names{"bookmark"}, Workdir: true},
+	{Name: "util", Style: Exact, Operands: Unread, Path: names{"fix"}, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"log"}, Workdir: true},
+	{Name: "workspace", Style: Exact, Path: names{"bookmark"}, Workdir: true},
+}
+
+var options608 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}},
@@ -18377,7 +18458,7 @@ var options606 = []Option{
 	{Names: names{"-x"}, Effect: EffUnproven},
 }
 
-var options607 = []Option{
+var options609 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-i", "--ignore-case"}},
@@ -18393,7 +18474,7 @@ var options607 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options608 = []Option{
+var options610 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--boot"}, Value: Optional},
 	{Names: names{"-c", "--cursor"}, Value: Required},
@@ -18466,7 +18547,7 @@ var options608 = []Option{
 	{Names: names{"-I"}},
 }
 
-var options609 = []Option{
+var options611 = []Option{
 	{Names: names{"-s", "--slurp"}},
 	{Names: names{"-n", "--null-input"}},
 	{Names: names{"-R", "--raw-input"}},
@@ -18502,7 +18583,7 @@ var options609 = []Option{
 	{Names: names{"-b", "--binary"}},
 }
 
-var options610 = []Option{
+var options612 = []Option{
 	{Names: names{"--sort-keys"}},
 	{Names: names{"--no-ensure-ascii"}},
 	{Names: names{"--json-lines"}},
@@ -18513,7 +18594,7 @@ var options610 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options611 = []Option{
+var options613 = []Option{
 	{Names: names{"-f", "--justfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--working-directory"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--command"}, Effect: EffOpaque},
@@ -18566,7 +18647,7 @@ var options611 = []Option{
 	{Names: names{"--request"}, Value: Required},
 }
 
-var options612 = []Option{
+var options614 = []Option{
 	{Names: names{"--kubeconfig"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--config", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--output", "--output-file"}, Value: Required, Effect: EffWrite},
@@ -18583,7 +18664,7 @@ var options612 = []Option{
 	{Names: names{"--command"}, Value: Required, Effect: EffRun},
 }
 
-var options613 = []Option{
+var options615 = []Option{
 	{Names: names{"-s", "--signal"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-l", "--list"}, Value: Optional},
@@ -18596,7 +18677,7 @@ var options613 = []Option{
 	{Names: names{"--timeout"}, Value: Pair},
 }
 
-var options614 = []Option{
+var options616 = []Option{
 	{Names: names{"-e", "--exact"}},
 	{Names: names{"-I", "--ignore-case"}},
 	{Names: names{"-g", "--process-group"}},
@@ -18620,7 +18701,7 @@ var options614 = []Option{
 	{Names: names{"-z"}},
 }
 
-var options615 = []Option{
+var options617 = []Option{
 	{Names: names{"--as"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--as-group"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--as-uid"}, Value: Required, Effect: EffUnproven},
@@ -18651,7 +18732,7 @@ var options615 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options616 = []Option{
+var options618 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
@@ -18671,7 +18752,7 @@ var options616 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options617 = []Option{
+var options619 = []Option{
 	{Names: names{"--api-group"}, Value: Required},
 	{Names: names{"--cached"}},
 	{Names: names{"--categories"}, Value: Required},
@@ -18682,7 +18763,7 @@ var options617 = []Option{
 	{Names: names{"--verbs"}, Value: Required},
 }
 
-var options618 = []Option{
+var options620 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cascade"}, Value: Required},
@@ -18709,7 +18790,7 @@ var options618 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options619 = []Option{
+var options621 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
@@ -18717,7 +18798,7 @@ var options619 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options620 = []Option{
+var options622 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--list"}},
 	{Names: names{"--no-headers"}},
@@ -18725,7 +18806,7 @@ var options620 = []Option{
 	{Names: names{"--subresource"}, Value: Required},
 }
 
-var options621 = []Option{
+var options623 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -18738,20 +18819,20 @@ var options621 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options622 = []Option{
+var options624 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--show-managed-fields"}},
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs623 = []Program{
-	{Name: "can-i", Style: Exact, Path: names{"auth", "can-i"}, Options: options620},
-	{Name: "reconcile", Style: Exact, Path: names{"auth", "reconcile"}, Options: options621},
-	{Name: "whoami", Style: Exact, Path: names{"auth", "whoami"}, Options: options622},
+var subs625 = []Program{
+	{Name: "can-i", Style: Exact, Path: names{"auth", "can-i"}, Options: options622},
+	{Name: "reconcile", Style: Exact, Path: names{"auth", "reconcile"}, Options: options623},
+	{Name: "whoami", Style: Exact, Path: names{"auth", "whoami"}, Options: options624},
 }
 
-var options624 = []Option{
+var options626 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cpu-percent"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -18768,7 +18849,7 @@ var options624 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options625 = []Option{
+var options627 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
 	{Names: names{"--force"}},
@@ -18779,12 +18860,12 @@ var options625 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs626 = []Program{
-	{Name: "approve", Style: Exact, Path: names{"certificate", "approve"}, Options: options625},
-	{Name: "deny", Style: Exact, Path: names{"certificate", "deny"}, Options: options625},
+var subs628 = []Program{
+	{Name: "approve", Style: Exact, Path: names{"certificate", "approve"}, Options: options627},
+	{Name: "deny", Style: Exact, Path: names{"certificate", "deny"}, Options: options627},
 }
 
-var options627 = []Option{
+var options629 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--namespaces"}, Value: Required},
@@ -18795,31 +18876,31 @@ var options627 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs628 = []Program{
-	{Name: "dump", Style: Exact, Path: names{"cluster-info", "dump"}, Options: options627},
+var subs630 = []Program{
+	{Name: "dump", Style: Exact, Path: names{"cluster-info", "dump"}, Options: options629},
 }
 
-var options629 = []Option{
+var options631 = []Option{
 	{Names: names{"--no-headers"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options630 = []Option{
+var options632 = []Option{
 	{Names: names{"--set-raw-bytes"}},
 }
 
-var options631 = []Option{
+var options633 = []Option{
 	{Names: names{"--embed-certs"}},
 	{Names: names{"--proxy-url"}, Value: Required},
 	{Names: names{"--server"}, Value: Required},
 }
 
-var options632 = []Option{
+var options634 = []Option{
 	{Names: names{"--current"}},
 	{Names: names{"--namespace"}, Value: Required},
 }
 
-var options633 = []Option{
+var options635 = []Option{
 	{Names: names{"--auth-provider"}, Value: Required},
 	{Names: names{"--auth-provider-arg"}, Value: Required},
 	{Names: names{"--embed-certs"}},
@@ -18831,7 +18912,7 @@ var options633 = []Option{
 	{Names: names{"--exec-provide-cluster-info"}},
 }
 
-var options634 = []Option{
+var options636 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--flatten"}},
 	{Names: names{"--merge"}},
@@ -18842,36 +18923,36 @@ var options634 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs635 = []Program{
+var subs637 = []Program{
 	{Name: "current-context", Style: Exact, Path: names{"config", "current-context"}},
 	{Name: "delete-cluster", Style: Exact, Path: names{"config", "delete-cluster"}},
 	{Name: "delete-context", Style: Exact, Path: names{"config", "delete-context"}},
 	{Name: "delete-user", Style: Exact, Path: names{"config", "delete-user"}},
 	{Name: "get-clusters", Style: Exact, Path: names{"config", "get-clusters"}},
-	{Name: "get-contexts", Style: Exact, Path: names{"config", "get-contexts"}, Options: options629},
+	{Name: "get-contexts", Style: Exact, Path: names{"config", "get-contexts"}, Options: options631},
 	{Name: "get-users", Style: Exact, Path: names{"config", "get-users"}},
 	{Name: "rename-context", Style: Exact, Path: names{"config", "rename-context"}},
-	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options630},
-	{Name: "set-cluster", Style: Exact, Path: names{"config", "set-cluster"}, Options: options631},
-	{Name: "set-context", Style: Exact, Path: names{"config", "set-context"}, Options: options632},
-	{Name: "set-credentials", Style: Exact, Path: names{"config", "set-credentials"}, Options: options633},
+	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options632},
+	{Name: "set-cluster", Style: Exact, Path: names{"config", "set-cluster"}, Options: options633},
+	{Name: "set-context", Style: Exact, Path: names{"config", "set-context"}, Options: options634},
+	{Name: "set-credentials", Style: Exact, Path: names{"config", "set-credentials"}, Options: options635},
 	{Name: "unset", Style: Exact, Path: names{"config", "unset"}},
 	{Name: "use-context", Style: Exact, Path: names{"config", "use-context"}},
-	{Name: "view", Style: Exact, Path: names{"config", "view"}, Options: options634},
+	{Name: "view", Style: Exact, Path: names{"config", "view"}, Options: options636},
 }
 
-var options636 = []Option{
+var options638 = []Option{
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-l", "--selector"}, Value: Required},
 }
 
-var options637 = []Option{
+var options639 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"--no-preserve"}},
 	{Names: names{"--retries"}, Value: Required},
 }
 
-var options638 = []Option{
+var options640 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--edit"}},
@@ -18889,7 +18970,7 @@ var options638 = []Option{
 	{Names: names{"--windows-line-endings"}},
 }
 
-var options639 = []Option{
+var options641 = []Option{
 	{Names: names{"--aggregation-rule"}, Value: Required},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -18905,7 +18986,7 @@ var options639 = []Option{
 	{Names: names{"--verb"}, Value: Required},
 }
 
-var options640 = []Option{
+var options642 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--clusterrole"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -18919,7 +19000,7 @@ var options640 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options641 = []Option{
+var options643 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--append-hash"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -18934,7 +19015,7 @@ var options641 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options642 = []Option{
+var options644 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -18948,7 +19029,7 @@ var options642 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options643 = []Option{
+var options645 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -18962,7 +19043,7 @@ var options643 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options644 = []Option{
+var options646 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--annotation"}, Value: Required},
 	{Names: names{"--class"}, Value: Required},
@@ -18977,7 +19058,7 @@ var options644 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options645 = []Option{
+var options647 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -18990,7 +19071,7 @@ var options645 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options646 = []Option{
+var options648 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -19001,7 +19082,7 @@ var options646 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options647 = []Option{
+var options649 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -19015,7 +19096,7 @@ var options647 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options648 = []Option{
+var options650 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--description"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19030,7 +19111,7 @@ var options648 = []Option{
 	{Names: names{"--value"}, Value: Required},
 }
 
-var options649 = []Option{
+var options651 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -19043,7 +19124,7 @@ var options649 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options650 = []Option{
+var options652 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -19057,7 +19138,7 @@ var options650 = []Option{
 	{Names: names{"--verb"}, Value: Required},
 }
 
-var options651 = []Option{
+var options653 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--clusterrole"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19072,7 +19153,7 @@ var options651 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options652 = []Option{
+var options654 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--audience"}, Value: Required},
 	{Names: names{"--bound-object-kind"}, Value: Required},
@@ -19084,27 +19165,27 @@ var options652 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs653 = []Program{
-	{Name: "clusterrole", Style: Exact, Path: names{"create", "clusterrole"}, Options: options639},
-	{Name: "clusterrolebinding", Style: Exact, Path: names{"create", "clusterrolebinding"}, Options: options640},
-	{Name: "configmap", Style: Exact, Path: names{"create", "configmap"}, Options: options641},
-	{Name: "cronjob", Style: Exact, Path: names{"create", "cronjob"}, Options: options642},
-	{Name: "deployment", Style: Exact, Path: names{"create", "deployment"}, Options: options643},
-	{Name: "ingress", Style: Exact, Path: names{"create", "ingress"}, Options: options644},
-	{Name: "job", Style: Exact, Path: names{"create", "job"}, Options: options645},
-	{Name: "namespace", Style: Exact, Path: names{"create", "namespace"}, Options: options646},
-	{Name: "poddisruptionbudget", Style: Exact, Path: names{"create", "poddisruptionbudget"}, Options: options647},
-	{Name: "priorityclass", Style: Exact, Path: names{"create", "priorityclass"}, Options: options648},
-	{Name: "quota", Style: Exact, Path: names{"create", "quota"}, Options: options649},
-	{Name: "role", Style: Exact, Path: names{"create", "role"}, Options: options650},
-	{Name: "rolebinding", Style: Exact, Path: names{"create", "rolebinding"}, Options: options651},
+var subs655 = []Program{
+	{Name: "clusterrole", Style: Exact, Path: names{"create", "clusterrole"}, Options: options641},
+	{Name: "clusterrolebinding", Style: Exact, Path: names{"create", "clusterrolebinding"}, Options: options642},
+	{Name: "configmap", Style: Exact, Path: names{"create", "configmap"}, Options: options643},
+	{Name: "cronjob", Style: Exact, Path: names{"create", "cronjob"}, Options: options644},
+	{Name: "deployment", Style: Exact, Path: names{"create", "deployment"}, Options: options645},
+	{Name: "ingress", Style: Exact, Path: names{"create", "ingress"}, Options: options646},
+	{Name: "job", Style: Exact, Path: names{"create", "job"}, Options: options647},
+	{Name: "namespace", Style: Exact, Path: names{"create", "namespace"}, Options: options648},
+	{Name: "poddisruptionbudget", Style: Exact, Path: names{"create", "poddisruptionbudget"}, Options: options649},
+	{Name: "priorityclass", Style: Exact, Path: names{"create", "priorityclass"}, Options: options650},
+	{Name: "quota", Style: Exact, Path: names{"create", "quota"}, Options: options651},
+	{Name: "role", Style: Exact, Path: names{"create", "role"}, Options: options652},
+	{Name: "rolebinding", Style: Exact, Path: names{"create", "rolebinding"}, Options: options653},
 	{Name: "secret", Style: Exact, Path: names{"create", "secret"}},
 	{Name: "service", Style: Exact, Path: names{"create", "service"}},
-	{Name: "serviceaccount", Style: Exact, Path: names{"create", "serviceaccount"}, Options: options646},
-	{Name: "token", Style: Exact, Path: names{"create", "token"}, Options: options652},
+	{Name: "serviceaccount", Style: Exact, Path: names{"create", "serviceaccount"}, Options: options648},
+	{Name: "token", Style: Exact, Path: names{"create", "token"}, Options: options654},
 }
 
-var options654 = []Option{
+var options656 = []Option{
 	{Names: names{"--arguments-only"}},
 	{Names: names{"--attach"}},
 	{Names: names{"-c", "--container"}, Value: Required},
@@ -19130,7 +19211,7 @@ var options654 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options655 = []Option{
+var options657 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--cascade"}, Value: Required},
@@ -19151,7 +19232,7 @@ var options655 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options656 = []Option{
+var options658 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--chunk-size"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -19161,7 +19242,7 @@ var options656 = []Option{
 	{Names: names{"--show-events"}},
 }
 
-var options657 = []Option{
+var options659 = []Option{
 	{Names: names{"--concurrency"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -19175,7 +19256,7 @@ var options657 = []Option{
 	{Names: names{"--show-managed-fields"}},
 }
 
-var options658 = []Option{
+var options660 = []Option{
 	{Names: names{"--chunk-size"}, Value: Required},
 	{Names: names{"--delete-emptydir-data"}},
 	{Names: names{"--disable-eviction"}},
@@ -19189,7 +19270,7 @@ var options658 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options659 = []Option{
+var options661 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -19205,7 +19286,7 @@ var options659 = []Option{
 	{Names: names{"--windows-line-endings"}},
 }
 
-var options660 = []Option{
+var options662 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--chunk-size"}, Value: Required},
@@ -19218,7 +19299,7 @@ var options660 = []Option{
 	{Names: names{"-w", "--watch"}},
 }
 
-var options661 = []Option{
+var options663 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
@@ -19227,13 +19308,13 @@ var options661 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options662 = []Option{
+var options664 = []Option{
 	{Names: names{"--api-version"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--recursive"}},
 }
 
-var options663 = []Option{
+var options665 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cluster-ip"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19259,7 +19340,7 @@ var options663 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options664 = []Option{
+var options666 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--chunk-size"}, Value: Required},
@@ -19285,7 +19366,7 @@ var options664 = []Option{
 	{Names: names{"--watch-only"}},
 }
 
-var options665 = []Option{
+var options667 = []Option{
 	{Names: names{"--as-current-user"}},
 	{Names: names{"--enable-alpha-plugins"}},
 	{Names: names{"--enable-helm"}, Effect: EffUnproven},
@@ -19301,7 +19382,7 @@ var options665 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options666 = []Option{
+var options668 = []Option{
 	{Names: names{"--all-containers"}},
 	{Names: names{"--all-pods"}},
 	{Names: names{"-c", "--container"}, Value: Required},
@@ -19320,7 +19401,7 @@ var options666 = []Option{
 	{Names: names{"--timestamps"}},
 }
 
-var options667 = []Option{
+var options669 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -19337,20 +19418,20 @@ var options667 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options668 = []Option{
+var options670 = []Option{
 	{Names: names{"--name-only"}},
 }
 
-var subs669 = []Program{
-	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options668},
+var subs671 = []Program{
+	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options670},
 }
 
-var options670 = []Option{
+var options672 = []Option{
 	{Names: names{"--address"}, Value: Required},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
 }
 
-var options671 = []Option{
+var options673 = []Option{
 	{Names: names{"--accept-hosts"}, Value: Required},
 	{Names: names{"--accept-paths"}, Value: Required},
 	{Names: names{"--address"}, Value: Required},
@@ -19366,7 +19447,7 @@ var options671 = []Option{
 	{Names: names{"-P", "--www-prefix"}, Value: Required},
 }
 
-var options672 = []Option{
+var options674 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cascade"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19387,7 +19468,7 @@ var options672 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options673 = []Option{
+var options675 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
 	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
@@ -19399,7 +19480,7 @@ var options673 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options674 = []Option{
+var options676 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -19411,7 +19492,7 @@ var options674 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options675 = []Option{
+var options677 = []Option{
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
 	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
 	{Names: names{"-R", "--recursive"}},
@@ -19421,7 +19502,7 @@ var options675 = []Option{
 	{Names: names{"-w", "--watch"}},
 }
 
-var options676 = []Option{
+var options678 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -19434,16 +19515,16 @@ var options676 = []Option{
 	{Names: names{"--to-revision"}, Value: Required},
 }
 
-var subs677 = []Program{
-	{Name: "history", Style: Exact, Path: names{"rollout", "history"}, Options: options673},
-	{Name: "pause", Style: Exact, Path: names{"rollout", "pause"}, Options: options674},
-	{Name: "restart", Style: Exact, Path: names{"rollout", "restart"}, Options: options674},
-	{Name: "resume", Style: Exact, Path: names{"rollout", "resume"}, Options: options674},
-	{Name: "status", Style: Exact, Path: names{"rollout", "status"}, Options: options675},
-	{Name: "undo", Style: Exact, Path: names{"rollout", "undo"}, Options: options676},
+var subs679 = []Program{
+	{Name: "history", Style: Exact, Path: names{"rollout", "history"}, Options: options675},
+	{Name: "pause", Style: Exact, Path: names{"rollout", "pause"}, Options: options676},
+	{Name: "restart", Style: Exact, Path: names{"rollout", "restart"}, Options: options676},
+	{Name: "resume", Style: Exact, Path: names{"rollout", "resume"}, Options: options676},
+	{Name: "status", Style: Exact, Path: names{"rollout", "status"}, Options: options677},
+	{Name: "undo", Style: Exact, Path: names{"rollout", "undo"}, Options: options678},
 }
 
-var options678 = []Option{
+var options680 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--annotations"}, Value: Required},
 	{Names: names{"--attach"}},
@@ -19480,7 +19561,7 @@ var options678 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options679 = []Option{
+var options681 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--current-replicas"}, Value: Required},
@@ -19497,7 +19578,7 @@ var options679 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options680 = []Option{
+var options682 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-c", "--containers"}, Value: Required},
@@ -19520,7 +19601,7 @@ var options680 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options681 = []Option{
+var options683 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19535,7 +19616,7 @@ var options681 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options682 = []Option{
+var options684 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-c", "--containers"}, Value: Required},
@@ -19553,7 +19634,7 @@ var options682 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options683 = []Option{
+var options685 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19567,7 +19648,7 @@ var options683 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options684 = []Option{
+var options686 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19581,7 +19662,7 @@ var options684 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options685 = []Option{
+var options687 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19598,16 +19679,16 @@ var options685 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs686 = []Program{
-	{Name: "env", Style: Exact, Path: names{"set", "env"}, Options: options680},
-	{Name: "image", Style: Exact, Path: names{"set", "image"}, Options: options681},
-	{Name: "resources", Style: Exact, Path: names{"set", "resources"}, Options: options682},
-	{Name: "selector", Style: Exact, Path: names{"set", "selector"}, Options: options683},
-	{Name: "serviceaccount", Style: Exact, Path: names{"set", "serviceaccount"}, Options: options684},
-	{Name: "subject", Style: Exact, Path: names{"set", "subject"}, Options: options685},
+var subs688 = []Program{
+	{Name: "env", Style: Exact, Path: names{"set", "env"}, Options: options682},
+	{Name: "image", Style: Exact, Path: names{"set", "image"}, Options: options683},
+	{Name: "resources", Style: Exact, Path: names{"set", "resources"}, Options: options684},
+	{Name: "selector", Style: Exact, Path: names{"set", "selector"}, Options: options685},
+	{Name: "serviceaccount", Style: Exact, Path: names{"set", "serviceaccount"}, Options: options686},
+	{Name: "subject", Style: Exact, Path: names{"set", "subject"}, Options: options687},
 }
 
-var options687 = []Option{
+var options689 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19620,7 +19701,7 @@ var options687 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options688 = []Option{
+var options690 = []Option{
 	{Names: names{"--no-headers"}},
 	{Names: names{"-l", "--selector"}, Value: Required},
 	{Names: names{"--show-capacity"}},
@@ -19628,7 +19709,7 @@ var options688 = []Option{
 	{Names: names{"--use-protocol-buffers"}},
 }
 
-var options689 = []Option{
+var options691 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--containers"}},
 	{Names: names{"--field-selector"}, Value: Required},
@@ -19639,17 +19720,17 @@ var options689 = []Option{
 	{Names: names{"--use-protocol-buffers"}},
 }
 
-var subs690 = []Program{
-	{Name: "node", Style: Exact, Path: names{"top", "node"}, Options: options688},
-	{Name: "pod", Style: Exact, Path: names{"top", "pod"}, Options: options689},
+var subs692 = []Program{
+	{Name: "node", Style: Exact, Path: names{"top", "node"}, Options: options690},
+	{Name: "pod", Style: Exact, Path: names{"top", "pod"}, Options: options691},
 }
 
-var options691 = []Option{
+var options693 = []Option{
 	{Names: names{"--client"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options692 = []Option{
+var options694 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
@@ -19665,58 +19746,58 @@ var options692 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var subs693 = []Program{
-	{Name: "annotate", Style: Exact, Path: names{"annotate"}, Options: options616},
-	{Name: "api-resources", Style: Exact, Path: names{"api-resources"}, Options: options617},
+var subs695 = []Program{
+	{Name: "annotate", Style: Exact, Path: names{"annotate"}, Options: options618},
+	{Name: "api-resources", Style: Exact, Path: names{"api-resources"}, Options: options619},
 	{Name: "api-versions", Style: Exact, Path: names{"api-versions"}},
-	{Name: "apply", Style: Exact, Path: names{"apply"}, Options: options618},
-	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options619},
-	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs623, Inherit: true},
-	{Name: "autoscale", Style: Exact, Path: names{"autoscale"}, Options: options624},
-	{Name: "certificate", Style: Exact, Path: names{"certificate"}, Subs: subs626, Inherit: true},
-	{Name: "cluster-info", Style: Exact, Path: names{"cluster-info"}, Subs: subs628, Inherit: true},
+	{Name: "apply", Style: Exact, Path: names{"apply"}, Options: options620},
+	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options621},
+	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs625, Inherit: true},
+	{Name: "autoscale", Style: Exact, Path: names{"autoscale"}, Options: options626},
+	{Name: "certificate", Style: Exact, Path: names{"certificate"}, Subs: subs628, Inherit: true},
+	{Name: "cluster-info", Style: Exact, Path: names{"cluster-info"}, Subs: subs630, Inherit: true},
 	{Name: "completion", Style: Exact, Path: names{"completion"}},
-	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs635, Inherit: true},
-	{Name: "cordon", Style: Exact, Path: names{"cordon"}, Options: options636},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options637},
-	{Name: "create", Style: Exact, Path: names{"create"}, Options: options638, Subs: subs653, Inherit: true},
-	{Name: "debug", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"debug"}, Options: options654},
-	{Name: "delete", Style: Exact, Path: names{"delete"}, Options: options655},
-	{Name: "describe", Style: Exact, Path: names{"describe"}, Options: options656},
-	{Name: "diff", Style: Exact, Path: names{"diff"}, Options: options657},
-	{Name: "drain", Style: Exact, Path: names{"drain"}, Options: options658},
-	{Name: "edit", Style: Exact, Path: names{"edit"}, Options: options659},
-	{Name: "events", Style: Exact, Path: names{"events"}, Options: options660},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options661},
-	{Name: "explain", Style: Exact, Path: names{"explain"}, Options: options662},
-	{Name: "expose", Style: Exact, Path: names{"expose"}, Options: options663},
-	{Name: "get", Style: Exact, Path: names{"get"}, Options: options664},
-	{Name: "kustomize", Style: Exact, Path: names{"kustomize"}, Options: options665},
-	{Name: "label", Style: Exact, Path: names{"label"}, Options: options616},
-	{Name: "log", Style: Exact, Path: names{"logs"}, Options: options666},
-	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options666},
-	{Name: "patch", Style: Exact, Path: names{"patch"}, Options: options667},
-	{Name: "plugin", Style: Exact, Path: names{"plugin"}, Subs: subs669, Inherit: true},
-	{Name: "port-forward", Style: Exact, Path: names{"port-forward"}, Options: options670},
-	{Name: "proxy", Style: Exact, Path: names{"proxy"}, Options: options671},
-	{Name: "replace", Style: Exact, Path: names{"replace"}, Options: options672},
-	{Name: "rollout", Style: Exact, Path: names{"rollout"}, Subs: subs677, Inherit: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options678},
-	{Name: "scale", Style: Exact, Path: names{"scale"}, Options: options679},
-	{Name: "set", Style: Exact, Path: names{"set"}, Subs: subs686, Inherit: true},
-	{Name: "taint", Style: Exact, Path: names{"taint"}, Options: options687},
-	{Name: "top", Style: Exact, Path: names{"top"}, Subs: subs690, Inherit: true},
-	{Name: "uncordon", Style: Exact, Path: names{"uncordon"}, Options: options636},
-	{Name: "version", Style: Exact, Path: names{"version"}, Options: options691},
-	{Name: "wait", Style: Exact, Path: names{"wait"}, Options: options692},
+	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs637, Inherit: true},
+	{Name: "cordon", Style: Exact, Path: names{"cordon"}, Options: options638},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options639},
+	{Name: "create", Style: Exact, Path: names{"create"}, Options: options640, Subs: subs655, Inherit: true},
+	{Name: "debug", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"debug"}, Options: options656},
+	{Name: "delete", Style: Exact, Path: names{"delete"}, Options: options657},
+	{Name: "describe", Style: Exact, Path: names{"describe"}, Options: options658},
+	{Name: "diff", Style: Exact, Path: names{"diff"}, Options: options659},
+	{Name: "drain", Style: Exact, Path: names{"drain"}, Options: options660},
+	{Name: "edit", Style: Exact, Path: names{"edit"}, Options: options661},
+	{Name: "events", Style: Exact, Path: names{"events"}, Options: options662},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options663},
+	{Name: "explain", Style: Exact, Path: names{"explain"}, Options: options664},
+	{Name: "expose", Style: Exact, Path: names{"expose"}, Options: options665},
+	{Name: "get", Style: Exact, Path: names{"get"}, Options: options666},
+	{Name: "kustomize", Style: Exact, Path: names{"kustomize"}, Options: options667},
+	{Name: "label", Style: Exact, Path: names{"label"}, Options: options618},
+	{Name: "log", Style: Exact, Path: names{"logs"}, Options: options668},
+	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options668},
+	{Name: "patch", Style: Exact, Path: names{"patch"}, Options: options669},
+	{Name: "plugin", Style: Exact, Path: names{"plugin"}, Subs: subs671, Inherit: true},
+	{Name: "port-forward", Style: Exact, Path: names{"port-forward"}, Options: options672},
+	{Name: "proxy", Style: Exact, Path: names{"proxy"}, Options: options673},
+	{Name: "replace", Style: Exact, Path: names{"replace"}, Options: options674},
+	{Name: "rollout", Style: Exact, Path: names{"rollout"}, Subs: subs679, Inherit: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options680},
+	{Name: "scale", Style: Exact, Path: names{"scale"}, Options: options681},
+	{Name: "set", Style: Exact, Path: names{"set"}, Subs: subs688, Inherit: true},
+	{Name: "taint", Style: Exact, Path: names{"taint"}, Options: options689},
+	{Name: "top", Style: Exact, Path: names{"top"}, Subs: subs692, Inherit: true},
+	{Name: "uncordon", Style: Exact, Path: names{"uncordon"}, Options: options638},
+	{Name: "version", Style: Exact, Path: names{"version"}, Options: options693},
+	{Name: "wait", Style: Exact, Path: names{"wait"}, Options: options694},
 }
 
-var options694 = []Option{
+var options696 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--stack-trace"}},
 }
 
-var options695 = []Option{
+var options697 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--enable-alpha-plugins"}, Effect: EffOpaque},
 	{Names: names{"--enable-exec"}, Effect: EffOpaque},
@@ -19733,8 +19814,8 @@ var options695 = []Option{
 	{Names: names{"-e"}, Value: Required},
 }
 
-var subs696 = []Program{
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options695},
+var subs698 = []Program{
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options697},
 	{Name: "cfg", Style: Exact, Operands: Unread, Path: names{"edit"}},
 	{Name: "completion", Style: Exact, Operands: Unread, Path: names{"edit"}},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"edit"}},
@@ -19745,7 +19826,7 @@ var subs696 = []Program{
 	{Name: "version", Style: Exact, Operands: Unread, Path: names{"edit"}},
 }
 
-var options697 = []Option{
+var options699 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-plugin", "--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-f"}, Value: Required},
@@ -19779,7 +19860,7 @@ var options697 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options698 = []Option{
+var options700 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--verify"}},
 	{Names: names{"--inhibit-cache"}},
@@ -19796,7 +19877,7 @@ var options698 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options699 = []Option{
+var options701 = []Option{
 	{Names: names{"-a", "--search-skip-screen"}},
 	{Names: names{"-A", "--SEARCH-SKIP-SCREEN"}},
 	{Names: names{"-b", "--buffers"}, Value: Required},
@@ -19881,7 +19962,7 @@ var options699 = []Option{
 	{Names: names{"+"}, Effect: EffUnproven},
 }
 
-var options700 = []Option{
+var options702 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--uname-2.6"}},
 	{Names: names{"-v", "--verbose"}},
@@ -19902,7 +19983,7 @@ var options700 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options701 = []Option{
+var options703 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"--backup"}, Value: Optional},
 	{Names: names{"-b"}},
@@ -19920,7 +20001,7 @@ var options701 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options702 = []Option{
+var options704 = []Option{
 	{Names: names{"-A", "--all"}},
 	{Names: names{"-b", "--basename"}},
 	{Names: names{"-c", "--count"}},
@@ -19946,7 +20027,7 @@ var options702 = []Option{
 	{Names: names{"-H"}},
 }
 
-var options703 = []Option{
+var options705 = []Option{
 	{Names: names{"-a", "--alternative"}},
 	{Names: names{"-d", "--alphanum"}},
 	{Names: names{"-f", "--ignore-case"}},
@@ -19955,7 +20036,7 @@ var options703 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options704 = []Option{
+var options706 = []Option{
 	{Names: names{"-G", "--no-group"}},
 	{Names: names{"--zero"}},
 	{Names: names{"-O"}},
@@ -20021,7 +20102,7 @@ var options704 = []Option{
 	{Names: names{"-1"}},
 }
 
-var options705 = []Option{
+var options707 = []Option{
 	{Names: names{"-?"}},
 	{Names: names{"-a"}},
 	{Names: names{"-A"}, Value: Required},
@@ -20078,7 +20159,7 @@ var options705 = []Option{
 	{Names: names{"+|"}, Value: Optional},
 }
 
-var options706 = []Option{
+var options708 = []Option{
 	{Names: names{"-a", "--align"}, Value: Required},
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-b", "--no-signals"}},
@@ -20108,7 +20189,7 @@ var options706 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options707 = []Option{
+var options709 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}},
 	{Names: names{"-l"}, Value: Required, Effect: EffProgram},
@@ -20120,7 +20201,7 @@ var options707 = []Option{
 	{Names: names{"-b"}, Effect: EffUnproven},
 }
 
-var options708 = []Option{
+var options710 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-m"}},
 	{Names: names{"-B", "--always-make"}},
@@ -20160,7 +20241,7 @@ var options708 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options709 = []Option{
+var options711 = []Option{
 	{Names: names{"-C", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--debug"}},
 	{Names: names{"-D", "--default"}},
@@ -20204,7 +20285,7 @@ var options709 = []Option{
 	{Names: names{"--usage"}},
 }
 
-var options710 = []Option{
+var options712 = []Option{
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-O"}, Value: Required},
@@ -20215,7 +20296,7 @@ var options710 = []Option{
 	{Names: names{"-c"}, Value: Required},
 }
 
-var options711 = []Option{
+var options713 = []Option{
 	{Names: names{"-0"}},
 	{Names: names{"-live"}},
 	{Names: names{"-count"}},
@@ -20227,7 +20308,7 @@ var options711 = []Option{
 	{Names: names{"-attr"}, Value: Required},
 }
 
-var options712 = []Option{
+var options714 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-j", "--jobs"}, Value: Required},
 	{Names: names{"-l", "--load-average"}, Value: Required},
@@ -20238,14 +20319,14 @@ var options712 = []Option{
 	{Names: names{"--xcode-args"}, Value: Required, Effect: EffUnproven},
 }
 
-var options713 = []Option{
+var options715 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"--dump"}, Value: Optional},
 	{Names: names{"--dump-format"}, Value: Required},
 	{Names: names{"-w", "--workdir"}, Value: Required, Effect: EffDir},
 }
 
-var options714 = []Option{
+var options716 = []Option{
 	{Names: names{"--native-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--cross-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--wipe"}},
@@ -20260,7 +20341,7 @@ var options714 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options715 = []Option{
+var options717 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"--repeat"}, Value: Required},
 	{Names: names{"--no-rebuild"}},
@@ -20282,10 +20363,10 @@ var options715 = []Option{
 	{Names: names{"--maxfail"}, Value: Required},
 }
 
-var subs716 = []Program{
-	{Name: "compile", Path: names{"compile"}, Options: options712, Workdir: true},
+var subs718 = []Program{
+	{Name: "compile", Path: names{"compile"}, Options: options714, Workdir: true},
 	{Name: "configure", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options713, Ends: true, Workdir: true},
+	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options715, Ends: true, Workdir: true},
 	{Name: "dist", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "env2mfile", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "fmt", Operands: Unread, Path: names{"configure"}, Workdir: true},
@@ -20295,13 +20376,13 @@ var subs716 = []Program{
 	{Name: "install", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "introspect", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "rewrite", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options714, Workdir: true},
+	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options716, Workdir: true},
 	{Name: "subprojects", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "test", Path: names{"test"}, Options: options715, Workdir: true},
+	{Name: "test", Path: names{"test"}, Options: options717, Workdir: true},
 	{Name: "wrap", Operands: Unread, Path: names{"configure"}, Workdir: true},
 }
 
-var options717 = []Option{
+var options719 = []Option{
 	{Names: names{"-p", "--profile"}, Value: Required},
 	{Names: names{"--alsologtostderr"}},
 	{Names: names{"-b", "--bootstrapper"}, Value: Required},
@@ -20316,12 +20397,12 @@ var options717 = []Option{
 	{Names: names{"--one_output"}},
 }
 
-var options718 = []Option{
+var options720 = []Option{
 	{Names: names{"-n", "--node"}, Value: Required},
 	{Names: names{"--native-ssh"}},
 }
 
-var options719 = []Option{
+var options721 = []Option{
 	{Names: names{"--driver"}, Value: Required},
 	{Names: names{"--cpus"}, Value: Required},
 	{Names: names{"--memory"}, Value: Required},
@@ -20339,48 +20420,48 @@ var options719 = []Option{
 	{Names: names{"--url"}},
 }
 
-var subs720 = []Program{
-	{Name: "addons", Style: Exact, Path: names{"start"}, Options: options719},
-	{Name: "build", Style: Exact, Path: names{"start"}, Options: options719},
-	{Name: "cache", Style: Exact, Path: names{"start"}, Options: options719},
-	{Name: "completion", Style: Exact, Path: names{"start"}, Options: options719},
-	{Name: "config", Style: Exact, Path: names{"start"}, Options: options719},
-	{Name: "cp", Style: Exact, Path: names{"start"}, Options: options719},
-	{Name: "create", Style: Exact, Path: names{"start"}, Options: options719},
-	{Name: "dashboard", Style: Exact, Path: names{"start"}, Options: options719},
-	{Name: "delete", Style: Exact, Path: names{"start"}, Options: options719},
-	{Name: "docker-env", Style: Exact, Path: names{"start"}, Options: options719},
-	{Name: "export", Style: Exact, Path: names{"start"}, Options: options719},
-	{Name: "get", Style: Exact, Path: names{"start"}, Options: options719},
-	{Name: "help", Style: Exact, Path: names{"start"}, Options: options719},
-	{Name: "image", Style: Exact, Path: names{"start"}, Options: options719},
-	{Name: "ip", Style: Exact, Path: names{"start"}, Options: options719},
-	{Name: "kubectl", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options718, Ends: true},
-	{Name: "license", Style: Exact, Path: names{"start"}, Options: options719},
-	{Name: "load", Style: Exact, Path: names{"start"}, Options: options719},
-	{Name: "logs", Style: Exact, Path: names{"start"}, Options: options719},
-	{Name: "mount", Style: Exact, Path: names{"start"}, Options: options719},
-	{Name: "node", Style: Exact, Path: names{"start"}, Options: options719},
-	{Name: "options", Style: Exact, Path: names{"start"}, Options: options719},
-	{Name: "pause", Style: Exact, Path: names{"start"}, Options: options719},
-	{Name: "podman-env", Style: Exact, Path: names{"start"}, Options: options719},
-	{Name: "profile", Style: Exact, Path: names{"start"}, Options: options719},
-	{Name: "service", Style: Exact, Path: names{"start"}, Options: options719},
-	{Name: "shell", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options718, Ends: true},
-	{Name: "ssh", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options718, Ends: true},
-	{Name: "ssh-host", Style: Exact, Path: names{"start"}, Options: options719},
-	{Name: "ssh-key", Style: Exact, Path: names{"start"}, Options: options719},
-	{Name: "start", Style: Exact, Path: names{"start"}, Options: options719},
-	{Name: "status", Style: Exact, Path: names{"start"}, Options: options719},
-	{Name: "stop", Style: Exact, Path: names{"start"}, Options: options719},
-	{Name: "tunnel", Style: Exact, Path: names{"start"}, Options: options719},
-	{Name: "unpause", Style: Exact, Path: names{"start"}, Options: options719},
-	{Name: "update-check", Style: Exact, Path: names{"start"}, Options: options719},
-	{Name: "update-context", Style: Exact, Path: names{"start"}, Options: options719},
-	{Name: "version", Style: Exact, Path: names{"start"}, Options: options719},
+var subs722 = []Program{
+	{Name: "addons", Style: Exact, Path: names{"start"}, Options: options721},
+	{Name: "build", Style: Exact, Path: names{"start"}, Options: options721},
+	{Name: "cache", Style: Exact, Path: names{"start"}, Options: options721},
+	{Name: "completion", Style: Exact, Path: names{"start"}, Options: options721},
+	{Name: "config", Style: Exact, Path: names{"start"}, Options: options721},
+	{Name: "cp", Style: Exact, Path: names{"start"}, Options: options721},
+	{Name: "create", Style: Exact, Path: names{"start"}, Options: options721},
+	{Name: "dashboard", Style: Exact, Path: names{"start"}, Options: options721},
+	{Name: "delete", Style: Exact, Path: names{"start"}, Options: options721},
+	{Name: "docker-env", Style: Exact, Path: names{"start"}, Options: options721},
+	{Name: "export", Style: Exact, Path: names{"start"}, Options: options721},
+	{Name: "get", Style: Exact, Path: names{"start"}, Options: options721},
+	{Name: "help", Style: Exact, Path: names{"start"}, Options: options721},
+	{Name: "image", Style: Exact, Path: names{"start"}, Options: options721},
+	{Name: "ip", Style: Exact, Path: names{"start"}, Options: options721},
+	{Name: "kubectl", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options720, Ends: true},
+	{Name: "license", Style: Exact, Path: names{"start"}, Options: options721},
+	{Name: "load", Style: Exact, Path: names{"start"}, Options: options721},
+	{Name: "logs", Style: Exact, Path: names{"start"}, Options: options721},
+	{Name: "mount", Style: Exact, Path: names{"start"}, Options: options721},
+	{Name: "node", Style: Exact, Path: names{"start"}, Options: options721},
+	{Name: "options", Style: Exact, Path: names{"start"}, Options: options721},
+	{Name: "pause", Style: Exact, Path: names{"start"}, Options: options721},
+	{Name: "podman-env", Style: Exact, Path: names{"start"}, Options: options721},
+	{Name: "profile", Style: Exact, Path: names{"start"}, Options: options721},
+	{Name: "service", Style: Exact, Path: names{"start"}, Options: options721},
+	{Name: "shell", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options720, Ends: true},
+	{Name: "ssh", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options720, Ends: true},
+	{Name: "ssh-host", Style: Exact, Path: names{"start"}, Options: options721},
+	{Name: "ssh-key", Style: Exact, Path: names{"start"}, Options: options721},
+	{Name: "start", Style: Exact, Path: names{"start"}, Options: options721},
+	{Name: "status", Style: Exact, Path: names{"start"}, Options: options721},
+	{Name: "stop", Style: Exact, Path: names{"start"}, Options: options721},
+	{Name: "tunnel", Style: Exact, Path: names{"start"}, Options: options721},
+	{Name: "unpause", Style: Exact, Path: names{"start"}, Options: options721},
+	{Name: "update-check", Style: Exact, Path: names{"start"}, Options: options721},
+	{Name: "update-context", Style: Exact, Path: names{"start"}, Options: options721},
+	{Name: "version", Style: Exact, Path: names{"start"}, Options: options721},
 }
 
-var options721 = []Option{
+var options723 = []Option{
 	{Names: names{"-C", "--cd"}, Value: Required, Effect: EffDir},
 	{Names: names{"-E", "--env"}, Value: Required},
 	{Names: names{"-j", "--jobs"}, Value: Required},
@@ -20399,11 +20480,11 @@ var options721 = []Option{
 	{Names: names{"-f", "--force"}},
 }
 
-var options722 = []Option{
+var options724 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 }
 
-var options723 = []Option{
+var options725 = []Option{
 	{Names: names{"-c", "--current"}},
 	{Names: names{"-g", "--global"}},
 	{Names: names{"-i", "--installed"}},
@@ -20420,7 +20501,7 @@ var options723 = []Option{
 	{Names: names{"-b", "--bump"}},
 }
 
-var options724 = []Option{
+var options726 = []Option{
 	{Names: names{"-S", "--silent"}},
 	{Names: names{"-c", "--continue-on-error"}},
 	{Names: names{"-s", "--shell"}, Value: Required, Effect: EffProgram},
@@ -20435,7 +20516,7 @@ var options724 = []Option{
 	{Names: names{"--fresh-env"}},
 }
 
-var options725 = []Option{
+var options727 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"--hidden"}},
@@ -20445,73 +20526,73 @@ var options725 = []Option{
 	{Names: names{"--no-header"}},
 }
 
-var subs726 = []Program{
-	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options725, Workdir: true},
-	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options725, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options725, Workdir: true},
+var subs728 = []Program{
+	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options727, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options727, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options727, Workdir: true},
 	{Name: "r", Style: Exact, Path: names{"tasks", "run"}, Ends: true, Workdir: true},
 	{Name: "run", Style: Exact, Path: names{"tasks", "run"}, Ends: true, Workdir: true},
-	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options725, Workdir: true},
+	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options727, Workdir: true},
 }
 
-var subs727 = []Program{
+var subs729 = []Program{
 	{Name: "a", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options723, Workdir: true},
+	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options725, Workdir: true},
 	{Name: "add", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "backends", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options723, Workdir: true},
+	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options725, Workdir: true},
 	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "cfg", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options723, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options725, Workdir: true},
 	{Name: "config", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options723, Workdir: true},
-	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options723, Workdir: true},
-	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options723, Workdir: true},
-	{Name: "dr", Style: Exact, Path: names{"ls"}, Options: options723, Workdir: true},
-	{Name: "e", Style: Exact, Path: names{"ls"}, Options: options723, Workdir: true},
+	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options725, Workdir: true},
+	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options725, Workdir: true},
+	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options725, Workdir: true},
+	{Name: "dr", Style: Exact, Path: names{"ls"}, Options: options725, Workdir: true},
+	{Name: "e", Style: Exact, Path: names{"ls"}, Options: options725, Workdir: true},
 	{Name: "edit", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "en", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options723, Workdir: true},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options722, Workdir: true},
+	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options725, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options724, Workdir: true},
 	{Name: "fmt", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "g", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "generate", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "global", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options723, Workdir: true},
+	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options725, Workdir: true},
 	{Name: "i", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "implode", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "install", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options723, Workdir: true},
+	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options725, Workdir: true},
 	{Name: "link", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"ls"}, Options: options723, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"ls"}, Options: options725, Workdir: true},
 	{Name: "local", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "lock", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options723, Workdir: true},
-	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options723, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options725, Workdir: true},
+	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options725, Workdir: true},
 	{Name: "mcp", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "oci", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options723, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options725, Workdir: true},
 	{Name: "p", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "plugins", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "prepare", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "prune", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "r", Style: Exact, Path: names{"run"}, Options: options724, Ends: true, Workdir: true},
+	{Name: "r", Style: Exact, Path: names{"run"}, Options: options726, Ends: true, Workdir: true},
 	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "reshim", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "rm", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options724, Ends: true, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options723, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options726, Ends: true, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options725, Workdir: true},
 	{Name: "self-update", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "set", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "settings", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "sh", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "shell", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "sync", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "t", Style: Exact, Path: names{"tasks"}, Subs: subs726, Workdir: true},
-	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs726, Workdir: true},
-	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options723, Workdir: true},
-	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options723, Workdir: true},
+	{Name: "t", Style: Exact, Path: names{"tasks"}, Subs: subs728, Workdir: true},
+	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs728, Workdir: true},
+	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options725, Workdir: true},
+	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options725, Workdir: true},
 	{Name: "tool-stub", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "trust", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "u", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
@@ -20522,16 +20603,16 @@ var subs727 = []Program{
 	{Name: "update", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "use", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "v", Style: Exact, Path: names{"ls"}, Options: options723, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options723, Workdir: true},
+	{Name: "v", Style: Exact, Path: names{"ls"}, Options: options725, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options725, Workdir: true},
 	{Name: "w", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "watch", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options723, Workdir: true},
-	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options723, Workdir: true},
-	{Name: "x", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options722, Workdir: true},
+	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options725, Workdir: true},
+	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options725, Workdir: true},
+	{Name: "x", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options724, Workdir: true},
 }
 
-var options728 = []Option{
+var options730 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
@@ -20539,13 +20620,13 @@ var options728 = []Option{
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options729 = []Option{
+var options731 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-Z"}},
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options730 = []Option{
+var options732 = []Option{
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"--tmpdir"}, Value: Optional},
 	{Names: names{"-V"}},
@@ -20556,7 +20637,7 @@ var options730 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options731 = []Option{
+var options733 = []Option{
 	{Names: names{"--allow-uncaught"}},
 	{Names: names{"-A", "--async-only"}},
 	{Names: names{"-b", "--bail"}},
@@ -20606,7 +20687,7 @@ var options731 = []Option{
 	{Names: names{"--pass-on-failing-test-suite"}},
 }
 
-var options732 = []Option{
+var options734 = []Option{
 	{Names: names{"--eval", "--execute", "-e"}, Value: Required, Effect: EffCode},
 	{Names: names{"--query", "-q"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
@@ -20624,7 +20705,7 @@ var options732 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options733 = []Option{
+var options735 = []Option{
 	{Names: names{"-d", "--silent"}},
 	{Names: names{"-l", "--logical"}},
 	{Names: names{"-e", "--exit-on-eof"}},
@@ -20640,7 +20721,7 @@ var options733 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options734 = []Option{
+var options736 = []Option{
 	{Names: names{"--client"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--server"}, Value: Required, Effect: EffRun},
 	{Names: names{"--ssh"}, Value: Required, Effect: EffRun},
@@ -20662,7 +20743,7 @@ var options734 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options735 = []Option{
+var options737 = []Option{
 	{Names: names{"-u"}},
 	{Names: names{"--update"}, Value: Optional},
 	{Names: names{"--debug"}},
@@ -20681,7 +20762,7 @@ var options735 = []Option{
 	{Names: names{"-Z", "--context"}},
 }
 
-var options736 = []Option{
+var options738 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffDir},
 	{Names: names{"-s", "--settings"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-gs", "--global-settings"}, Value: Required, Effect: EffProgram},
@@ -20731,7 +20812,7 @@ var options736 = []Option{
 	{Names: names{"-up", "--update-plugins"}},
 }
 
-var options737 = []Option{
+var options739 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-V", "--version"}},
@@ -20845,7 +20926,7 @@ var options737 = []Option{
 	{Names: names{"--check-hidden"}},
 }
 
-var options738 = []Option{
+var options740 = []Option{
 	{Names: names{"-e", "--execute"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-D", "--database"}, Value: Required},
 	{Names: names{"-h", "--host"}, Value: Required},
@@ -20908,7 +20989,7 @@ var options738 = []Option{
 	{Names: names{"--enable-cleartext-plugin"}},
 }
 
-var options739 = []Option{
+var options741 = []Option{
 	{Names: names{"-A", "--all-databases"}},
 	{Names: names{"-B", "--databases"}},
 	{Names: names{"-h", "--host"}, Value: Required},
@@ -20941,7 +21022,7 @@ var options739 = []Option{
 	{Names: names{"--column-statistics"}, Value: Required},
 }
 
-var options740 = []Option{
+var options742 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-b"}},
@@ -20997,7 +21078,7 @@ var options740 = []Option{
 	{Names: names{"--append-output"}},
 }
 
-var options741 = []Option{
+var options743 = []Option{
 	{Names: names{"--config", "--config-file", "--tsconfig"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--output", "--out", "--outfile", "--out-file", "--output-path", "--out-dir", "--outdir", "--outDir", "--output-dir", "--dist-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--plugin", "--plugins"}, Value: Required, Effect: EffPlugin},
@@ -21031,14 +21112,14 @@ var options741 = []Option{
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options742 = []Option{
+var options744 = []Option{
 	{Names: names{"-n", "--adjustment"}, Value: Required},
 	{Names: names{"-#"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options743 = []Option{
+var options745 = []Option{
 	{Names: names{"--version"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--quiet"}},
@@ -21054,7 +21135,7 @@ var options743 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options744 = []Option{
+var options746 = []Option{
 	{Names: names{"-c", "--command"}, Effect: EffOpaque},
 	{Names: names{"--expr"}, Value: Required, Effect: EffCode},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
@@ -21070,34 +21151,34 @@ var options744 = []Option{
 	{Names: names{"--refresh"}},
 }
 
-var subs745 = []Program{
-	{Name: "build", Operands: Unread, Path: names{"shell"}, Options: options744},
-	{Name: "bundle", Operands: Unread, Path: names{"shell"}, Options: options744},
-	{Name: "config", Operands: Unread, Path: names{"shell"}, Options: options744},
-	{Name: "copy", Operands: Unread, Path: names{"shell"}, Options: options744},
-	{Name: "derivation", Operands: Unread, Path: names{"shell"}, Options: options744},
-	{Name: "develop", Operands: Unread, Path: names{"shell"}, Options: options744},
-	{Name: "edit", Operands: Unread, Path: names{"shell"}, Options: options744},
-	{Name: "eval", Operands: Unread, Path: names{"shell"}, Options: options744},
-	{Name: "flake", Operands: Unread, Path: names{"shell"}, Options: options744},
-	{Name: "fmt", Operands: Unread, Path: names{"shell"}, Options: options744},
-	{Name: "hash", Operands: Unread, Path: names{"shell"}, Options: options744},
-	{Name: "log", Operands: Unread, Path: names{"shell"}, Options: options744},
-	{Name: "path-info", Operands: Unread, Path: names{"shell"}, Options: options744},
-	{Name: "print-dev-env", Operands: Unread, Path: names{"shell"}, Options: options744},
-	{Name: "profile", Operands: Unread, Path: names{"shell"}, Options: options744},
-	{Name: "registry", Operands: Unread, Path: names{"shell"}, Options: options744},
-	{Name: "repl", Operands: Unread, Path: names{"shell"}, Options: options744},
-	{Name: "run", Operands: Unread, Path: names{"shell"}, Options: options744},
-	{Name: "search", Operands: Unread, Path: names{"shell"}, Options: options744},
-	{Name: "shell", Operands: Unread, Path: names{"shell"}, Options: options744},
-	{Name: "show-config", Operands: Unread, Path: names{"shell"}, Options: options744},
-	{Name: "store", Operands: Unread, Path: names{"shell"}, Options: options744},
-	{Name: "upgrade-nix", Operands: Unread, Path: names{"shell"}, Options: options744},
-	{Name: "why-depends", Operands: Unread, Path: names{"shell"}, Options: options744},
+var subs747 = []Program{
+	{Name: "build", Operands: Unread, Path: names{"shell"}, Options: options746},
+	{Name: "bundle", Operands: Unread, Path: names{"shell"}, Options: options746},
+	{Name: "config", Operands: Unread, Path: names{"shell"}, Options: options746},
+	{Name: "copy", Operands: Unread, Path: names{"shell"}, Options: options746},
+	{Name: "derivation", Operands: Unread, Path: names{"shell"}, Options: options746},
+	{Name: "develop", Operands: Unread, Path: names{"shell"}, Options: options746},
+	{Name: "edit", Operands: Unread, Path: names{"shell"}, Options: options746},
+	{Name: "eval", Operands: Unread, Path: names{"shell"}, Options: options746},
+	{Name: "flake", Operands: Unread, Path: names{"shell"}, Options: options746},
+	{Name: "fmt", Operands: Unread, Path: names{"shell"}, Options: options746},
+	{Name: "hash", Operands: Unread, Path: names{"shell"}, Options: options746},
+	{Name: "log", Operands: Unread, Path: names{"shell"}, Options: options746},
+	{Name: "path-info", Operands: Unread, Path: names{"shell"}, Options: options746},
+	{Name: "print-dev-env", Operands: Unread, Path: names{"shell"}, Options: options746},
+	{Name: "profile", Operands: Unread, Path: names{"shell"}, Options: options746},
+	{Name: "registry", Operands: Unread, Path: names{"shell"}, Options: options746},
+	{Name: "repl", Operands: Unread, Path: names{"shell"}, Options: options746},
+	{Name: "run", Operands: Unread, Path: names{"shell"}, Options: options746},
+	{Name: "search", Operands: Unread, Path: names{"shell"}, Options: options746},
+	{Name: "shell", Operands: Unread, Path: names{"shell"}, Options: options746},
+	{Name: "show-config", Operands: Unread, Path: names{"shell"}, Options: options746},
+	{Name: "store", Operands: Unread, Path: names{"shell"}, Options: options746},
+	{Name: "upgrade-nix", Operands: Unread, Path: names{"shell"}, Options: options746},
+	{Name: "why-depends", Operands: Unread, Path: names{"shell"}, Options: options746},
 }
 
-var options746 = []Option{
+var options748 = []Option{
 	{Names: names{"-p", "--packages"}, Effect: EffUnproven},
 	{Names: names{"--run"}, Value: Required, Effect: EffRun},
 	{Names: names{"--command"}, Value: Required, Effect: EffRun},
@@ -21112,7 +21193,7 @@ var options746 = []Option{
 	{Names: names{"--keep"}, Value: Required},
 }
 
-var options747 = []Option{
+var options749 = []Option{
 	{Names: names{"-b", "--body-numbering"}, Value: Required},
 	{Names: names{"-d", "--section-delimiter"}, Value: Required},
 	{Names: names{"-f", "--footer-numbering"}, Value: Required},
@@ -21126,7 +21207,7 @@ var options747 = []Option{
 	{Names: names{"-w", "--number-width"}, Value: Required},
 }
 
-var options748 = []Option{
+var options750 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-C", "--demangle"}, Value: Optional},
@@ -21197,7 +21278,7 @@ var options748 = []Option{
 	{Names: names{"--target"}, Value: Required},
 }
 
-var options749 = []Option{
+var options751 = []Option{
 	{Names: names{"-iL"}, Value: Required, Effect: EffRead},
 	{Names: names{"-iR"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -21331,7 +21412,7 @@ var options749 = []Option{
 	{Names: names{"--nsock-engine"}, Value: Required},
 }
 
-var options750 = []Option{
+var options752 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Optional, Effect: EffCode, Pattern: true},
 	{Names: names{"-pe"}, Value: Required, Effect: EffCode, Pattern: true},
@@ -21549,7 +21630,7 @@ var options750 = []Option{
 	{Names: names{"--trace-atomics-wait"}},
 }
 
-var options751 = []Option{
+var options753 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-e", "--ext"}, Value: Required},
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
@@ -21576,12 +21657,12 @@ var options751 = []Option{
 	{Names: names{"--no-colors"}},
 }
 
-var options752 = []Option{
+var options754 = []Option{
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options753 = []Option{
+var options755 = []Option{
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-h", "-?", "--help", "--usage"}},
 	{Names: names{"-g", "--global"}},
@@ -21720,12 +21801,12 @@ var options753 = []Option{
 	{Names: names{"--allow-scripts"}, Value: Required},
 }
 
-var options754 = []Option{
+var options756 = []Option{
 	{Names: names{"-c", "--call"}, Value: Required, Effect: EffRun},
 	{Names: names{"--package"}, Value: Required},
 }
 
-var subs755 = []Program{
+var subs757 = []Program{
 	{Name: "access", Path: names{"publish"}, Workdir: true},
 	{Name: "add", Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "add-user", Path: names{"publish"}, Workdir: true},
@@ -21752,7 +21833,7 @@ var subs755 = []Program{
 	{Name: "docs", Path: names{"ls"}, Workdir: true},
 	{Name: "doctor", Path: names{"ls"}, Workdir: true},
 	{Name: "edit", Operands: Unread, Path: names{"edit"}, Workdir: true},
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options754, Ends: true, Workdir: true},
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options756, Ends: true, Workdir: true},
 	{Name: "explain", Path: names{"ls"}, Workdir: true},
 	{Name: "explore", Operands: RunsArgs, Skip: 1, Path: names{"explore"}, Ends: true, Workdir: true},
 	{Name: "find", Path: names{"ls"}, Workdir: true},
@@ -21850,10 +21931,10 @@ var subs755 = []Program{
 	{Name: "view", Path: names{"ls"}, Workdir: true},
 	{Name: "whoami", Path: names{"ls"}, Workdir: true},
 	{Name: "why", Path: names{"ls"}, Workdir: true},
-	{Name: "x", Operands: RunsArgs, Path: names{"exec"}, Options: options754, Ends: true, Workdir: true},
+	{Name: "x", Operands: RunsArgs, Path: names{"exec"}, Options: options756, Ends: true, Workdir: true},
 }
 
-var options756 = []Option{
+var options758 = []Option{
 	{Names: names{"-s", "--sequential", "--serial"}},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-c", "--continue-on-error"}},
@@ -21869,12 +21950,12 @@ var options756 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options757 = []Option{
+var options759 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--ignore"}, Value: Required},
 }
 
-var options758 = []Option{
+var options760 = []Option{
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--no"}},
 	{Names: names{"-n", "--node-arg"}, Value: Required, Effect: EffUnproven},
@@ -21902,7 +21983,7 @@ var options758 = []Option{
 	{Names: names{"--force"}},
 }
 
-var options759 = []Option{
+var options761 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-m", "--mount"}, Value: Optional},
 	{Names: names{"-t", "--target"}, Value: Required},
@@ -21925,7 +22006,7 @@ var options759 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options760 = []Option{
+var options762 = []Option{
 	{Names: names{"-c", "--commands", "--command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-Command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-EncodedCommand"}, Value: Required, Effect: EffOpaque},
@@ -21933,7 +22014,7 @@ var options760 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffOpaque},
 }
 
-var options761 = []Option{
+var options763 = []Option{
 	{Names: names{"-i", "--interleave"}, Value: Required},
 	{Names: names{"-p", "--preferred"}, Value: Required},
 	{Names: names{"-P", "--preferred-many"}, Value: Required},
@@ -21949,7 +22030,7 @@ var options761 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffUnproven},
 }
 
-var options762 = []Option{
+var options764 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 	{Names: names{"--debug"}},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -21967,7 +22048,7 @@ var options762 = []Option{
 	{Names: names{"--to-unit"}, Value: Required},
 }
 
-var options763 = []Option{
+var options765 = []Option{
 	{Names: names{"-A", "--address-radix"}, Value: Required},
 	{Names: names{"--endian"}, Value: Required},
 	{Names: names{"-j", "--skip-bytes"}, Value: Required},
@@ -21989,7 +22070,7 @@ var options763 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options764 = []Option{
+var options766 = []Option{
 	{Names: names{"-e"}},
 	{Names: names{"-d"}},
 	{Names: names{"-a", "-base64"}},
@@ -22033,7 +22114,7 @@ var options764 = []Option{
 	{Names: names{"-list"}},
 }
 
-var options765 = []Option{
+var options767 = []Option{
 	{Names: names{"-in"}, Value: Required, Effect: EffInput},
 	{Names: names{"-out"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-inform"}, Value: Required},
@@ -22054,7 +22135,7 @@ var options765 = []Option{
 	{Names: names{"-help"}},
 }
 
-var options766 = []Option{
+var options768 = []Option{
 	{Names: names{"-base64"}},
 	{Names: names{"-hex"}},
 	{Names: names{"-a"}},
@@ -22075,7 +22156,7 @@ var options766 = []Option{
 	{Names: names{"-cipher-commands"}},
 }
 
-var options767 = []Option{
+var options769 = []Option{
 	{Names: names{"-connect"}, Value: Required},
 	{Names: names{"-host"}, Value: Required},
 	{Names: names{"-port"}, Value: Required},
@@ -22126,7 +22207,7 @@ var options767 = []Option{
 	{Names: names{"-accept"}, Value: Required, Effect: EffUnproven},
 }
 
-var options768 = []Option{
+var options770 = []Option{
 	{Names: names{"-new"}},
 	{Names: names{"-newkey"}, Value: Required},
 	{Names: names{"-x509"}},
@@ -22230,73 +22311,73 @@ var options768 = []Option{
 	{Names: names{"-multivalue-rdn"}},
 }
 
-var subs769 = []Program{
-	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options764, Shared: [][]Option{options765}},
-	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options764, Shared: [][]Option{options765}},
-	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options768, Shared: [][]Option{options765}},
-	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options764, Shared: [][]Option{options765}},
-	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options768, Shared: [][]Option{options765}},
-	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options767, Shared: [][]Option{options765}},
-	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options768, Shared: [][]Option{options765}},
-	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options768, Shared: [][]Option{options765}},
-	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options768, Shared: [][]Option{options765}},
-	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options764, Shared: [][]Option{options765}},
-	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options768, Shared: [][]Option{options765}},
-	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options768, Shared: [][]Option{options765}},
-	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options768, Shared: [][]Option{options765}},
-	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options768, Shared: [][]Option{options765}},
-	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options768, Shared: [][]Option{options765}},
-	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options764, Shared: [][]Option{options765}},
-	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options766, Shared: [][]Option{options765}},
-	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options768, Shared: [][]Option{options765}},
-	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options768, Shared: [][]Option{options765}},
-	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options768, Shared: [][]Option{options765}},
-	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options768, Shared: [][]Option{options765}},
-	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options766, Shared: [][]Option{options765}},
-	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options766, Shared: [][]Option{options765}},
-	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options764, Shared: [][]Option{options765}},
-	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options766, Shared: [][]Option{options765}},
-	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options764, Shared: [][]Option{options765}},
-	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options764, Shared: [][]Option{options765}},
-	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options768, Shared: [][]Option{options765}},
-	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options768, Shared: [][]Option{options765}},
-	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options766, Shared: [][]Option{options765}},
-	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options768, Shared: [][]Option{options765}},
-	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options768, Shared: [][]Option{options765}},
-	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options768, Shared: [][]Option{options765}},
-	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options768, Shared: [][]Option{options765}},
-	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options768, Shared: [][]Option{options765}},
-	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options768, Shared: [][]Option{options765}},
-	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options766, Shared: [][]Option{options765}},
-	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options766, Shared: [][]Option{options765}},
-	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options768, Shared: [][]Option{options765}},
-	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options768, Shared: [][]Option{options765}},
-	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options768, Shared: [][]Option{options765}},
-	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options767, Shared: [][]Option{options765}},
-	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options767, Shared: [][]Option{options765}},
-	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options767, Shared: [][]Option{options765}},
-	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options768, Shared: [][]Option{options765}},
-	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options764, Shared: [][]Option{options765}},
-	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options764, Shared: [][]Option{options765}},
-	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options764, Shared: [][]Option{options765}},
-	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options768, Shared: [][]Option{options765}},
-	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options766, Shared: [][]Option{options765}},
-	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options768, Shared: [][]Option{options765}},
-	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options768, Shared: [][]Option{options765}},
-	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options768, Shared: [][]Option{options765}},
-	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options768, Shared: [][]Option{options765}},
-	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options766, Shared: [][]Option{options765}},
-	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options768, Shared: [][]Option{options765}},
+var subs771 = []Program{
+	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options766, Shared: [][]Option{options767}},
+	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options766, Shared: [][]Option{options767}},
+	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
+	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options766, Shared: [][]Option{options767}},
+	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
+	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options769, Shared: [][]Option{options767}},
+	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
+	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
+	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
+	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options766, Shared: [][]Option{options767}},
+	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
+	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
+	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
+	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
+	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
+	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options766, Shared: [][]Option{options767}},
+	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options768, Shared: [][]Option{options767}},
+	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
+	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
+	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
+	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
+	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options768, Shared: [][]Option{options767}},
+	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options768, Shared: [][]Option{options767}},
+	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options766, Shared: [][]Option{options767}},
+	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options768, Shared: [][]Option{options767}},
+	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options766, Shared: [][]Option{options767}},
+	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options766, Shared: [][]Option{options767}},
+	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
+	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
+	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options768, Shared: [][]Option{options767}},
+	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
+	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
+	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
+	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
+	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
+	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
+	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options768, Shared: [][]Option{options767}},
+	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options768, Shared: [][]Option{options767}},
+	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
+	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
+	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
+	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options769, Shared: [][]Option{options767}},
+	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options769, Shared: [][]Option{options767}},
+	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options769, Shared: [][]Option{options767}},
+	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
+	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options766, Shared: [][]Option{options767}},
+	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options766, Shared: [][]Option{options767}},
+	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options766, Shared: [][]Option{options767}},
+	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
+	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options768, Shared: [][]Option{options767}},
+	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
+	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
+	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
+	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
+	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options768, Shared: [][]Option{options767}},
+	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
 }
 
-var options770 = []Option{
+var options772 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}, Effect: EffOpaque},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-s"}, Value: Required},
 }
 
-var options771 = []Option{
+var options773 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-f", "-r", "--from", "--read"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-t", "-w", "--to", "--write"}, Value: Required, Effect: EffPlugin},
@@ -22395,7 +22476,7 @@ var options771 = []Option{
 	{Names: names{"--ignore-args"}},
 }
 
-var options772 = []Option{
+var options774 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--arg-file-sep"}, Value: Required},
@@ -22552,13 +22633,13 @@ var options772 = []Option{
 	{Names: names{"--unsafe"}},
 }
 
-var options773 = []Option{
+var options775 = []Option{
 	{Names: names{"-d", "--delimiters"}, Value: Required},
 	{Names: names{"-s", "--serial"}},
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options774 = []Option{
+var options776 = []Option{
 	{Names: names{"-b", "--backup"}},
 	{Names: names{"--backup-if-mismatch"}},
 	{Names: names{"--no-backup-if-mismatch"}},
@@ -22600,13 +22681,13 @@ var options774 = []Option{
 	{Names: names{"-Z", "--set-utc"}},
 }
 
-var options775 = []Option{
+var options777 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 	{Names: names{"--portability"}},
 }
 
-var options776 = []Option{
+var options778 = []Option{
 	{Names: names{"-output-format", "--output-format"}, Value: Required},
 	{Names: names{"-human-readable", "--human-readable"}, Value: Optional},
 	{Names: names{"-noborder", "--noborder"}, Value: Optional},
@@ -22618,28 +22699,28 @@ var options776 = []Option{
 	{Names: names{"-help", "--help"}},
 }
 
-var options777 = []Option{
+var options779 = []Option{
 	{Names: names{"-escape", "--escape"}, Value: Required},
 	{Names: names{"-keep-env", "--keep-env"}, Value: Optional},
 }
 
-var options778 = []Option{
+var options780 = []Option{
 	{Names: names{"-keep-env", "--keep-env"}, Value: Optional},
 }
 
-var options779 = []Option{
+var options781 = []Option{
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
 	{Names: names{"-current", "--current"}, Value: Optional},
 	{Names: names{"-snapshot", "--snapshot"}, Value: Required},
 }
 
-var options780 = []Option{
+var options782 = []Option{
 	{Names: names{"-user", "--user"}, Value: Required},
 	{Names: names{"-group", "--group"}, Value: Required},
 	{Names: names{"-perms", "--perms"}, Value: Required},
 }
 
-var options781 = []Option{
+var options783 = []Option{
 	{Names: names{"-debug", "--debug"}, Value: Optional},
 	{Names: names{"-skiplock", "--skiplock"}, Value: Optional},
 	{Names: names{"-forceStop", "--forceStop"}, Value: Optional},
@@ -22689,49 +22770,49 @@ var options781 = []Option{
 	{Names: names{"-bwlimit", "--bwlimit"}, Value: Required},
 }
 
-var subs782 = []Program{
-	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options781, Shared: [][]Option{options776}},
-	{Name: "config", Style: Joined, Path: names{"list"}, Options: options779, Shared: [][]Option{options776}},
-	{Name: "console", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options777, Stdin: true},
-	{Name: "cpusets", Style: Joined, Path: names{"list"}, Options: options779, Shared: [][]Option{options776}},
-	{Name: "create", Style: Joined, Path: names{"start"}, Options: options781, Shared: [][]Option{options776}},
-	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options781, Shared: [][]Option{options776}},
-	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options781, Shared: [][]Option{options776}},
-	{Name: "df", Style: Joined, Path: names{"list"}, Options: options779, Shared: [][]Option{options776}},
-	{Name: "enter", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options777, Stdin: true},
-	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options778, Ends: true},
-	{Name: "fsck", Style: Joined, Path: names{"start"}, Options: options781, Shared: [][]Option{options776}},
-	{Name: "fstrim", Style: Joined, Path: names{"start"}, Options: options781, Shared: [][]Option{options776}},
-	{Name: "help", Style: Joined, Path: names{"list"}, Options: options779, Shared: [][]Option{options776}},
-	{Name: "list", Style: Joined, Path: names{"list"}, Options: options779, Shared: [][]Option{options776}},
-	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options779, Shared: [][]Option{options776}},
-	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options781, Shared: [][]Option{options776}},
-	{Name: "mount", Style: Joined, Path: names{"start"}, Options: options781, Shared: [][]Option{options776}},
-	{Name: "move-volume", Style: Joined, Path: names{"start"}, Options: options781, Shared: [][]Option{options776}},
-	{Name: "move_volume", Style: Joined, Path: names{"start"}, Options: options781, Shared: [][]Option{options776}},
-	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options779, Shared: [][]Option{options776}},
-	{Name: "pull", Style: Joined, Operands: Unread, Path: names{"pull"}, Options: options780},
-	{Name: "push", Style: Joined, Path: names{"start"}, Options: options781, Shared: [][]Option{options776}},
-	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options781, Shared: [][]Option{options776}},
-	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options781, Shared: [][]Option{options776}},
-	{Name: "rescan", Style: Joined, Path: names{"start"}, Options: options781, Shared: [][]Option{options776}},
-	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options781, Shared: [][]Option{options776}},
-	{Name: "restore", Style: Joined, Path: names{"start"}, Options: options781, Shared: [][]Option{options776}},
-	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options781, Shared: [][]Option{options776}},
-	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options781, Shared: [][]Option{options776}},
-	{Name: "set", Style: Joined, Path: names{"start"}, Options: options781, Shared: [][]Option{options776}},
-	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options781, Shared: [][]Option{options776}},
-	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options781, Shared: [][]Option{options776}},
-	{Name: "start", Style: Joined, Path: names{"start"}, Options: options781, Shared: [][]Option{options776}},
-	{Name: "status", Style: Joined, Path: names{"list"}, Options: options779, Shared: [][]Option{options776}},
-	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options781, Shared: [][]Option{options776}},
-	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options781, Shared: [][]Option{options776}},
-	{Name: "template", Style: Joined, Path: names{"start"}, Options: options781, Shared: [][]Option{options776}},
-	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options781, Shared: [][]Option{options776}},
-	{Name: "unmount", Style: Joined, Path: names{"start"}, Options: options781, Shared: [][]Option{options776}},
+var subs784 = []Program{
+	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
+	{Name: "config", Style: Joined, Path: names{"list"}, Options: options781, Shared: [][]Option{options778}},
+	{Name: "console", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options779, Stdin: true},
+	{Name: "cpusets", Style: Joined, Path: names{"list"}, Options: options781, Shared: [][]Option{options778}},
+	{Name: "create", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
+	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
+	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
+	{Name: "df", Style: Joined, Path: names{"list"}, Options: options781, Shared: [][]Option{options778}},
+	{Name: "enter", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options779, Stdin: true},
+	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options780, Ends: true},
+	{Name: "fsck", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
+	{Name: "fstrim", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
+	{Name: "help", Style: Joined, Path: names{"list"}, Options: options781, Shared: [][]Option{options778}},
+	{Name: "list", Style: Joined, Path: names{"list"}, Options: options781, Shared: [][]Option{options778}},
+	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options781, Shared: [][]Option{options778}},
+	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
+	{Name: "mount", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
+	{Name: "move-volume", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
+	{Name: "move_volume", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
+	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options781, Shared: [][]Option{options778}},
+	{Name: "pull", Style: Joined, Operands: Unread, Path: names{"pull"}, Options: options782},
+	{Name: "push", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
+	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
+	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
+	{Name: "rescan", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
+	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
+	{Name: "restore", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
+	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
+	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
+	{Name: "set", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
+	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
+	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
+	{Name: "start", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
+	{Name: "status", Style: Joined, Path: names{"list"}, Options: options781, Shared: [][]Option{options778}},
+	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
+	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
+	{Name: "template", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
+	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
+	{Name: "unmount", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
 }
 
-var options783 = []Option{
+var options785 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-box"}},
@@ -22752,7 +22833,7 @@ var options783 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options784 = []Option{
+var options786 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-r"}, Value: Required},
@@ -22781,7 +22862,7 @@ var options784 = []Option{
 	{Names: names{"-eol"}, Value: Required},
 }
 
-var options785 = []Option{
+var options787 = []Option{
 	{Names: names{"-d", "--desc"}},
 	{Names: names{"-v", "--long-desc"}},
 	{Names: names{"--no-desc"}},
@@ -22790,7 +22871,7 @@ var options785 = []Option{
 	{Names: names{"-j", "--json"}},
 }
 
-var options786 = []Option{
+var options788 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -22824,7 +22905,7 @@ var options786 = []Option{
 	{Names: names{"--vmlinux"}, Value: Required, Effect: EffInput},
 }
 
-var options787 = []Option{
+var options789 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required, Effect: EffInput},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-n", "--show-nr-samples"}},
@@ -22853,7 +22934,7 @@ var options787 = []Option{
 	{Names: names{"--header"}},
 }
 
-var options788 = []Option{
+var options790 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -22880,7 +22961,7 @@ var options788 = []Option{
 	{Names: names{"-j", "--json-output"}},
 }
 
-var options789 = []Option{
+var options791 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -22898,7 +22979,7 @@ var options789 = []Option{
 	{Names: names{"-D", "--delay"}, Value: Required},
 }
 
-var subs790 = []Program{
+var subs792 = []Program{
 	{Name: "annotate", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "archive", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "bench", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
@@ -22917,23 +22998,23 @@ var subs790 = []Program{
 	{Name: "kmem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kvm", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kwork", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options785},
+	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options787},
 	{Name: "lock", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "mem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "probe", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options786, Ends: true, Here: true},
-	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options787},
+	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options788, Ends: true, Here: true},
+	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options789},
 	{Name: "sched", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "script", Style: POSIX, Operands: Unread, Path: names{"script"}},
-	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options788, Ends: true},
+	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options790, Ends: true},
 	{Name: "test", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "timechart", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "top", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options789, Ends: true},
+	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options791, Ends: true},
 	{Name: "version", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 }
 
-var options791 = []Option{
+var options793 = []Option{
 	{Names: names{"-0"}, Value: Optional},
 	{Names: names{"-a"}},
 	{Names: names{"-C"}, Value: Optional},
@@ -22969,7 +23050,7 @@ var options791 = []Option{
 	{Names: names{"--version"}, Effect: EffPattern},
 }
 
-var options792 = []Option{
+var options794 = []Option{
 	{Names: names{"-a", "--all", "--data-only"}},
 	{Names: names{"-b", "--blobs", "--large-objects"}},
 	{Names: names{"-B"}},
@@ -23047,7 +23128,7 @@ var options792 = []Option{
 	{Names: names{"--use-set-session-authorization"}},
 }
 
-var options793 = []Option{
+var options795 = []Option{
 	{Names: names{"-d", "--delimiter"}, Value: Required},
 	{Names: names{"-l", "--list-name"}},
 	{Names: names{"-a", "--list-full"}},
@@ -23081,7 +23162,7 @@ var options793 = []Option{
 	{Names: names{"-Q", "--shell-quote"}},
 }
 
-var options794 = []Option{
+var options796 = []Option{
 	{Names: names{"-a", "--interactive"}, Effect: EffOpaque},
 	{Names: names{"-b", "--bindpath"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-C", "--no-chdir"}},
@@ -23117,7 +23198,7 @@ var options794 = []Option{
 	{Names: names{"--ri", "--rextinfo"}, Value: Required, Effect: EffPattern},
 }
 
-var options795 = []Option{
+var options797 = []Option{
 	{Names: names{"--bootstrap", "--autoload-file", "-a"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--configuration", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-configuration"}},
@@ -23169,7 +23250,7 @@ var options795 = []Option{
 	{Names: names{"--allow-root"}},
 }
 
-var options796 = []Option{
+var options798 = []Option{
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-i"}, Value: Required},
 	{Names: names{"-w"}, Value: Required},
@@ -23206,7 +23287,7 @@ var options796 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options797 = []Option{
+var options799 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-b"}},
 	{Names: names{"-h"}},
@@ -23218,7 +23299,7 @@ var options797 = []Option{
 	{Names: names{"-q"}},
 }
 
-var options798 = []Option{
+var options800 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--debug"}},
 	{Names: names{"--isolated"}},
@@ -23247,14 +23328,14 @@ var options798 = []Option{
 	{Names: names{"--resume-retries"}, Value: Required},
 }
 
-var options799 = []Option{
+var options801 = []Option{
 	{Names: names{"--editor"}, Value: Required, Effect: EffRun},
 	{Names: names{"--global"}},
 	{Names: names{"--user"}},
 	{Names: names{"--site"}},
 }
 
-var options800 = []Option{
+var options802 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--constraint"}, Value: Required, Effect: EffInput},
 	{Names: names{"--build-constraint"}, Value: Required, Effect: EffInput},
@@ -23306,7 +23387,7 @@ var options800 = []Option{
 	{Names: names{"--no-verify"}},
 }
 
-var options801 = []Option{
+var options803 = []Option{
 	{Names: names{"-o", "--outdated"}},
 	{Names: names{"-u", "--uptodate"}},
 	{Names: names{"-e", "--editable"}},
@@ -23328,34 +23409,34 @@ var options801 = []Option{
 	{Names: names{"--no-index"}},
 }
 
-var options802 = []Option{
+var options804 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffInput},
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--root-user-action"}, Value: Required},
 	{Names: names{"--break-system-packages"}},
 }
 
-var subs803 = []Program{
-	{Name: "cache", Path: names{"list"}, Options: options801},
-	{Name: "check", Path: names{"list"}, Options: options801},
-	{Name: "completion", Path: names{"list"}, Options: options801},
-	{Name: "config", Path: names{"config"}, Options: options799},
-	{Name: "debug", Path: names{"list"}, Options: options801},
-	{Name: "download", Path: names{"install"}, Options: options800, Named: true},
-	{Name: "freeze", Path: names{"list"}, Options: options801},
-	{Name: "hash", Path: names{"list"}, Options: options801},
-	{Name: "help", Path: names{"list"}, Options: options801},
-	{Name: "index", Path: names{"list"}, Options: options801},
-	{Name: "inspect", Path: names{"list"}, Options: options801},
-	{Name: "install", Path: names{"install"}, Options: options800, Named: true},
-	{Name: "list", Path: names{"list"}, Options: options801},
-	{Name: "search", Path: names{"list"}, Options: options801},
-	{Name: "show", Path: names{"list"}, Options: options801},
-	{Name: "uninstall", Path: names{"uninstall"}, Options: options802},
-	{Name: "wheel", Path: names{"install"}, Options: options800, Named: true},
+var subs805 = []Program{
+	{Name: "cache", Path: names{"list"}, Options: options803},
+	{Name: "check", Path: names{"list"}, Options: options803},
+	{Name: "completion", Path: names{"list"}, Options: options803},
+	{Name: "config", Path: names{"config"}, Options: options801},
+	{Name: "debug", Path: names{"list"}, Options: options803},
+	{Name: "download", Path: names{"install"}, Options: options802, Named: true},
+	{Name: "freeze", Path: names{"list"}, Options: options803},
+	{Name: "hash", Path: names{"list"}, Options: options803},
+	{Name: "help", Path: names{"list"}, Options: options803},
+	{Name: "index", Path: names{"list"}, Options: options803},
+	{Name: "inspect", Path: names{"list"}, Options: options803},
+	{Name: "install", Path: names{"install"}, Options: options802, Named: true},
+	{Name: "list", Path: names{"list"}, Options: options803},
+	{Name: "search", Path: names{"list"}, Options: options803},
+	{Name: "show", Path: names{"list"}, Options: options803},
+	{Name: "uninstall", Path: names{"uninstall"}, Options: options804},
+	{Name: "wheel", Path: names{"install"}, Options: options802, Named: true},
 }
 
-var options804 = []Option{
+var options806 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--version"}},
@@ -23363,7 +23444,7 @@ var options804 = []Option{
 	{Names: names{"--global"}},
 }
 
-var options805 = []Option{
+var options807 = []Option{
 	{Names: names{"--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--pip-args"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-i", "--index-url"}, Value: Required, Effect: EffUnproven},
@@ -23374,13 +23455,13 @@ var options805 = []Option{
 	{Names: names{"--preinstall"}, Value: Required},
 }
 
-var options806 = []Option{
+var options808 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"--short"}},
 	{Names: names{"--include-injected"}},
 }
 
-var options807 = []Option{
+var options809 = []Option{
 	{Names: names{"--spec"}, Value: Required},
 	{Names: names{"--path"}},
 	{Names: names{"--no-cache"}},
@@ -23395,31 +23476,31 @@ var options807 = []Option{
 	{Names: names{"--fetch-missing-python"}},
 }
 
-var subs808 = []Program{
-	{Name: "completions", Path: names{"list"}, Options: options806},
-	{Name: "ensurepath", Path: names{"install"}, Options: options805, Named: true},
-	{Name: "environment", Path: names{"list"}, Options: options806},
-	{Name: "help", Path: names{"list"}, Options: options806},
-	{Name: "inject", Path: names{"install"}, Options: options805, Named: true},
-	{Name: "install", Path: names{"install"}, Options: options805, Named: true},
-	{Name: "install-all", Path: names{"install"}, Options: options805, Named: true},
-	{Name: "interpreter", Path: names{"install"}, Options: options805, Named: true},
-	{Name: "list", Path: names{"list"}, Options: options806},
-	{Name: "pin", Path: names{"install"}, Options: options805, Named: true},
-	{Name: "reinstall", Path: names{"install"}, Options: options805, Named: true},
-	{Name: "reinstall-all", Path: names{"install"}, Options: options805, Named: true},
-	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options807, Ends: true},
+var subs810 = []Program{
+	{Name: "completions", Path: names{"list"}, Options: options808},
+	{Name: "ensurepath", Path: names{"install"}, Options: options807, Named: true},
+	{Name: "environment", Path: names{"list"}, Options: options808},
+	{Name: "help", Path: names{"list"}, Options: options808},
+	{Name: "inject", Path: names{"install"}, Options: options807, Named: true},
+	{Name: "install", Path: names{"install"}, Options: options807, Named: true},
+	{Name: "install-all", Path: names{"install"}, Options: options807, Named: true},
+	{Name: "interpreter", Path: names{"install"}, Options: options807, Named: true},
+	{Name: "list", Path: names{"list"}, Options: options808},
+	{Name: "pin", Path: names{"install"}, Options: options807, Named: true},
+	{Name: "reinstall", Path: names{"install"}, Options: options807, Named: true},
+	{Name: "reinstall-all", Path: names{"install"}, Options: options807, Named: true},
+	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options809, Ends: true},
 	{Name: "runpip", Operands: Unread, Path: names{"runpip"}},
-	{Name: "uninject", Path: names{"install"}, Options: options805, Named: true},
-	{Name: "uninstall", Path: names{"install"}, Options: options805, Named: true},
-	{Name: "uninstall-all", Path: names{"install"}, Options: options805, Named: true},
-	{Name: "unpin", Path: names{"install"}, Options: options805, Named: true},
-	{Name: "upgrade", Path: names{"install"}, Options: options805, Named: true},
-	{Name: "upgrade-all", Path: names{"install"}, Options: options805, Named: true},
-	{Name: "upgrade-shared", Path: names{"install"}, Options: options805, Named: true},
+	{Name: "uninject", Path: names{"install"}, Options: options807, Named: true},
+	{Name: "uninstall", Path: names{"install"}, Options: options807, Named: true},
+	{Name: "uninstall-all", Path: names{"install"}, Options: options807, Named: true},
+	{Name: "unpin", Path: names{"install"}, Options: options807, Named: true},
+	{Name: "upgrade", Path: names{"install"}, Options: options807, Named: true},
+	{Name: "upgrade-all", Path: names{"install"}, Options: options807, Named: true},
+	{Name: "upgrade-shared", Path: names{"install"}, Options: options807, Named: true},
 }
 
-var options809 = []Option{
+var options811 = []Option{
 	{Names: names{"--user"}, Value: Required},
 	{Names: names{"--disable-internal-agent"}},
 	{Names: names{"--keep-cwd"}},
@@ -23427,7 +23508,7 @@ var options809 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options810 = []Option{
+var options812 = []Option{
 	{Names: names{"-e", "--echo"}},
 	{Names: names{"-H", "--require-handler"}},
 	{Names: names{"-q", "--queue"}, Value: Required},
@@ -23459,7 +23540,7 @@ var options810 = []Option{
 	{Names: names{"-m", "--mrelease"}},
 }
 
-var options811 = []Option{
+var options813 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--host"}, Value: Required},
 	{Names: names{"--port"}, Value: Required},
@@ -23471,7 +23552,7 @@ var options811 = []Option{
 	{Names: names{"--reporter"}, Value: Required, Effect: EffPlugin},
 }
 
-var options812 = []Option{
+var options814 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--debug"}},
 	{Names: names{"-g", "--grep"}, Value: Required},
@@ -23511,28 +23592,28 @@ var options812 = []Option{
 	{Names: names{"--test-list-invert"}, Value: Required, Effect: EffInput},
 }
 
-var subs813 = []Program{
-	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options811, Workdir: true},
-	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options811, Workdir: true},
-	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options811, Workdir: true},
-	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options811, Workdir: true},
-	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options811, Workdir: true},
-	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options811, Workdir: true},
-	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options811, Workdir: true},
-	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options811, Workdir: true},
-	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options811, Workdir: true},
-	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options811, Workdir: true},
-	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options811, Workdir: true},
-	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options811, Workdir: true},
-	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options811, Workdir: true},
-	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options811, Workdir: true},
-	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options811, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options812, Workdir: true},
-	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options811, Workdir: true},
-	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options811, Workdir: true},
+var subs815 = []Program{
+	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options813, Workdir: true},
+	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options813, Workdir: true},
+	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options813, Workdir: true},
+	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options813, Workdir: true},
+	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options813, Workdir: true},
+	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options813, Workdir: true},
+	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options813, Workdir: true},
+	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options813, Workdir: true},
+	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options813, Workdir: true},
+	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options813, Workdir: true},
+	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options813, Workdir: true},
+	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options813, Workdir: true},
+	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options813, Workdir: true},
+	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options813, Workdir: true},
+	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options813, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options814, Workdir: true},
+	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options813, Workdir: true},
+	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options813, Workdir: true},
 }
 
-var options814 = []Option{
+var options816 = []Option{
 	{Names: names{"-C", "--dir"}, Value: Required, Effect: EffDir},
 	{Names: names{"-r", "--recursive"}},
 	{Names: names{"-w", "--workspace-root"}},
@@ -23627,22 +23708,22 @@ var options814 = []Option{
 	{Names: names{"--config"}, Value: Required},
 }
 
-var options815 = []Option{
+var options817 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"--package"}, Value: Required},
 }
 
-var options816 = []Option{
+var options818 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 }
 
-var options817 = []Option{
+var options819 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
 }
 
-var subs818 = []Program{
+var subs820 = []Program{
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "approve-builds", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "audit", Style: Exact, Path: names{"list"}, Workdir: true},
@@ -23658,11 +23739,11 @@ var subs818 = []Program{
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "deploy", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "dislink", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options815, Ends: true, Workdir: true},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options817, Ends: true, Workdir: true},
 	{Name: "docs", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "doctor", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "env", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options816, Ends: true, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options818, Ends: true, Workdir: true},
 	{Name: "fetch", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "find-hash", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "get", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
@@ -23682,7 +23763,7 @@ var subs818 = []Program{
 	{Name: "ll", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "ln", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "ls", Style: Exact, Path: names{"list"}, Workdir: true},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options817, Ends: true, Workdir: true},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options819, Ends: true, Workdir: true},
 	{Name: "outdated", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "pack", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "patch", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
@@ -23722,13 +23803,13 @@ var subs818 = []Program{
 	{Name: "why", Style: Exact, Path: names{"list"}, Workdir: true},
 }
 
-var options819 = []Option{
+var options821 = []Option{
 	{Names: names{"--package"}, Value: Required},
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"-s", "--silent"}},
 }
 
-var options820 = []Option{
+var options822 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-V", "--version"}},
@@ -23748,7 +23829,7 @@ var options820 = []Option{
 	{Names: names{"--manifest-path"}, Value: Required, Effect: EffDir},
 }
 
-var options821 = []Option{
+var options823 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-o", "--output", "--dest"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--clean"}},
@@ -23758,7 +23839,7 @@ var options821 = []Option{
 	{Names: names{"--no-clean"}},
 }
 
-var options822 = []Option{
+var options824 = []Option{
 	{Names: names{"--only"}, Value: Required},
 	{Names: names{"--with"}, Value: Required},
 	{Names: names{"--without"}, Value: Required},
@@ -23797,7 +23878,7 @@ var options822 = []Option{
 	{Names: names{"--prod"}},
 }
 
-var options823 = []Option{
+var options825 = []Option{
 	{Names: names{"-t", "--tree"}},
 	{Names: names{"-l", "--latest"}},
 	{Names: names{"-o", "--outdated"}},
@@ -23817,66 +23898,66 @@ var options823 = []Option{
 	{Names: names{"--dev"}},
 }
 
-var subs824 = []Program{
-	{Name: "about", Style: Exact, Path: names{"show"}, Options: options823, Workdir: true},
-	{Name: "add", Style: Exact, Path: names{"install"}, Options: options822, Workdir: true, Named: true},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options821, Workdir: true},
-	{Name: "cache", Style: Exact, Path: names{"install"}, Options: options822, Workdir: true, Named: true},
-	{Name: "check", Style: Exact, Path: names{"show"}, Options: options823, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"install"}, Options: options822, Workdir: true, Named: true},
-	{Name: "completion", Style: Exact, Path: names{"show"}, Options: options823, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"install"}, Options: options822, Workdir: true, Named: true},
-	{Name: "debug", Style: Exact, Path: names{"show"}, Options: options823, Workdir: true},
-	{Name: "dep", Style: Exact, Path: names{"install"}, Options: options822, Workdir: true, Named: true},
-	{Name: "env", Style: Exact, Path: names{"install"}, Options: options822, Workdir: true, Named: true},
+var subs826 = []Program{
+	{Name: "about", Style: Exact, Path: names{"show"}, Options: options825, Workdir: true},
+	{Name: "add", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options823, Workdir: true},
+	{Name: "cache", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options825, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
+	{Name: "completion", Style: Exact, Path: names{"show"}, Options: options825, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
+	{Name: "debug", Style: Exact, Path: names{"show"}, Options: options825, Workdir: true},
+	{Name: "dep", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
+	{Name: "env", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"show"}, Options: options823, Workdir: true},
-	{Name: "fix", Style: Exact, Path: names{"install"}, Options: options822, Workdir: true, Named: true},
-	{Name: "fmt", Style: Exact, Path: names{"install"}, Options: options822, Workdir: true, Named: true},
-	{Name: "format", Style: Exact, Path: names{"install"}, Options: options822, Workdir: true, Named: true},
-	{Name: "global", Style: Exact, Path: names{"install"}, Options: options822, Workdir: true, Named: true},
-	{Name: "graph", Style: Exact, Path: names{"show"}, Options: options823, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"show"}, Options: options823, Workdir: true},
-	{Name: "import", Style: Exact, Path: names{"install"}, Options: options822, Workdir: true, Named: true},
-	{Name: "info", Style: Exact, Path: names{"show"}, Options: options823, Workdir: true},
-	{Name: "init", Style: Exact, Path: names{"install"}, Options: options822, Workdir: true, Named: true},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options822, Workdir: true, Named: true},
-	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options822, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"show"}, Options: options823, Workdir: true},
-	{Name: "lock", Style: Exact, Path: names{"install"}, Options: options822, Workdir: true, Named: true},
-	{Name: "new", Style: Exact, Path: names{"install"}, Options: options822, Workdir: true, Named: true},
-	{Name: "outdated", Style: Exact, Path: names{"show"}, Options: options823, Workdir: true},
-	{Name: "publish", Style: Exact, Path: names{"install"}, Options: options822, Workdir: true, Named: true},
-	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options822, Workdir: true, Named: true},
-	{Name: "requirements", Style: Exact, Path: names{"show"}, Options: options823, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"show"}, Options: options825, Workdir: true},
+	{Name: "fix", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
+	{Name: "fmt", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
+	{Name: "format", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
+	{Name: "global", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
+	{Name: "graph", Style: Exact, Path: names{"show"}, Options: options825, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options825, Workdir: true},
+	{Name: "import", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
+	{Name: "info", Style: Exact, Path: names{"show"}, Options: options825, Workdir: true},
+	{Name: "init", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
+	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"show"}, Options: options825, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
+	{Name: "new", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
+	{Name: "outdated", Style: Exact, Path: names{"show"}, Options: options825, Workdir: true},
+	{Name: "publish", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
+	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
+	{Name: "requirements", Style: Exact, Path: names{"show"}, Options: options825, Workdir: true},
 	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Ends: true, Workdir: true},
-	{Name: "scripts", Style: Exact, Path: names{"show"}, Options: options823, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"show"}, Options: options823, Workdir: true},
-	{Name: "self", Style: Exact, Path: names{"install"}, Options: options822, Workdir: true, Named: true},
-	{Name: "shell", Style: Exact, Path: names{"install"}, Options: options822, Workdir: true, Named: true},
-	{Name: "show", Style: Exact, Path: names{"show"}, Options: options823, Workdir: true},
-	{Name: "source", Style: Exact, Path: names{"install"}, Options: options822, Workdir: true, Named: true},
-	{Name: "status", Style: Exact, Path: names{"show"}, Options: options823, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"install"}, Options: options822, Workdir: true, Named: true},
-	{Name: "task", Style: Exact, Path: names{"install"}, Options: options822, Workdir: true, Named: true},
-	{Name: "test", Style: Exact, Path: names{"install"}, Options: options822, Workdir: true, Named: true},
-	{Name: "tree", Style: Exact, Path: names{"show"}, Options: options823, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options822, Workdir: true, Named: true},
-	{Name: "update", Style: Exact, Path: names{"install"}, Options: options822, Workdir: true, Named: true},
-	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options822, Workdir: true, Named: true},
-	{Name: "upload", Style: Exact, Path: names{"install"}, Options: options822, Workdir: true, Named: true},
-	{Name: "use", Style: Exact, Path: names{"install"}, Options: options822, Workdir: true, Named: true},
-	{Name: "verify", Style: Exact, Path: names{"show"}, Options: options823, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"install"}, Options: options822, Workdir: true, Named: true},
+	{Name: "scripts", Style: Exact, Path: names{"show"}, Options: options825, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"show"}, Options: options825, Workdir: true},
+	{Name: "self", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
+	{Name: "shell", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options825, Workdir: true},
+	{Name: "source", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
+	{Name: "status", Style: Exact, Path: names{"show"}, Options: options825, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
+	{Name: "task", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
+	{Name: "test", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
+	{Name: "tree", Style: Exact, Path: names{"show"}, Options: options825, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
+	{Name: "update", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
+	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
+	{Name: "upload", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
+	{Name: "use", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
+	{Name: "verify", Style: Exact, Path: names{"show"}, Options: options825, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
 }
 
-var options825 = []Option{
+var options827 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 }
 
-var options826 = []Option{
+var options828 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 	{Names: names{"--columns"}, Value: Required},
@@ -23904,14 +23985,14 @@ var options826 = []Option{
 	{Names: names{"-W", "--page-width"}, Value: Required},
 }
 
-var options827 = []Option{
+var options829 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--color"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-V", "--version"}},
 }
 
-var options828 = []Option{
+var options830 = []Option{
 	{Names: names{"-a", "--all-files"}},
 	{Names: names{"--files"}, Value: Required},
 	{Names: names{"-s", "--from-ref", "--source"}, Value: Required},
@@ -23925,7 +24006,7 @@ var options828 = []Option{
 	{Names: names{"--fail-fast"}},
 }
 
-var subs829 = []Program{
+var subs831 = []Program{
 	{Name: "auto-update", Path: names{"install"}, Workdir: true},
 	{Name: "autoupdate", Path: names{"install"}, Workdir: true},
 	{Name: "clean", Path: names{"install"}, Workdir: true},
@@ -23937,7 +24018,7 @@ var subs829 = []Program{
 	{Name: "install", Path: names{"install"}, Workdir: true},
 	{Name: "install-hooks", Path: names{"install"}, Workdir: true},
 	{Name: "migrate-config", Path: names{"install"}, Workdir: true},
-	{Name: "run", Path: names{"run"}, Options: options828, Workdir: true},
+	{Name: "run", Path: names{"run"}, Options: options830, Workdir: true},
 	{Name: "sample-config", Path: names{"install"}, Workdir: true},
 	{Name: "try-repo", Path: names{"install"}, Workdir: true},
 	{Name: "uninstall", Path: names{"install"}, Workdir: true},
@@ -23945,7 +24026,7 @@ var subs829 = []Program{
 	{Name: "validate-manifest", Path: names{"install"}, Workdir: true},
 }
 
-var options830 = []Option{
+var options832 = []Option{
 	{Names: names{"-c", "--check"}},
 	{Names: names{"-l", "--list-different"}},
 	{Names: names{"-w", "--write"}, Effect: EffInPlace},
@@ -23999,7 +24080,7 @@ var options830 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options831 = []Option{
+var options833 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -24026,15 +24107,15 @@ var options831 = []Option{
 	{Names: names{"-z"}, Effect: EffOpaque},
 }
 
-var options832 = []Option{
+var options834 = []Option{
 	{Names: names{"-0", "--null"}},
 }
 
-var options833 = []Option{
+var options835 = []Option{
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options834 = []Option{
+var options836 = []Option{
 	{Names: names{"--noheadings"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -24060,7 +24141,7 @@ var options834 = []Option{
 	{Names: names{"-y", "--rttime"}, Value: Optional},
 }
 
-var options835 = []Option{
+var options837 = []Option{
 	{Names: names{"-I", "--proto_path"}, Value: Required},
 	{Names: names{"--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--descriptor_set_out"}, Value: Required, Effect: EffWrite},
@@ -24095,12 +24176,12 @@ var options835 = []Option{
 	{Names: names{"--experimental_allow_proto3_optional"}},
 }
 
-var options836 = []Option{
+var options838 = []Option{
 	{Names: names{"-q"}},
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 }
 
-var options837 = []Option{
+var options839 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A", "-e"}},
 	{Names: names{"-c"}},
@@ -24163,7 +24244,7 @@ var options837 = []Option{
 	{Names: names{"-#"}},
 }
 
-var options838 = []Option{
+var options840 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-d", "--dbname"}, Value: Required},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
@@ -24201,7 +24282,7 @@ var options838 = []Option{
 	{Names: names{"-W", "--password"}},
 }
 
-var options839 = []Option{
+var options841 = []Option{
 	{Names: names{"-A", "--auto-reference"}},
 	{Names: names{"-G", "--traditional"}},
 	{Names: names{"-F", "--flag-truncation"}, Value: Required},
@@ -24220,7 +24301,7 @@ var options839 = []Option{
 	{Names: names{"-w", "--width"}, Value: Required},
 }
 
-var options840 = []Option{
+var options842 = []Option{
 	{Names: names{"-p", "--progress"}},
 	{Names: names{"-t", "--timer"}},
 	{Names: names{"-e", "--eta"}},
@@ -24265,7 +24346,7 @@ var options840 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options841 = []Option{
+var options843 = []Option{
 	{Names: names{"-link0", "--link0"}, Value: Required},
 	{Names: names{"-link1", "--link1"}, Value: Required},
 	{Names: names{"-nodeid", "--nodeid"}, Value: Required},
@@ -24276,7 +24357,7 @@ var options841 = []Option{
 	{Names: names{"-clustername", "--clustername"}, Value: Required},
 }
 
-var options842 = []Option{
+var options844 = []Option{
 	{Names: names{"-force", "--force"}, Value: Optional},
 	{Names: names{"-silent", "--silent"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
@@ -24285,30 +24366,30 @@ var options842 = []Option{
 	{Names: names{"-get_migration_ip", "--get_migration_ip"}, Value: Optional},
 }
 
-var subs843 = []Program{
-	{Name: "add", Style: Joined, Path: names{"add"}, Options: options841},
-	{Name: "addnode", Style: Joined, Path: names{"add"}, Options: options841},
-	{Name: "apiver", Style: Joined, Path: names{"status"}, Options: options842},
-	{Name: "create", Style: Joined, Path: names{"add"}, Options: options841},
-	{Name: "delnode", Style: Joined, Path: names{"add"}, Options: options841},
-	{Name: "expected", Style: Joined, Path: names{"status"}, Options: options842},
-	{Name: "help", Style: Joined, Path: names{"status"}, Options: options842},
-	{Name: "keygen", Style: Joined, Path: names{"status"}, Options: options842},
-	{Name: "mtunnel", Style: Joined, Path: names{"status"}, Options: options842},
-	{Name: "nodes", Style: Joined, Path: names{"status"}, Options: options842},
-	{Name: "qdevice", Style: Joined, Path: names{"status"}, Options: options842},
-	{Name: "status", Style: Joined, Path: names{"status"}, Options: options842},
-	{Name: "updatecerts", Style: Joined, Path: names{"status"}, Options: options842},
+var subs845 = []Program{
+	{Name: "add", Style: Joined, Path: names{"add"}, Options: options843},
+	{Name: "addnode", Style: Joined, Path: names{"add"}, Options: options843},
+	{Name: "apiver", Style: Joined, Path: names{"status"}, Options: options844},
+	{Name: "create", Style: Joined, Path: names{"add"}, Options: options843},
+	{Name: "delnode", Style: Joined, Path: names{"add"}, Options: options843},
+	{Name: "expected", Style: Joined, Path: names{"status"}, Options: options844},
+	{Name: "help", Style: Joined, Path: names{"status"}, Options: options844},
+	{Name: "keygen", Style: Joined, Path: names{"status"}, Options: options844},
+	{Name: "mtunnel", Style: Joined, Path: names{"status"}, Options: options844},
+	{Name: "nodes", Style: Joined, Path: names{"status"}, Options: options844},
+	{Name: "qdevice", Style: Joined, Path: names{"status"}, Options: options844},
+	{Name: "status", Style: Joined, Path: names{"status"}, Options: options844},
+	{Name: "updatecerts", Style: Joined, Path: names{"status"}, Options: options844},
 }
 
-var options844 = []Option{
+var options846 = []Option{
 	{Names: names{"-command", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-commands", "--commands"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-hookscript", "--hookscript"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-args", "--args"}, Value: Required, Effect: EffOpaque},
 }
 
-var options845 = []Option{
+var options847 = []Option{
 	{Names: names{"-command", "--command"}, Value: Required},
 	{Names: names{"-returns", "--returns"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
@@ -24321,17 +24402,17 @@ var options845 = []Option{
 	{Names: names{"-enabled", "--enabled"}, Value: Optional},
 }
 
-var subs846 = []Program{
-	{Name: "create", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options844, Shared: [][]Option{options776}},
-	{Name: "delete", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options844, Shared: [][]Option{options776}},
-	{Name: "get", Style: Joined, Path: names{"get"}, Options: options845, Shared: [][]Option{options776}},
-	{Name: "help", Style: Joined, Path: names{"get"}, Options: options845, Shared: [][]Option{options776}},
-	{Name: "ls", Style: Joined, Path: names{"get"}, Options: options845, Shared: [][]Option{options776}},
-	{Name: "set", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options844, Shared: [][]Option{options776}},
-	{Name: "usage", Style: Joined, Path: names{"get"}, Options: options845, Shared: [][]Option{options776}},
+var subs848 = []Program{
+	{Name: "create", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options846, Shared: [][]Option{options778}},
+	{Name: "delete", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options846, Shared: [][]Option{options778}},
+	{Name: "get", Style: Joined, Path: names{"get"}, Options: options847, Shared: [][]Option{options778}},
+	{Name: "help", Style: Joined, Path: names{"get"}, Options: options847, Shared: [][]Option{options778}},
+	{Name: "ls", Style: Joined, Path: names{"get"}, Options: options847, Shared: [][]Option{options778}},
+	{Name: "set", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options846, Shared: [][]Option{options778}},
+	{Name: "usage", Style: Joined, Path: names{"get"}, Options: options847, Shared: [][]Option{options778}},
 }
 
-var options847 = []Option{
+var options849 = []Option{
 	{Names: names{"-script", "--script"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-hook-script", "--hook-script"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-dumpdir", "--dumpdir"}, Value: Required, Effect: EffWrite},
@@ -24350,13 +24431,13 @@ var options847 = []Option{
 	{Names: names{"-i"}, Value: Required, Effect: EffInput},
 }
 
-var options848 = []Option{
+var options850 = []Option{
 	{Names: names{"-L", "--logical"}},
 	{Names: names{"-P", "--physical"}},
 	{Names: names{"-W"}},
 }
 
-var options849 = []Option{
+var options851 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-r"}, Value: Required},
 	{Names: names{"-f"}},
@@ -24374,7 +24455,7 @@ var options849 = []Option{
 	{Names: names{"-e"}, Value: Required},
 }
 
-var options850 = []Option{
+var options852 = []Option{
 	{Names: names{"-k"}, Value: Required},
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"--markers"}},
@@ -24561,7 +24642,7 @@ var options850 = []Option{
 	{Names: names{"--cache"}, Value: Required},
 }
 
-var options851 = []Option{
+var options853 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-bb"}},
 	{Names: names{"-B"}},
@@ -24593,20 +24674,20 @@ var options851 = []Option{
 	{Names: names{"-2"}},
 }
 
-var options852 = []Option{
+var options854 = []Option{
 	{Names: names{"-pass-stdin", "--pass-stdin"}, Value: Optional},
 	{Names: names{"-synchronous", "--synchronous"}, Value: Optional},
 	{Names: names{"-timeout", "--timeout"}, Value: Required},
 }
 
-var subs853 = []Program{
+var subs855 = []Program{
 	{Name: "cmd", Style: Joined, Path: names{"guest", "cmd"}},
-	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"guest", "exec"}, Options: options852, Ends: true},
+	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"guest", "exec"}, Options: options854, Ends: true},
 	{Name: "exec-status", Style: Joined, Path: names{"guest", "cmd"}},
 	{Name: "passwd", Style: Joined, Path: names{"guest", "cmd"}},
 }
 
-var options854 = []Option{
+var options856 = []Option{
 	{Names: names{"-full", "--full"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
 	{Names: names{"-current", "--current"}, Value: Optional},
@@ -24617,14 +24698,14 @@ var options854 = []Option{
 	{Names: names{"-vmid", "--vmid"}, Value: Required},
 }
 
-var options855 = []Option{
+var options857 = []Option{
 	{Names: names{"-escape", "--escape"}, Value: Required},
 	{Names: names{"-iface", "--iface"}, Value: Required},
 	{Names: names{"-format", "--format"}, Value: Required},
 	{Names: names{"-target-disk", "--target-disk"}, Value: Required},
 }
 
-var options856 = []Option{
+var options858 = []Option{
 	{Names: names{"-forceStop", "--forceStop"}, Value: Optional},
 	{Names: names{"-force", "--force"}, Value: Optional},
 	{Names: names{"-skiplock", "--skiplock"}, Value: Optional},
@@ -24687,56 +24768,56 @@ var options856 = []Option{
 	{Names: names{"-balloon", "--balloon"}, Value: Required},
 }
 
-var subs857 = []Program{
+var subs859 = []Program{
 	{Name: "agent", Style: Joined, Path: names{"agent"}},
-	{Name: "cleanup", Style: Joined, Path: names{"start"}, Options: options856, Shared: [][]Option{options776}},
-	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options856, Shared: [][]Option{options776}},
-	{Name: "cloudinit", Style: Joined, Path: names{"list"}, Options: options854, Shared: [][]Option{options776}},
-	{Name: "config", Style: Joined, Path: names{"list"}, Options: options854, Shared: [][]Option{options776}},
-	{Name: "create", Style: Joined, Path: names{"start"}, Options: options856, Shared: [][]Option{options776}},
-	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options856, Shared: [][]Option{options776}},
-	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options856, Shared: [][]Option{options776}},
-	{Name: "disk", Style: Joined, Path: names{"start"}, Options: options856, Shared: [][]Option{options776}},
-	{Name: "guest", Style: Joined, Operands: Unread, Path: names{"guest"}, Subs: subs853},
-	{Name: "help", Style: Joined, Path: names{"list"}, Options: options854, Shared: [][]Option{options776}},
-	{Name: "import", Style: Joined, Path: names{"start"}, Options: options856, Shared: [][]Option{options776}},
-	{Name: "importdisk", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options855, Stdin: true},
-	{Name: "importovf", Style: Joined, Path: names{"start"}, Options: options856, Shared: [][]Option{options776}},
-	{Name: "list", Style: Joined, Path: names{"list"}, Options: options854, Shared: [][]Option{options776}},
-	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options854, Shared: [][]Option{options776}},
-	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options856, Shared: [][]Option{options776}},
-	{Name: "monitor", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options855, Stdin: true},
-	{Name: "move-disk", Style: Joined, Path: names{"start"}, Options: options856, Shared: [][]Option{options776}},
-	{Name: "move_disk", Style: Joined, Path: names{"start"}, Options: options856, Shared: [][]Option{options776}},
-	{Name: "mtunnel", Style: Joined, Path: names{"start"}, Options: options856, Shared: [][]Option{options776}},
-	{Name: "nbdstop", Style: Joined, Path: names{"start"}, Options: options856, Shared: [][]Option{options776}},
-	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options854, Shared: [][]Option{options776}},
-	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options856, Shared: [][]Option{options776}},
-	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options856, Shared: [][]Option{options776}},
-	{Name: "rescan", Style: Joined, Path: names{"list"}, Options: options854, Shared: [][]Option{options776}},
-	{Name: "reset", Style: Joined, Path: names{"start"}, Options: options856, Shared: [][]Option{options776}},
-	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options856, Shared: [][]Option{options776}},
-	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options856, Shared: [][]Option{options776}},
-	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options856, Shared: [][]Option{options776}},
-	{Name: "sendkey", Style: Joined, Path: names{"start"}, Options: options856, Shared: [][]Option{options776}},
-	{Name: "set", Style: Joined, Path: names{"start"}, Options: options856, Shared: [][]Option{options776}},
-	{Name: "showcmd", Style: Joined, Path: names{"list"}, Options: options854, Shared: [][]Option{options776}},
-	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options856, Shared: [][]Option{options776}},
-	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options856, Shared: [][]Option{options776}},
-	{Name: "start", Style: Joined, Path: names{"start"}, Options: options856, Shared: [][]Option{options776}},
-	{Name: "status", Style: Joined, Path: names{"list"}, Options: options854, Shared: [][]Option{options776}},
-	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options856, Shared: [][]Option{options776}},
-	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options856, Shared: [][]Option{options776}},
-	{Name: "template", Style: Joined, Path: names{"start"}, Options: options856, Shared: [][]Option{options776}},
-	{Name: "terminal", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options855, Stdin: true},
-	{Name: "unlink", Style: Joined, Path: names{"start"}, Options: options856, Shared: [][]Option{options776}},
-	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options856, Shared: [][]Option{options776}},
-	{Name: "vncproxy", Style: Joined, Path: names{"start"}, Options: options856, Shared: [][]Option{options776}},
-	{Name: "vzdump", Style: Joined, Path: names{"start"}, Options: options856, Shared: [][]Option{options776}},
-	{Name: "wait", Style: Joined, Path: names{"list"}, Options: options854, Shared: [][]Option{options776}},
+	{Name: "cleanup", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
+	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
+	{Name: "cloudinit", Style: Joined, Path: names{"list"}, Options: options856, Shared: [][]Option{options778}},
+	{Name: "config", Style: Joined, Path: names{"list"}, Options: options856, Shared: [][]Option{options778}},
+	{Name: "create", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
+	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
+	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
+	{Name: "disk", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
+	{Name: "guest", Style: Joined, Operands: Unread, Path: names{"guest"}, Subs: subs855},
+	{Name: "help", Style: Joined, Path: names{"list"}, Options: options856, Shared: [][]Option{options778}},
+	{Name: "import", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
+	{Name: "importdisk", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options857, Stdin: true},
+	{Name: "importovf", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
+	{Name: "list", Style: Joined, Path: names{"list"}, Options: options856, Shared: [][]Option{options778}},
+	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options856, Shared: [][]Option{options778}},
+	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
+	{Name: "monitor", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options857, Stdin: true},
+	{Name: "move-disk", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
+	{Name: "move_disk", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
+	{Name: "mtunnel", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
+	{Name: "nbdstop", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
+	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options856, Shared: [][]Option{options778}},
+	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
+	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
+	{Name: "rescan", Style: Joined, Path: names{"list"}, Options: options856, Shared: [][]Option{options778}},
+	{Name: "reset", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
+	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
+	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
+	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
+	{Name: "sendkey", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
+	{Name: "set", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
+	{Name: "showcmd", Style: Joined, Path: names{"list"}, Options: options856, Shared: [][]Option{options778}},
+	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
+	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
+	{Name: "start", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
+	{Name: "status", Style: Joined, Path: names{"list"}, Options: options856, Shared: [][]Option{options778}},
+	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
+	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
+	{Name: "template", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
+	{Name: "terminal", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options857, Stdin: true},
+	{Name: "unlink", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
+	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
+	{Name: "vncproxy", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
+	{Name: "vzdump", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
+	{Name: "wait", Style: Joined, Path: names{"list"}, Options: options856, Shared: [][]Option{options778}},
 }
 
-var options858 = []Option{
+var options860 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-p", "--port"}, Value: Required},
 	{Names: names{"-b", "--binding"}, Value: Required},
@@ -24753,26 +24834,26 @@ var options858 = []Option{
 	{Names: names{"-t", "--trace"}},
 }
 
-var options859 = []Option{
+var options861 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-s", "--sandbox"}},
 }
 
-var options860 = []Option{
+var options862 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-w", "--skip-executor"}},
 }
 
-var subs861 = []Program{
-	{Name: "c", Path: names{"console"}, Options: options859, Workdir: true, Stdin: true},
-	{Name: "console", Path: names{"console"}, Options: options859, Workdir: true, Stdin: true},
-	{Name: "db", Path: names{"console"}, Options: options859, Workdir: true, Stdin: true},
-	{Name: "dbconsole", Path: names{"console"}, Options: options859, Workdir: true, Stdin: true},
-	{Name: "r", Operands: Code, Path: names{"runner"}, Options: options860, Workdir: true},
-	{Name: "runner", Operands: Code, Path: names{"runner"}, Options: options860, Workdir: true},
+var subs863 = []Program{
+	{Name: "c", Path: names{"console"}, Options: options861, Workdir: true, Stdin: true},
+	{Name: "console", Path: names{"console"}, Options: options861, Workdir: true, Stdin: true},
+	{Name: "db", Path: names{"console"}, Options: options861, Workdir: true, Stdin: true},
+	{Name: "dbconsole", Path: names{"console"}, Options: options861, Workdir: true, Stdin: true},
+	{Name: "r", Operands: Code, Path: names{"runner"}, Options: options862, Workdir: true},
+	{Name: "runner", Operands: Code, Path: names{"runner"}, Options: options862, Workdir: true},
 }
 
-var options862 = []Option{
+var options864 = []Option{
 	{Names: names{"--backtrace"}, Value: Optional},
 	{Names: names{"--comments"}},
 	{Names: names{"--job-stats"}, Value: Optional},
@@ -24807,7 +24888,7 @@ var options862 = []Option{
 	{Names: names{"-h", "-H", "--help"}},
 }
 
-var options863 = []Option{
+var options865 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
@@ -24817,7 +24898,7 @@ var options863 = []Option{
 	{Names: names{"--password-command"}, Value: Required, Effect: EffRun},
 }
 
-var options864 = []Option{
+var options866 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-e"}},
@@ -24832,7 +24913,7 @@ var options864 = []Option{
 	{Names: names{"-u"}, Value: Required},
 }
 
-var options865 = []Option{
+var options867 = []Option{
 	{Names: names{"-f", "--canonicalize"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -24843,7 +24924,7 @@ var options865 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options866 = []Option{
+var options868 = []Option{
 	{Names: names{"-E"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -24856,7 +24937,7 @@ var options866 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options867 = []Option{
+var options869 = []Option{
 	{Names: names{"-h"}, Value: Required},
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"-s"}, Value: Required, Effect: EffUnproven},
@@ -24918,12 +24999,12 @@ var options867 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options868 = []Option{
+var options870 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"-V"}},
 }
 
-var options869 = []Option{
+var options871 = []Option{
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -25071,7 +25152,7 @@ var options869 = []Option{
 	{Names: names{"-w", "--word-regexp"}},
 }
 
-var options870 = []Option{
+var options872 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
 	{Names: names{"-g", "--glob"}, Value: Optional},
@@ -25091,7 +25172,7 @@ var options870 = []Option{
 	{Names: names{"-t", "--tmp"}, Value: Required, Effect: EffWrite},
 }
 
-var options871 = []Option{
+var options873 = []Option{
 	{Names: names{"-a", "--always-readline"}, Value: Optional},
 	{Names: names{"-A", "--ansi-colour-aware"}, Value: Optional},
 	{Names: names{"-b", "--break-chars"}, Value: Required},
@@ -25129,7 +25210,7 @@ var options871 = []Option{
 	{Names: names{"-z", "--filter"}, Value: Required, Effect: EffRun},
 }
 
-var options872 = []Option{
+var options874 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-i"}},
 	{Names: names{"-I"}},
@@ -25142,13 +25223,13 @@ var options872 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options873 = []Option{
+var options875 = []Option{
 	{Names: names{"--ignore-fail-on-non-empty"}},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options874 = []Option{
+var options876 = []Option{
 	{Names: names{"-I"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-O", "--options"}, Value: Required, Effect: EffProgram},
@@ -25187,7 +25268,7 @@ var options874 = []Option{
 	{Names: names{"--documentation"}},
 }
 
-var options875 = []Option{
+var options877 = []Option{
 	{Names: names{"-o", "--owner"}},
 	{Names: names{"-h", "--human-readable"}},
 	{Names: names{"-M", "--remote-option"}, Value: Required, Effect: EffUnproven},
@@ -25355,7 +25436,7 @@ var options875 = []Option{
 	{Names: names{"--no-compress"}},
 }
 
-var options876 = []Option{
+var options878 = []Option{
 	{Names: names{"-l", "--lint"}},
 	{Names: names{"-x", "--fix-layout"}, Effect: EffInPlace},
 	{Names: names{"-a", "--autocorrect", "--auto-correct"}, Effect: EffInPlace},
@@ -25404,7 +25485,7 @@ var options876 = []Option{
 	{Names: names{"-w"}, Value: Required},
 }
 
-var options877 = []Option{
+var options879 = []Option{
 	{Names: names{"-0"}, Value: Optional},
 	{Names: names{"-a"}},
 	{Names: names{"-c"}},
@@ -25451,7 +25532,7 @@ var options877 = []Option{
 	{Names: names{"--yydebug"}},
 }
 
-var options878 = []Option{
+var options880 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-s", "--silent"}},
@@ -25475,7 +25556,7 @@ var options878 = []Option{
 	{Names: names{"--per-file-ignores"}, Value: Required},
 }
 
-var options879 = []Option{
+var options881 = []Option{
 	{Names: names{"--fix"}, Effect: EffInPlace},
 	{Names: names{"--no-fix"}},
 	{Names: names{"--unsafe-fixes"}},
@@ -25507,7 +25588,7 @@ var options879 = []Option{
 	{Names: names{"--exit-non-zero-on-format"}},
 }
 
-var options880 = []Option{
+var options882 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--diff"}, Effect: EffReadOnly},
 	{Names: names{"--range"}, Value: Required},
@@ -25515,28 +25596,28 @@ var options880 = []Option{
 	{Names: names{"--output-format"}, Value: Required},
 }
 
-var options881 = []Option{
+var options883 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--output-format"}, Value: Required},
 	{Names: names{"--direction"}, Value: Required},
 	{Names: names{"--detect-string-imports"}},
 }
 
-var subs882 = []Program{
-	{Name: "analyze", Style: Exact, Path: names{"rule"}, Options: options881, Workdir: true},
-	{Name: "check", Style: Exact, Operands: Reads, Path: names{"check"}, Options: options879, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"rule"}, Options: options881, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"rule"}, Options: options881, Workdir: true},
-	{Name: "format", Style: Exact, Operands: Outputs, Path: names{"format"}, Options: options880, Workdir: true, Here: true},
-	{Name: "generate-shell-completion", Style: Exact, Path: names{"rule"}, Options: options881, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"rule"}, Options: options881, Workdir: true},
-	{Name: "linter", Style: Exact, Path: names{"rule"}, Options: options881, Workdir: true},
-	{Name: "rule", Style: Exact, Path: names{"rule"}, Options: options881, Workdir: true},
-	{Name: "server", Style: Exact, Path: names{"rule"}, Options: options881, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"rule"}, Options: options881, Workdir: true},
+var subs884 = []Program{
+	{Name: "analyze", Style: Exact, Path: names{"rule"}, Options: options883, Workdir: true},
+	{Name: "check", Style: Exact, Operands: Reads, Path: names{"check"}, Options: options881, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"rule"}, Options: options883, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"rule"}, Options: options883, Workdir: true},
+	{Name: "format", Style: Exact, Operands: Outputs, Path: names{"format"}, Options: options882, Workdir: true, Here: true},
+	{Name: "generate-shell-completion", Style: Exact, Path: names{"rule"}, Options: options883, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"rule"}, Options: options883, Workdir: true},
+	{Name: "linter", Style: Exact, Path: names{"rule"}, Options: options883, Workdir: true},
+	{Name: "rule", Style: Exact, Path: names{"rule"}, Options: options883, Workdir: true},
+	{Name: "server", Style: Exact, Path: names{"rule"}, Options: options883, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"rule"}, Options: options883, Workdir: true},
 }
 
-var options883 = []Option{
+var options885 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--machine"}, Value: Required},
 	{Names: names{"--unit"}, Value: Required},
@@ -25557,7 +25638,7 @@ var options883 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options884 = []Option{
+var options886 = []Option{
 	{Names: names{"-c", "--compute"}},
 	{Names: names{"-t", "--type"}, Value: Required},
 	{Names: names{"-u", "--user"}, Value: Required},
@@ -25565,7 +25646,7 @@ var options884 = []Option{
 	{Names: names{"-l", "--range"}, Value: Required},
 }
 
-var options885 = []Option{
+var options887 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -25581,7 +25662,7 @@ var options885 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options886 = []Option{
+var options888 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--cfg"}, Value: Required},
 	{Names: names{"--check-cfg"}, Value: Required},
@@ -25618,7 +25699,7 @@ var options886 = []Option{
 	{Names: names{"-Z"}, Value: Required, Effect: EffUnproven},
 }
 
-var options887 = []Option{
+var options889 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--emit"}, Value: Required},
 	{Names: names{"--backup"}},
@@ -25639,7 +25720,7 @@ var options887 = []Option{
 	{Names: names{"--file-lines"}, Value: Required},
 }
 
-var options888 = []Option{
+var options890 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-h", "--help"}},
@@ -25647,17 +25728,17 @@ var options888 = []Option{
 	{Names: names{"+"}},
 }
 
-var options889 = []Option{
+var options891 = []Option{
 	{Names: names{"--install"}},
 }
 
-var options890 = []Option{
+var options892 = []Option{
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--path"}},
 }
 
-var options891 = []Option{
+var options893 = []Option{
 	{Names: names{"--force"}},
 	{Names: names{"--no-self-update"}},
 	{Names: names{"--profile"}, Value: Required},
@@ -25667,28 +25748,28 @@ var options891 = []Option{
 	{Names: names{"--path"}, Value: Required},
 }
 
-var subs892 = []Program{
-	{Name: "check", Style: Exact, Path: names{"show"}, Options: options890},
-	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options890},
-	{Name: "component", Style: Exact, Path: names{"update"}, Options: options891},
-	{Name: "default", Style: Exact, Path: names{"update"}, Options: options891},
-	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options890},
-	{Name: "help", Style: Exact, Path: names{"show"}, Options: options890},
-	{Name: "install", Style: Exact, Path: names{"update"}, Options: options891},
-	{Name: "man", Style: Exact, Path: names{"show"}, Options: options890},
-	{Name: "override", Style: Exact, Path: names{"update"}, Options: options891},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options889, Ends: true},
-	{Name: "self", Style: Exact, Path: names{"update"}, Options: options891},
-	{Name: "set", Style: Exact, Path: names{"update"}, Options: options891},
-	{Name: "show", Style: Exact, Path: names{"show"}, Options: options890},
-	{Name: "target", Style: Exact, Path: names{"update"}, Options: options891},
-	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options891},
-	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options891},
-	{Name: "update", Style: Exact, Path: names{"update"}, Options: options891},
-	{Name: "which", Style: Exact, Path: names{"show"}, Options: options890},
+var subs894 = []Program{
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options892},
+	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options892},
+	{Name: "component", Style: Exact, Path: names{"update"}, Options: options893},
+	{Name: "default", Style: Exact, Path: names{"update"}, Options: options893},
+	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options892},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options892},
+	{Name: "install", Style: Exact, Path: names{"update"}, Options: options893},
+	{Name: "man", Style: Exact, Path: names{"show"}, Options: options892},
+	{Name: "override", Style: Exact, Path: names{"update"}, Options: options893},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options891, Ends: true},
+	{Name: "self", Style: Exact, Path: names{"update"}, Options: options893},
+	{Name: "set", Style: Exact, Path: names{"update"}, Options: options893},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options892},
+	{Name: "target", Style: Exact, Path: names{"update"}, Options: options893},
+	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options893},
+	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options893},
+	{Name: "update", Style: Exact, Path: names{"update"}, Options: options893},
+	{Name: "which", Style: Exact, Path: names{"show"}, Options: options892},
 }
 
-var options893 = []Option{
+var options895 = []Option{
 	{Names: names{"-f", "--file", "--makefile", "--sconstruct", "--gulpfile", "--gruntfile", "--noxfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--directory", "--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"--execute"}, Value: Required, Effect: EffCode},
@@ -25703,7 +25784,7 @@ var options893 = []Option{
 	{Names: names{"-l", "--list"}},
 }
 
-var options894 = []Option{
+var options896 = []Option{
 	{Names: names{"-3"}},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -25729,7 +25810,7 @@ var options894 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options895 = []Option{
+var options897 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-a"}},
@@ -25768,7 +25849,7 @@ var options895 = []Option{
 	{Names: names{"-E"}},
 }
 
-var options896 = []Option{
+var options898 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-E", "--echo"}, Value: Required},
@@ -25787,7 +25868,7 @@ var options896 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options897 = []Option{
+var options899 = []Option{
 	{Names: names{"-t", "--timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-T", "--log-timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-I", "--log-in"}, Value: Required, Effect: EffInput},
@@ -25803,7 +25884,7 @@ var options897 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options898 = []Option{
+var options900 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-i", "--ignore-case"}},
 	{Names: names{"-E", "--ignore-tab-expansion"}},
@@ -25825,7 +25906,7 @@ var options898 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options899 = []Option{
+var options901 = []Option{
 	{Names: names{"-e", "--expression"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
 	{Names: names{"-i", "--in-place"}, Value: Optional, Effect: EffInPlace},
@@ -25842,14 +25923,14 @@ var options899 = []Option{
 	{Names: names{"-z", "--null-data"}},
 }
 
-var options900 = []Option{
+var options902 = []Option{
 	{Names: names{"-t", "--terminator"}, Value: Required},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-s", "--separator"}, Value: Required},
 	{Names: names{"-w", "--equal-width"}},
 }
 
-var options901 = []Option{
+var options903 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-e"}},
@@ -25875,42 +25956,42 @@ var options901 = []Option{
 	{Names: names{"+"}},
 }
 
-var subs902 = []Program{
-	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options700}, Ends: true},
-	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options700}, Ends: true},
-	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options700}, Ends: true},
-	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options700}, Ends: true},
-	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options700}, Ends: true},
-	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options700}, Ends: true},
-	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options700}, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options700}, Ends: true},
-	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options700}, Ends: true},
-	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options700}, Ends: true},
-	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options700}, Ends: true},
-	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options700}, Ends: true},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options700}, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options700}, Ends: true},
-	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options700}, Ends: true},
-	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options700}, Ends: true},
-	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options700}, Ends: true},
-	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options700}, Ends: true},
-	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options700}, Ends: true},
-	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options700}, Ends: true},
-	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options700}, Ends: true},
-	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options700}, Ends: true},
-	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options700}, Ends: true},
-	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options700}, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options700}, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options700}, Ends: true},
+var subs904 = []Program{
+	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
+	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
+	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
+	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
+	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
+	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
+	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
+	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
+	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
+	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
+	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
+	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
+	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
+	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
+	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
+	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
+	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
+	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
+	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
+	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
+	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
 }
 
-var options903 = []Option{
+var options905 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-o"}, Value: Required},
 	{Names: names{"+o"}, Value: Required},
 }
 
-var options904 = []Option{
+var options906 = []Option{
 	{Names: names{"--clear-groups"}},
 	{Names: names{"-d", "--dump"}},
 	{Names: names{"--groups"}, Value: Required},
@@ -25940,7 +26021,7 @@ var options904 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options905 = []Option{
+var options907 = []Option{
 	{Names: names{"-c", "--ctty"}},
 	{Names: names{"-f", "--fork"}},
 	{Names: names{"-w", "--wait"}},
@@ -25948,7 +26029,7 @@ var options905 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options906 = []Option{
+var options908 = []Option{
 	{Names: names{"-s"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -25976,11 +26057,11 @@ var options906 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options907 = []Option{
+var options909 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
 }
 
-var options908 = []Option{
+var options910 = []Option{
 	{Names: names{"-a", "--check-sourced"}},
 	{Names: names{"-C", "--color"}, Value: Optional},
 	{Names: names{"-i", "--include"}, Value: Required},
@@ -26000,7 +26081,7 @@ var options908 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options909 = []Option{
+var options911 = []Option{
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-d", "--diff"}},
 	{Names: names{"-w", "--write"}, Effect: EffInPlace},
@@ -26023,7 +26104,7 @@ var options909 = []Option{
 	{Names: names{"--apply-ignore"}},
 }
 
-var options910 = []Option{
+var options912 = []Option{
 	{Names: names{"-s"}},
 	{Names: names{"-u"}},
 	{Names: names{"-p"}},
@@ -26031,7 +26112,7 @@ var options910 = []Option{
 	{Names: names{"-o"}},
 }
 
-var options911 = []Option{
+var options913 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-n", "--iterations"}, Value: Required},
 	{Names: names{"--random-source"}, Value: Required, Effect: EffRead},
@@ -26043,7 +26124,7 @@ var options911 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options912 = []Option{
+var options914 = []Option{
 	{Names: names{"-e", "--echo"}},
 	{Names: names{"-i", "--input-range"}, Value: Required},
 	{Names: names{"-n", "--head-count"}, Value: Required},
@@ -26053,7 +26134,7 @@ var options912 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options913 = []Option{
+var options915 = []Option{
 	{Names: names{"-V"}},
 	{Names: names{"-h"}},
 	{Names: names{"-d"}},
@@ -26085,7 +26166,7 @@ var options913 = []Option{
 	{Names: names{"-S"}, Value: Required},
 }
 
-var options914 = []Option{
+var options916 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
@@ -26099,7 +26180,7 @@ var options914 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options915 = []Option{
+var options917 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-C"}},
 	{Names: names{"--check"}, Value: Optional},
@@ -26138,7 +26219,7 @@ var options915 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options916 = []Option{
+var options918 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-a", "--suffix-length"}, Value: Required},
 	{Names: names{"--additional-suffix"}, Value: Required},
@@ -26157,7 +26238,7 @@ var options916 = []Option{
 	{Names: names{"--verbose"}},
 }
 
-var options917 = []Option{
+var options919 = []Option{
 	{Names: names{"-append"}},
 	{Names: names{"-ascii"}},
 	{Names: names{"-bail"}},
@@ -26209,7 +26290,7 @@ var options917 = []Option{
 	{Names: names{"-no-stdin"}},
 }
 
-var options918 = []Option{
+var options920 = []Option{
 	{Names: names{"-D", "--diag"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-F", "--filter"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--continuous"}},
@@ -26261,7 +26342,7 @@ var options918 = []Option{
 	{Names: names{"-A", "--query", "--socket"}, Value: Required},
 }
 
-var options919 = []Option{
+var options921 = []Option{
 	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-P"}, Value: Required},
 	{Names: names{"-4"}},
@@ -26309,7 +26390,7 @@ var options919 = []Option{
 	{Names: names{"-y"}},
 }
 
-var options920 = []Option{
+var options922 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
 	{Names: names{"-d"}},
@@ -26332,7 +26413,7 @@ var options920 = []Option{
 	{Names: names{"-C"}},
 }
 
-var options921 = []Option{
+var options923 = []Option{
 	{Names: names{"-a"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
@@ -26345,7 +26426,7 @@ var options921 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options922 = []Option{
+var options924 = []Option{
 	{Names: names{"-i"}, Value: Optional, Effect: EffSend},
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
@@ -26358,7 +26439,7 @@ var options922 = []Option{
 	{Names: names{"-h", "-?"}},
 }
 
-var options923 = []Option{
+var options925 = []Option{
 	{Names: names{"-A"}, Effect: EffUnproven},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-a"}, Value: Required},
@@ -26404,7 +26485,7 @@ var options923 = []Option{
 	{Names: names{"-Z"}, Value: Required},
 }
 
-var options924 = []Option{
+var options926 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-c"}},
@@ -26419,7 +26500,7 @@ var options924 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options925 = []Option{
+var options927 = []Option{
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"-f"}, Value: Required, Effect: EffInput},
 	{Names: names{"-d"}, Value: Required},
@@ -26430,7 +26511,7 @@ var options925 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options926 = []Option{
+var options928 = []Option{
 	{Names: names{"-S", "--start"}},
 	{Names: names{"-K", "--stop"}},
 	{Names: names{"-T", "--status"}},
@@ -26466,7 +26547,7 @@ var options926 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options927 = []Option{
+var options929 = []Option{
 	{Names: names{"-c", "--format"}, Value: Required},
 	{Names: names{"-f", "--file-system"}},
 	{Names: names{"-t", "--terse"}},
@@ -26481,7 +26562,7 @@ var options927 = []Option{
 	{Names: names{"--printf"}, Value: Required},
 }
 
-var options928 = []Option{
+var options930 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-e", "--error"}, Value: Required},
@@ -26489,7 +26570,7 @@ var options928 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options929 = []Option{
+var options931 = []Option{
 	{Names: names{"-e", "--trace"}, Value: Required},
 	{Names: names{"-E", "--env"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-p", "--attach"}, Value: Required},
@@ -26558,7 +26639,7 @@ var options929 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options930 = []Option{
+var options932 = []Option{
 	{Names: names{"-n", "--bytes"}, Value: Required},
 	{Names: names{"-U", "--unicode"}, Value: Required},
 	{Names: names{"-a", "--all"}},
@@ -26575,13 +26656,13 @@ var options930 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options931 = []Option{
+var options933 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-g", "--save"}},
 	{Names: names{"-F", "--file"}, Value: Required},
 }
 
-var options932 = []Option{
+var options934 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -26596,7 +26677,7 @@ var options932 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options933 = []Option{
+var options935 = []Option{
 	{Names: names{"-A", "--askpass"}},
 	{Names: names{"-B", "--bell"}},
 	{Names: names{"-b", "--background"}},
@@ -26628,7 +26709,7 @@ var options933 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options934 = []Option{
+var options936 = []Option{
 	{Names: names{"-u", "--user"}, Value: Required},
 	{Names: names{"-g", "--group"}, Value: Required},
 	{Names: names{"-A"}},
@@ -26664,7 +26745,7 @@ var options934 = []Option{
 	{Names: names{"-v", "--validate"}},
 }
 
-var options935 = []Option{
+var options937 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-version", "--version"}, Effect: EffPattern},
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
@@ -26679,7 +26760,7 @@ var options935 = []Option{
 	{Names: names{"-Onone"}},
 }
 
-var options936 = []Option{
+var options938 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"--package-path"}, Value: Required, Effect: EffDir},
 	{Names: names{"--scratch-path", "--build-path"}, Value: Required, Effect: EffWrite},
@@ -26710,22 +26791,22 @@ var options936 = []Option{
 	{Names: names{"--sanitize"}, Value: Required},
 }
 
-var subs937 = []Program{
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options936, Workdir: true},
-	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Options: options936, Workdir: true},
-	{Name: "package", Style: Exact, Path: names{"build"}, Options: options936, Workdir: true},
-	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options936, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"build"}, Options: options936, Workdir: true},
-	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options936, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"build"}, Options: options936, Workdir: true},
+var subs939 = []Program{
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options938, Workdir: true},
+	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Options: options938, Workdir: true},
+	{Name: "package", Style: Exact, Path: names{"build"}, Options: options938, Workdir: true},
+	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options938, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"build"}, Options: options938, Workdir: true},
+	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options938, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"build"}, Options: options938, Workdir: true},
 }
 
-var options938 = []Option{
+var options940 = []Option{
 	{Names: names{"-d", "--data"}},
 	{Names: names{"-f", "--file-system"}},
 }
 
-var options939 = []Option{
+var options941 = []Option{
 	{Names: names{"-t", "--type"}, Value: Required},
 	{Names: names{"--state"}, Value: Required},
 	{Names: names{"-p", "--property"}, Value: Required},
@@ -26793,7 +26874,7 @@ var options939 = []Option{
 	{Names: names{"--with-dependencies"}},
 }
 
-var subs940 = []Program{
+var subs942 = []Program{
 	{Name: "add-requires", Path: names{"start"}},
 	{Name: "add-wants", Path: names{"start"}},
 	{Name: "bind", Path: names{"start"}},
@@ -26869,7 +26950,7 @@ var subs940 = []Program{
 	{Name: "whoami", Path: names{"status"}},
 }
 
-var options941 = []Option{
+var options943 = []Option{
 	{Names: names{"--no-pager"}},
 	{Names: names{"--no-legend"}},
 	{Names: names{"--what"}, Value: Required},
@@ -26881,7 +26962,7 @@ var options941 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options942 = []Option{
+var options944 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--scope"}},
 	{Names: names{"-u", "--unit"}, Value: Required},
@@ -26924,13 +27005,13 @@ var options942 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options943 = []Option{
+var options945 = []Option{
 	{Names: names{"-b", "--before"}},
 	{Names: names{"-r", "--regex"}},
 	{Names: names{"-s", "--separator"}, Value: Required},
 }
 
-var options944 = []Option{
+var options946 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"--follow"}, Value: Optional},
 	{Names: names{"-n", "--lines"}, Value: Required},
@@ -26950,7 +27031,7 @@ var options944 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options945 = []Option{
+var options947 = []Option{
 	{Names: names{"-A", "--catenate", "--concatenate"}},
 	{Names: names{"-c", "--create"}},
 	{Names: names{"-d", "--diff", "--compare"}},
@@ -27118,7 +27199,7 @@ var options945 = []Option{
 	{Names: names{"--set-mtime-format"}, Value: Required},
 }
 
-var options946 = []Option{
+var options948 = []Option{
 	{Names: names{"-c", "--color"}},
 	{Names: names{"-C", "--concurrency"}, Value: Required},
 	{Names: names{"-d", "--dir"}, Value: Required, Effect: EffDir},
@@ -27153,7 +27234,7 @@ var options946 = []Option{
 	{Names: names{"--download"}},
 }
 
-var options947 = []Option{
+var options949 = []Option{
 	{Names: names{"-a", "--all-tasks"}},
 	{Names: names{"-c", "--cpu-list"}},
 	{Names: names{"-p", "--pid"}},
@@ -27161,7 +27242,7 @@ var options947 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options948 = []Option{
+var options950 = []Option{
 	{Names: names{"-A"}},
 	{Names: names{"-b"}},
 	{Names: names{"-B", "--buffer-size"}, Value: Required},
@@ -27225,14 +27306,14 @@ var options948 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options949 = []Option{
+var options951 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-i", "--ignore-interrupts"}},
 	{Names: names{"-p"}},
 	{Names: names{"--output-error"}, Value: Optional},
 }
 
-var options950 = []Option{
+var options952 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-8"}},
@@ -27249,7 +27330,7 @@ var options950 = []Option{
 	{Names: names{"-r"}},
 }
 
-var options951 = []Option{
+var options953 = []Option{
 	{Names: names{"-chdir"}, Value: Required, Effect: EffDir},
 	{Names: names{"-help"}},
 	{Names: names{"-version", "-v"}},
@@ -27260,7 +27341,7 @@ var options951 = []Option{
 	{Names: names{"--non-interactive"}},
 }
 
-var options952 = []Option{
+var options954 = []Option{
 	{Names: names{"-list"}, Value: Required},
 	{Names: names{"-write"}, Value: Required},
 	{Names: names{"-diff"}},
@@ -27269,7 +27350,7 @@ var options952 = []Option{
 	{Names: names{"-recursive"}},
 }
 
-var options953 = []Option{
+var options955 = []Option{
 	{Names: names{"-backend"}, Value: Required},
 	{Names: names{"-backend-config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-force-copy"}},
@@ -27289,7 +27370,7 @@ var options953 = []Option{
 	{Names: names{"-test-directory"}, Value: Required},
 }
 
-var options954 = []Option{
+var options956 = []Option{
 	{Names: names{"-out"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-var"}, Value: Required},
 	{Names: names{"-var-file"}, Value: Required, Effect: EffInput},
@@ -27320,7 +27401,7 @@ var options954 = []Option{
 	{Names: names{"-exclude"}, Value: Required},
 }
 
-var options955 = []Option{
+var options957 = []Option{
 	{Names: names{"-json"}},
 	{Names: names{"-no-color"}},
 	{Names: names{"-raw"}},
@@ -27338,38 +27419,38 @@ var options955 = []Option{
 	{Names: names{"-id"}, Value: Required},
 }
 
-var subs956 = []Program{
-	{Name: "apply", Style: Dash, Path: names{"plan"}, Options: options954, Workdir: true},
-	{Name: "console", Style: Dash, Path: names{"plan"}, Options: options954, Workdir: true},
-	{Name: "destroy", Style: Dash, Path: names{"plan"}, Options: options954, Workdir: true},
-	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options952, Workdir: true},
-	{Name: "force-unlock", Style: Dash, Path: names{"validate"}, Options: options955, Workdir: true},
-	{Name: "get", Style: Dash, Path: names{"validate"}, Options: options955, Workdir: true},
-	{Name: "graph", Style: Dash, Path: names{"validate"}, Options: options955, Workdir: true},
-	{Name: "hclfmt", Style: Dash, Path: names{"validate"}, Options: options955, Workdir: true},
-	{Name: "import", Style: Dash, Path: names{"plan"}, Options: options954, Workdir: true},
-	{Name: "init", Style: Dash, Path: names{"init"}, Options: options953, Workdir: true},
-	{Name: "login", Style: Dash, Path: names{"validate"}, Options: options955, Workdir: true},
-	{Name: "logout", Style: Dash, Path: names{"validate"}, Options: options955, Workdir: true},
-	{Name: "metadata", Style: Dash, Path: names{"validate"}, Options: options955, Workdir: true},
-	{Name: "modules", Style: Dash, Path: names{"validate"}, Options: options955, Workdir: true},
-	{Name: "output", Style: Dash, Path: names{"validate"}, Options: options955, Workdir: true},
-	{Name: "plan", Style: Dash, Path: names{"plan"}, Options: options954, Workdir: true},
-	{Name: "providers", Style: Dash, Path: names{"validate"}, Options: options955, Workdir: true},
-	{Name: "refresh", Style: Dash, Path: names{"plan"}, Options: options954, Workdir: true},
-	{Name: "run-all", Style: Dash, Path: names{"validate"}, Options: options955, Workdir: true},
-	{Name: "show", Style: Dash, Path: names{"validate"}, Options: options955, Workdir: true},
-	{Name: "stacks", Style: Dash, Path: names{"validate"}, Options: options955, Workdir: true},
-	{Name: "state", Style: Dash, Path: names{"validate"}, Options: options955, Workdir: true},
-	{Name: "taint", Style: Dash, Path: names{"validate"}, Options: options955, Workdir: true},
-	{Name: "test", Style: Dash, Path: names{"plan"}, Options: options954, Workdir: true},
-	{Name: "untaint", Style: Dash, Path: names{"validate"}, Options: options955, Workdir: true},
-	{Name: "validate", Style: Dash, Path: names{"validate"}, Options: options955, Workdir: true},
-	{Name: "version", Style: Dash, Path: names{"validate"}, Options: options955, Workdir: true},
-	{Name: "workspace", Style: Dash, Path: names{"validate"}, Options: options955, Workdir: true},
+var subs958 = []Program{
+	{Name: "apply", Style: Dash, Path: names{"plan"}, Options: options956, Workdir: true},
+	{Name: "console", Style: Dash, Path: names{"plan"}, Options: options956, Workdir: true},
+	{Name: "destroy", Style: Dash, Path: names{"plan"}, Options: options956, Workdir: true},
+	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options954, Workdir: true},
+	{Name: "force-unlock", Style: Dash, Path: names{"validate"}, Options: options957, Workdir: true},
+	{Name: "get", Style: Dash, Path: names{"validate"}, Options: options957, Workdir: true},
+	{Name: "graph", Style: Dash, Path: names{"validate"}, Options: options957, Workdir: true},
+	{Name: "hclfmt", Style: Dash, Path: names{"validate"}, Options: options957, Workdir: true},
+	{Name: "import", Style: Dash, Path: names{"plan"}, Options: options956, Workdir: true},
+	{Name: "init", Style: Dash, Path: names{"init"}, Options: options955, Workdir: true},
+	{Name: "login", Style: Dash, Path: names{"validate"}, Options: options957, Workdir: true},
+	{Name: "logout", Style: Dash, Path: names{"validate"}, Options: options957, Workdir: true},
+	{Name: "metadata", Style: Dash, Path: names{"validate"}, Options: options957, Workdir: true},
+	{Name: "modules", Style: Dash, Path: names{"validate"}, Options: options957, Workdir: true},
+	{Name: "output", Style: Dash, Path: names{"validate"}, Options: options957, Workdir: true},
+	{Name: "plan", Style: Dash, Path: names{"plan"}, Options: options956, Workdir: true},
+	{Name: "providers", Style: Dash, Path: names{"validate"}, Options: options957, Workdir: true},
+	{Name: "refresh", Style: Dash, Path: names{"plan"}, Options: options956, Workdir: true},
+	{Name: "run-all", Style: Dash, Path: names{"validate"}, Options: options957, Workdir: true},
+	{Name: "show", Style: Dash, Path: names{"validate"}, Options: options957, Workdir: true},
+	{Name: "stacks", Style: Dash, Path: names{"validate"}, Options: options957, Workdir: true},
+	{Name: "state", Style: Dash, Path: names{"validate"}, Options: options957, Workdir: true},
+	{Name: "taint", Style: Dash, Path: names{"validate"}, Options: options957, Workdir: true},
+	{Name: "test", Style: Dash, Path: names{"plan"}, Options: options956, Workdir: true},
+	{Name: "untaint", Style: Dash, Path: names{"validate"}, Options: options957, Workdir: true},
+	{Name: "validate", Style: Dash, Path: names{"validate"}, Options: options957, Workdir: true},
+	{Name: "version", Style: Dash, Path: names{"validate"}, Options: options957, Workdir: true},
+	{Name: "workspace", Style: Dash, Path: names{"validate"}, Options: options957, Workdir: true},
 }
 
-var options957 = []Option{
+var options959 = []Option{
 	{Names: names{"-n", "--number"}, Value: Required},
 	{Names: names{"-r", "--repeat"}, Value: Required},
 	{Names: names{"-s", "--setup"}, Value: Required, Effect: EffCode},
@@ -27379,7 +27460,7 @@ var options957 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options958 = []Option{
+var options960 = []Option{
 	{Names: names{"--preserve-status"}},
 	{Names: names{"--foreground"}},
 	{Names: names{"-k", "--kill-after"}, Value: Required},
@@ -27389,7 +27470,7 @@ var options958 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options959 = []Option{
+var options961 = []Option{
 	{Names: names{"-2"}},
 	{Names: names{"-C"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
@@ -27406,7 +27487,7 @@ var options959 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options960 = []Option{
+var options962 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-d"}},
@@ -27434,78 +27515,78 @@ var options960 = []Option{
 	{Names: names{"-R"}},
 }
 
-var subs961 = []Program{
-	{Name: "a", Style: POSIX, Path: names{"ls"}, Options: options960},
-	{Name: "attach", Style: POSIX, Path: names{"ls"}, Options: options960},
-	{Name: "attach-session", Style: POSIX, Path: names{"ls"}, Options: options960},
+var subs963 = []Program{
+	{Name: "a", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "attach", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "attach-session", Style: POSIX, Path: names{"ls"}, Options: options962},
 	{Name: "bind", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "bind-key", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "break-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "capture-pane", Style: POSIX, Path: names{"ls"}, Options: options960},
-	{Name: "capturep", Style: POSIX, Path: names{"ls"}, Options: options960},
+	{Name: "capture-pane", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "capturep", Style: POSIX, Path: names{"ls"}, Options: options962},
 	{Name: "choose-client", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "choose-tree", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "command-prompt", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "confirm-before", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "copy-mode", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "detach", Style: POSIX, Path: names{"ls"}, Options: options960},
-	{Name: "detach-client", Style: POSIX, Path: names{"ls"}, Options: options960},
-	{Name: "display", Style: POSIX, Path: names{"ls"}, Options: options960},
+	{Name: "detach", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "detach-client", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "display", Style: POSIX, Path: names{"ls"}, Options: options962},
 	{Name: "display-menu", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "display-message", Style: POSIX, Path: names{"ls"}, Options: options960},
+	{Name: "display-message", Style: POSIX, Path: names{"ls"}, Options: options962},
 	{Name: "display-popup", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "has", Style: POSIX, Path: names{"ls"}, Options: options960},
-	{Name: "has-session", Style: POSIX, Path: names{"ls"}, Options: options960},
+	{Name: "has", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "has-session", Style: POSIX, Path: names{"ls"}, Options: options962},
 	{Name: "if", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "if-shell", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "info", Style: POSIX, Path: names{"ls"}, Options: options960},
+	{Name: "info", Style: POSIX, Path: names{"ls"}, Options: options962},
 	{Name: "join-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "kill-pane", Style: POSIX, Path: names{"ls"}, Options: options960},
-	{Name: "kill-server", Style: POSIX, Path: names{"ls"}, Options: options960},
-	{Name: "kill-session", Style: POSIX, Path: names{"ls"}, Options: options960},
-	{Name: "kill-window", Style: POSIX, Path: names{"ls"}, Options: options960},
-	{Name: "killp", Style: POSIX, Path: names{"ls"}, Options: options960},
-	{Name: "killw", Style: POSIX, Path: names{"ls"}, Options: options960},
-	{Name: "last-window", Style: POSIX, Path: names{"ls"}, Options: options960},
+	{Name: "kill-pane", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "kill-server", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "kill-session", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "kill-window", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "killp", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "killw", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "last-window", Style: POSIX, Path: names{"ls"}, Options: options962},
 	{Name: "link-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "list-buffers", Style: POSIX, Path: names{"ls"}, Options: options960},
-	{Name: "list-clients", Style: POSIX, Path: names{"ls"}, Options: options960},
-	{Name: "list-commands", Style: POSIX, Path: names{"ls"}, Options: options960},
-	{Name: "list-keys", Style: POSIX, Path: names{"ls"}, Options: options960},
-	{Name: "list-panes", Style: POSIX, Path: names{"ls"}, Options: options960},
-	{Name: "list-sessions", Style: POSIX, Path: names{"ls"}, Options: options960},
-	{Name: "list-windows", Style: POSIX, Path: names{"ls"}, Options: options960},
+	{Name: "list-buffers", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "list-clients", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "list-commands", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "list-keys", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "list-panes", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "list-sessions", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "list-windows", Style: POSIX, Path: names{"ls"}, Options: options962},
 	{Name: "load-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "loadb", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "ls", Style: POSIX, Path: names{"ls"}, Options: options960},
-	{Name: "lsb", Style: POSIX, Path: names{"ls"}, Options: options960},
-	{Name: "lsc", Style: POSIX, Path: names{"ls"}, Options: options960},
-	{Name: "lscm", Style: POSIX, Path: names{"ls"}, Options: options960},
-	{Name: "lsk", Style: POSIX, Path: names{"ls"}, Options: options960},
-	{Name: "lsp", Style: POSIX, Path: names{"ls"}, Options: options960},
-	{Name: "lsw", Style: POSIX, Path: names{"ls"}, Options: options960},
+	{Name: "ls", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "lsb", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "lsc", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "lscm", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "lsk", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "lsp", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "lsw", Style: POSIX, Path: names{"ls"}, Options: options962},
 	{Name: "menu", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "move-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "new", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "new-session", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "new-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "neww", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "next", Style: POSIX, Path: names{"ls"}, Options: options960},
-	{Name: "next-window", Style: POSIX, Path: names{"ls"}, Options: options960},
+	{Name: "next", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "next-window", Style: POSIX, Path: names{"ls"}, Options: options962},
 	{Name: "paste-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "pasteb", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "pipe-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "pipep", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "popup", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "prev", Style: POSIX, Path: names{"ls"}, Options: options960},
-	{Name: "previous-window", Style: POSIX, Path: names{"ls"}, Options: options960},
-	{Name: "rename", Style: POSIX, Path: names{"ls"}, Options: options960},
-	{Name: "rename-session", Style: POSIX, Path: names{"ls"}, Options: options960},
-	{Name: "rename-window", Style: POSIX, Path: names{"ls"}, Options: options960},
-	{Name: "renamew", Style: POSIX, Path: names{"ls"}, Options: options960},
-	{Name: "resize-pane", Style: POSIX, Path: names{"ls"}, Options: options960},
-	{Name: "resize-window", Style: POSIX, Path: names{"ls"}, Options: options960},
-	{Name: "resizep", Style: POSIX, Path: names{"ls"}, Options: options960},
+	{Name: "prev", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "previous-window", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "rename", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "rename-session", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "rename-window", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "renamew", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "resize-pane", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "resize-window", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "resizep", Style: POSIX, Path: names{"ls"}, Options: options962},
 	{Name: "respawn-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "respawn-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "respawnp", Style: POSIX, Operands: Code, Path: names{"new-session"}},
@@ -27514,13 +27595,13 @@ var subs961 = []Program{
 	{Name: "run-shell", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "save-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "saveb", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "select-pane", Style: POSIX, Path: names{"ls"}, Options: options960},
-	{Name: "select-window", Style: POSIX, Path: names{"ls"}, Options: options960},
-	{Name: "selectp", Style: POSIX, Path: names{"ls"}, Options: options960},
-	{Name: "selectw", Style: POSIX, Path: names{"ls"}, Options: options960},
+	{Name: "select-pane", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "select-window", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "selectp", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "selectw", Style: POSIX, Path: names{"ls"}, Options: options962},
 	{Name: "send", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "send-keys", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "server-info", Style: POSIX, Path: names{"ls"}, Options: options960},
+	{Name: "server-info", Style: POSIX, Path: names{"ls"}, Options: options962},
 	{Name: "set", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "set-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "set-environment", Style: POSIX, Operands: Code, Path: names{"new-session"}},
@@ -27529,29 +27610,29 @@ var subs961 = []Program{
 	{Name: "setb", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "setenv", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "setw", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "show", Style: POSIX, Path: names{"ls"}, Options: options960},
-	{Name: "show-environment", Style: POSIX, Path: names{"ls"}, Options: options960},
-	{Name: "show-messages", Style: POSIX, Path: names{"ls"}, Options: options960},
-	{Name: "show-options", Style: POSIX, Path: names{"ls"}, Options: options960},
-	{Name: "showenv", Style: POSIX, Path: names{"ls"}, Options: options960},
-	{Name: "showmsgs", Style: POSIX, Path: names{"ls"}, Options: options960},
+	{Name: "show", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "show-environment", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "show-messages", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "show-options", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "showenv", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "showmsgs", Style: POSIX, Path: names{"ls"}, Options: options962},
 	{Name: "source", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "source-file", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "split-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "splitw", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "start", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "start-server", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "swap-pane", Style: POSIX, Path: names{"ls"}, Options: options960},
-	{Name: "swap-window", Style: POSIX, Path: names{"ls"}, Options: options960},
-	{Name: "switch-client", Style: POSIX, Path: names{"ls"}, Options: options960},
-	{Name: "switchc", Style: POSIX, Path: names{"ls"}, Options: options960},
+	{Name: "swap-pane", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "swap-window", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "switch-client", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "switchc", Style: POSIX, Path: names{"ls"}, Options: options962},
 	{Name: "unbind", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "unbind-key", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "wait", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "wait-for", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 }
 
-var options962 = []Option{
+var options964 = []Option{
 	{Names: names{"-o", "--output", "--out", "--report-file", "--json-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--config", "--config-file", "--read-lang-def", "--force-lang-def"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--extract-with"}, Value: Required, Effect: EffRun},
@@ -27560,7 +27641,7 @@ var options962 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options963 = []Option{
+var options965 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
 	{Names: names{"-d"}, Value: Required},
@@ -27602,7 +27683,7 @@ var options963 = []Option{
 	{Names: names{"--single-cpu-toggle"}},
 }
 
-var options964 = []Option{
+var options966 = []Option{
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-a"}},
 	{Names: names{"-c", "--no-create"}},
@@ -27615,7 +27696,7 @@ var options964 = []Option{
 	{Names: names{"--time"}, Value: Required},
 }
 
-var options965 = []Option{
+var options967 = []Option{
 	{Names: names{"-c", "--conf"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-r", "--recreate"}},
@@ -27651,14 +27732,14 @@ var options965 = []Option{
 	{Names: names{"-k", "--labels"}},
 }
 
-var options966 = []Option{
+var options968 = []Option{
 	{Names: names{"-c", "-C", "--complement"}},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-s", "--squeeze-repeats"}},
 	{Names: names{"-t", "--truncate-set1"}},
 }
 
-var options967 = []Option{
+var options969 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-n"}},
@@ -27687,13 +27768,13 @@ var options967 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options968 = []Option{
+var options970 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 }
 
-var options969 = []Option{
+var options971 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-d"}},
 	{Names: names{"-l"}},
@@ -27760,14 +27841,14 @@ var options969 = []Option{
 	{Names: names{"--compress"}, Value: Required},
 }
 
-var options970 = []Option{
+var options972 = []Option{
 	{Names: names{"-c", "--no-create"}},
 	{Names: names{"-o", "--io-blocks"}},
 	{Names: names{"-r", "--reference"}, Value: Required, Effect: EffRead},
 	{Names: names{"-s", "--size"}, Value: Required},
 }
 
-var options971 = []Option{
+var options973 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-b", "--build"}},
 	{Names: names{"-h", "--help"}},
@@ -27839,11 +27920,11 @@ var options971 = []Option{
 	{Names: names{"--plugins"}, Value: Required, Effect: EffProgram},
 }
 
-var options972 = []Option{
+var options974 = []Option{
 	{Names: names{"-s", "--silent", "--quiet"}},
 }
 
-var options973 = []Option{
+var options975 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-f"}},
 	{Names: names{"-p"}},
@@ -27857,7 +27938,7 @@ var options973 = []Option{
 	{Names: names{"-w"}},
 }
 
-var options974 = []Option{
+var options976 = []Option{
 	{Names: names{"-S"}},
 	{Names: names{"-H"}},
 	{Names: names{"-a"}},
@@ -27884,16 +27965,16 @@ var options974 = []Option{
 	{Names: names{"-x"}, Value: Required},
 }
 
-var options975 = []Option{
+var options977 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-S"}},
 }
 
-var options976 = []Option{
+var options978 = []Option{
 	{Names: names{"-a"}},
 }
 
-var options977 = []Option{
+var options979 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s", "--kernel-name"}},
 	{Names: names{"-n", "--nodename"}},
@@ -27905,7 +27986,7 @@ var options977 = []Option{
 	{Names: names{"-o", "--operating-system"}},
 }
 
-var options978 = []Option{
+var options980 = []Option{
 	{Names: names{"-D"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
@@ -27921,7 +28002,7 @@ var options978 = []Option{
 	{Names: names{"-w", "--check-chars"}, Value: Required},
 }
 
-var options979 = []Option{
+var options981 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--locals"}},
@@ -27936,13 +28017,13 @@ var options979 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options980 = []Option{
+var options982 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-v"}},
 	{Names: names{"-n"}},
 }
 
-var options981 = []Option{
+var options983 = []Option{
 	{Names: names{"-i", "--ipc"}, Value: Optional},
 	{Names: names{"-m", "--mount"}, Value: Optional},
 	{Names: names{"-n", "--net"}, Value: Optional},
@@ -27976,7 +28057,7 @@ var options981 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options982 = []Option{
+var options984 = []Option{
 	{Names: names{"-Z"}, Effect: EffReadOnly},
 	{Names: names{"-A"}},
 	{Names: names{"-c"}, Effect: EffReadOnly},
@@ -28024,14 +28105,14 @@ var options982 = []Option{
 	{Names: names{"-hh"}},
 }
 
-var options983 = []Option{
+var options985 = []Option{
 	{Names: names{"-p", "--pretty"}},
 	{Names: names{"-h"}},
 	{Names: names{"-s", "--since"}},
 	{Names: names{"-V"}},
 }
 
-var options984 = []Option{
+var options986 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--color"}, Value: Required},
@@ -28106,7 +28187,7 @@ var options984 = []Option{
 	{Names: names{"--fork-strategy"}, Value: Required},
 }
 
-var options985 = []Option{
+var options987 = []Option{
 	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
 	{Names: names{"--optional"}, Value: Required},
@@ -28123,7 +28204,7 @@ var options985 = []Option{
 	{Names: names{"--no-workspace"}},
 }
 
-var options986 = []Option{
+var options988 = []Option{
 	{Names: names{"-o", "--out-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--sdist"}},
 	{Names: names{"--wheel"}},
@@ -28136,7 +28217,7 @@ var options986 = []Option{
 	{Names: names{"--clear"}},
 }
 
-var options987 = []Option{
+var options989 = []Option{
 	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-header"}},
@@ -28146,7 +28227,7 @@ var options987 = []Option{
 	{Names: names{"--prune"}, Value: Required},
 }
 
-var options988 = []Option{
+var options990 = []Option{
 	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
 	{Names: names{"--overrides"}, Value: Required, Effect: EffInput},
@@ -28160,7 +28241,7 @@ var options988 = []Option{
 	{Names: names{"--emit-index-url"}},
 }
 
-var options989 = []Option{
+var options991 = []Option{
 	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffInput},
 	{Names: names{"-e", "--editable"}, Value: Required},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
@@ -28181,7 +28262,7 @@ var options989 = []Option{
 	{Names: names{"--strict"}},
 }
 
-var options990 = []Option{
+var options992 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--outdated"}},
 	{Names: names{"--exclude"}, Value: Required},
@@ -28194,19 +28275,19 @@ var options990 = []Option{
 	{Names: names{"--depth"}, Value: Required},
 }
 
-var subs991 = []Program{
-	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options990, Workdir: true},
-	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options988, Workdir: true},
-	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options990, Workdir: true},
-	{Name: "install", Style: Exact, Path: names{"pip", "install"}, Options: options989, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options990, Workdir: true},
-	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options990, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"pip", "install"}, Options: options989, Workdir: true, Named: true},
-	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options990, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options990, Workdir: true},
+var subs993 = []Program{
+	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options992, Workdir: true},
+	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options990, Workdir: true},
+	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options992, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"pip", "install"}, Options: options991, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options992, Workdir: true},
+	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options992, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"pip", "install"}, Options: options991, Workdir: true, Named: true},
+	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options992, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options992, Workdir: true},
 }
 
-var options992 = []Option{
+var options994 = []Option{
 	{Names: names{"-t", "--token"}, Value: Required},
 	{Names: names{"-u", "--username"}, Value: Required},
 	{Names: names{"--publish-url"}, Value: Required, Effect: EffUnproven},
@@ -28220,7 +28301,7 @@ var options992 = []Option{
 	{Names: names{"--diff"}},
 }
 
-var options993 = []Option{
+var options995 = []Option{
 	{Names: names{"-m", "--module"}, Value: Required, Effect: EffModule, Pattern: true, Ends: true},
 	{Names: names{"-s", "--script"}},
 	{Names: names{"--gui-script"}},
@@ -28230,7 +28311,7 @@ var options993 = []Option{
 	{Names: names{"--isolated"}},
 }
 
-var options994 = []Option{
+var options996 = []Option{
 	{Names: names{"--check"}},
 	{Names: names{"--dry-run"}},
 	{Names: names{"--output-format"}, Value: Required},
@@ -28244,7 +28325,7 @@ var options994 = []Option{
 	{Names: names{"--short"}},
 }
 
-var options995 = []Option{
+var options997 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -28255,7 +28336,7 @@ var options995 = []Option{
 	{Names: names{"--show-version-specifiers"}},
 }
 
-var options996 = []Option{
+var options998 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -28265,17 +28346,17 @@ var options996 = []Option{
 	{Names: names{"--isolated"}},
 }
 
-var subs997 = []Program{
-	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options995, Workdir: true, Named: true},
-	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options995, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options995, Workdir: true, Named: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options996, Ends: true, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options995, Workdir: true, Named: true},
-	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options995, Workdir: true, Named: true},
-	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options995, Workdir: true, Named: true},
+var subs999 = []Program{
+	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options997, Workdir: true, Named: true},
+	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options997, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options997, Workdir: true, Named: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options998, Ends: true, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options997, Workdir: true, Named: true},
+	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options997, Workdir: true, Named: true},
+	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options997, Workdir: true, Named: true},
 }
 
-var options998 = []Option{
+var options1000 = []Option{
 	{Names: names{"--system"}},
 	{Names: names{"--no-project"}},
 	{Names: names{"--seed"}},
@@ -28286,34 +28367,34 @@ var options998 = []Option{
 	{Names: names{"--relocatable"}},
 }
 
-var subs999 = []Program{
-	{Name: "add", Style: Exact, Path: names{"add"}, Options: options985, Workdir: true, Named: true},
-	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options994, Workdir: true},
+var subs1001 = []Program{
+	{Name: "add", Style: Exact, Path: names{"add"}, Options: options987, Workdir: true, Named: true},
+	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options996, Workdir: true},
 	{Name: "auth", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options986, Workdir: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options988, Workdir: true},
 	{Name: "cache", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"export"}, Options: options987, Workdir: true},
-	{Name: "format", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options992, Workdir: true},
-	{Name: "generate-shell-completion", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options992, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options994, Workdir: true},
-	{Name: "init", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options992, Workdir: true},
-	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options994, Workdir: true},
-	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options994, Workdir: true},
-	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs991, Workdir: true},
-	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options992, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"export"}, Options: options989, Workdir: true},
+	{Name: "format", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options994, Workdir: true},
+	{Name: "generate-shell-completion", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options994, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options996, Workdir: true},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options994, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options996, Workdir: true},
+	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options996, Workdir: true},
+	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs993, Workdir: true},
+	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options994, Workdir: true},
 	{Name: "python", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options985, Workdir: true, Named: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options993, Ends: true, Workdir: true},
-	{Name: "self", Style: Exact, Path: names{"sync"}, Options: options994, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options994, Workdir: true},
-	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs997, Workdir: true},
-	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options994, Workdir: true},
-	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options998, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options994, Workdir: true},
-	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options994, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options987, Workdir: true, Named: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options995, Ends: true, Workdir: true},
+	{Name: "self", Style: Exact, Path: names{"sync"}, Options: options996, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options996, Workdir: true},
+	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs999, Workdir: true},
+	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options996, Workdir: true},
+	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options1000, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options996, Workdir: true},
+	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options996, Workdir: true},
 }
 
-var options1000 = []Option{
+var options1002 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -28339,7 +28420,7 @@ var options1000 = []Option{
 	{Names: names{"--no-env-file"}},
 }
 
-var options1001 = []Option{
+var options1003 = []Option{
 	{Names: names{"--tool"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
@@ -28505,7 +28586,7 @@ var options1001 = []Option{
 	{Names: names{"--fnname"}, Value: Required},
 }
 
-var options1002 = []Option{
+var options1004 = []Option{
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--symlinks"}},
 	{Names: names{"--copies"}},
@@ -28518,7 +28599,7 @@ var options1002 = []Option{
 	{Names: names{"--without-scm-ignore-files"}},
 }
 
-var options1003 = []Option{
+var options1005 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--cmd"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-S"}, Value: Required, Effect: EffProgram},
@@ -28586,7 +28667,7 @@ var options1003 = []Option{
 	{Names: names{"--rcfile"}, Value: Required, Effect: EffProgram},
 }
 
-var options1004 = []Option{
+var options1006 = []Option{
 	{Names: names{"-p", "--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--clear"}},
@@ -28626,7 +28707,7 @@ var options1004 = []Option{
 	{Names: names{"--symlink-app-data"}},
 }
 
-var options1005 = []Option{
+var options1007 = []Option{
 	{Names: names{"-r", "--root"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-u", "--update"}},
@@ -28707,7 +28788,7 @@ var options1005 = []Option{
 	{Names: names{"--no-watch"}},
 }
 
-var subs1006 = []Program{
+var subs1008 = []Program{
 	{Name: "bench", Style: Exact, Path: names{"run"}, Workdir: true},
 	{Name: "dev", Style: Exact, Path: names{"run"}, Workdir: true},
 	{Name: "init", Style: Exact, Path: names{"run"}, Workdir: true},
@@ -28717,7 +28798,7 @@ var subs1006 = []Program{
 	{Name: "watch", Style: Exact, Path: names{"run"}, Workdir: true},
 }
 
-var options1007 = []Option{
+var options1009 = []Option{
 	{Names: names{"-h", "--no-header"}},
 	{Names: names{"-u", "--no-current"}},
 	{Names: names{"-s", "--short"}},
@@ -28727,13 +28808,13 @@ var options1007 = []Option{
 	{Names: names{"-o", "--old-style"}},
 }
 
-var options1008 = []Option{
+var options1010 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options1009 = []Option{
+var options1011 = []Option{
 	{Names: names{"-d", "--differences"}, Value: Optional},
 	{Names: names{"-n", "--interval"}, Value: Required},
 	{Names: names{"-p", "--precise"}},
@@ -28752,7 +28833,7 @@ var options1009 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options1010 = []Option{
+var options1012 = []Option{
 	{Names: names{"-w", "--watch"}, Value: Required},
 	{Names: names{"-W", "--watch-non-recursive"}, Value: Required},
 	{Names: names{"-F", "--watch-file"}, Value: Required, Effect: EffInput},
@@ -28801,7 +28882,7 @@ var options1010 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1011 = []Option{
+var options1013 = []Option{
 	{Names: names{"--total"}, Value: Required},
 	{Names: names{"-c", "--bytes"}},
 	{Names: names{"-m", "--chars"}},
@@ -28811,7 +28892,7 @@ var options1011 = []Option{
 	{Names: names{"-w", "--words"}},
 }
 
-var options1012 = []Option{
+var options1014 = []Option{
 	{Names: names{"-1", "--no-deleted"}},
 	{Names: names{"-2", "--no-inserted"}},
 	{Names: names{"-3", "--no-common"}},
@@ -28824,7 +28905,7 @@ var options1012 = []Option{
 	{Names: names{"-z", "--end-insert"}, Value: Required},
 }
 
-var options1013 = []Option{
+var options1015 = []Option{
 	{Names: names{"-c", "--config", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--output", "--output-path", "--out-file", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--out-dir", "--outDir", "--outdir", "--dir", "-d"}, Value: Required, Effect: EffWrite},
@@ -28868,7 +28949,7 @@ var options1013 = []Option{
 	{Names: names{"--plugins"}, Value: Required, Effect: EffPlugin},
 }
 
-var options1014 = []Option{
+var options1016 = []Option{
 	{Names: names{"-O", "--output-document"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-nd", "--no-directories"}},
 	{Names: names{"-np", "--no-parent"}},
@@ -29029,7 +29110,7 @@ var options1014 = []Option{
 	{Names: names{"-X", "--exclude-directories"}, Value: Required},
 }
 
-var options1015 = []Option{
+var options1017 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s"}},
 	{Names: names{"-b"}},
@@ -29052,7 +29133,7 @@ var options1015 = []Option{
 	{Names: names{"-v", "-V"}},
 }
 
-var options1016 = []Option{
+var options1018 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--boot"}},
 	{Names: names{"-d", "--dead"}},
@@ -29072,7 +29153,7 @@ var options1016 = []Option{
 	{Names: names{"--writable"}},
 }
 
-var options1017 = []Option{
+var options1019 = []Option{
 	{Names: names{"-h", "--host"}, Value: Required},
 	{Names: names{"-H"}},
 	{Names: names{"-p", "--port"}, Value: Required},
@@ -29102,7 +29183,7 @@ var options1017 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options1018 = []Option{
+var options1020 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -29129,7 +29210,7 @@ var options1018 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1019 = []Option{
+var options1021 = []Option{
 	{Names: names{"-project"}, Value: Required, Effect: EffDir},
 	{Names: names{"-workspace"}, Value: Required, Effect: EffDir},
 	{Names: names{"-scheme"}, Value: Required},
@@ -29176,7 +29257,7 @@ var options1019 = []Option{
 	{Names: names{"-clonedSourcePackagesDirPath"}, Value: Required, Effect: EffWrite},
 }
 
-var options1020 = []Option{
+var options1022 = []Option{
 	{Names: names{"--sdk", "-sdk"}, Value: Required},
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-f", "--find"}},
@@ -29192,7 +29273,7 @@ var options1020 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1021 = []Option{
+var options1023 = []Option{
 	{Names: names{"--noout"}},
 	{Names: names{"--format"}},
 	{Names: names{"--xpath"}, Value: Required},
@@ -29245,7 +29326,7 @@ var options1021 = []Option{
 	{Names: names{"--dtdvalidfpi"}, Value: Required},
 }
 
-var options1022 = []Option{
+var options1024 = []Option{
 	{Names: names{"-a", "--auto-servernum", "--auto-display"}},
 	{Names: names{"-e", "--error-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-f", "--auth-file"}, Value: Required, Effect: EffWrite},
@@ -29257,7 +29338,7 @@ var options1022 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1023 = []Option{
+var options1025 = []Option{
 	{Names: names{"-a", "-autoskip"}},
 	{Names: names{"-b", "-bits"}},
 	{Names: names{"-c", "-cols"}, Value: Required},
@@ -29280,7 +29361,7 @@ var options1023 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options1024 = []Option{
+var options1026 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"--use-yarnrc"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--script-shell"}, Value: Required, Effect: EffProgram},
@@ -29355,18 +29436,18 @@ var options1024 = []Option{
 	{Names: names{"--skip-integrity-check"}},
 }
 
-var options1025 = []Option{
+var options1027 = []Option{
 	{Names: names{"-p", "--package"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options1026 = []Option{
+var options1028 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r"}, Value: Required, Effect: EffProgram},
 }
 
-var options1027 = []Option{
+var options1029 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-t", "--topological"}},
@@ -29383,15 +29464,15 @@ var options1027 = []Option{
 	{Names: names{"-R", "--recursive"}},
 }
 
-var subs1028 = []Program{
+var subs1030 = []Program{
 	{Name: "focus", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
-	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options1027, Ends: true, Workdir: true},
+	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options1029, Ends: true, Workdir: true},
 	{Name: "info", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
 	{Name: "list", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
 	{Name: "run", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
 }
 
-var subs1029 = []Program{
+var subs1031 = []Program{
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "audit", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "autoclean", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
@@ -29402,7 +29483,7 @@ var subs1029 = []Program{
 	{Name: "constraints", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1025, Ends: true, Workdir: true},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1027, Ends: true, Workdir: true},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true},
 	{Name: "explain", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "global", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
@@ -29416,7 +29497,7 @@ var subs1029 = []Program{
 	{Name: "list", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "login", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1026, Ends: true, Workdir: true},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1028, Ends: true, Workdir: true},
 	{Name: "npm", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "outdated", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "owner", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
@@ -29446,10 +29527,10 @@ var subs1029 = []Program{
 	{Name: "versions", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "why", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "workspace", Style: Exact, Path: names{"workspace"}, Workdir: true},
-	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs1028, Workdir: true},
+	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs1030, Workdir: true},
 }
 
-var options1030 = []Option{
+var options1032 = []Option{
 	{Names: names{"-C", "--colors"}},
 	{Names: names{"--csv-auto-parse"}},
 	{Names: names{"-e", "--exit-status"}},
@@ -29491,7 +29572,7 @@ var options1030 = []Option{
 	{Names: names{"--slurpfile"}, Value: Pair, Effect: EffRead},
 }
 
-var options1031 = []Option{
+var options1033 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-P", "--paths"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-a", "--batch-file"}, Value: Required, Effect: EffInput},
@@ -29538,7 +29619,7 @@ var options1031 = []Option{
 	{Names: names{"-p", "--password"}, Value: Required},
 }
 
-var options1032 = []Option{
+var options1034 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
@@ -29555,7 +29636,7 @@ var options1032 = []Option{
 	{Names: names{"-T", "--threads"}, Value: Required},
 }
 
-var options1033 = []Option{
+var options1035 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"--config", "--config-file", "--config-dir"}, Value: Required, Effect: EffProgram},
@@ -29584,11 +29665,11 @@ var options1033 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 }
 
-var subs1034 = []Program{
+var subs1036 = []Program{
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Workdir: true},
 }
 
-var options1035 = []Option{
+var options1037 = []Option{
 	{Names: names{"-a", "--ascii"}},
 	{Names: names{"-A", "--adjust-sfx"}},
 	{Names: names{"-AC", "--archive-clear"}},
@@ -29671,7 +29752,7 @@ var options1035 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1036 = []Option{
+var options1038 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-u"}},
 	{Names: names{"-a"}, Effect: EffUnproven},

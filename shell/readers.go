@@ -42,3 +42,31 @@ func (e *effector) gh() {
 		}
 	}
 }
+
+// curlFormat: the format of curl's report can come from a file, and can send
+// the rest of the report to one.
+func (e *effector) curlFormat(format Word) {
+	switch {
+	case strings.HasPrefix(format.Text, "@"):
+		e.read(cutWord(format, 1), NeedOutside, "option -w of curl")
+	case strings.Contains(format.Text, "%output{"):
+		e.w.opaque(e.index, MayWrite, "option -w of curl writes a file", "use -o")
+	case !format.Known():
+		e.unprovenLate("option -w of curl is known only when it runs")
+	}
+}
+
+// gitFetches: the URLs that git is given are fetched.
+func (e *effector) gitFetches() {
+	if len(e.scan.Path) == 0 {
+		return
+	}
+	switch e.scan.Path[0] {
+	case "clone", "fetch", "pull", "push", "ls-remote", "remote", "submodule":
+		for _, at := range e.operands {
+			if strings.Contains(e.words[at].Text, "://") {
+				e.fetch(e.words[at], "operand of git "+e.scan.Path[0])
+			}
+		}
+	}
+}

@@ -526,6 +526,8 @@ func (e *effector) curl() {
 			continue
 		}
 		switch a.Option.Names[0] {
+		case "-w":
+			e.curlFormat(a.Value)
 		case "-d", "--data", "--data-ascii", "--data-binary", "--data-urlencode", "-F", "--form", "--json", "-H", "--header":
 			if at := strings.IndexAny(a.Value.Text, "@<"); at >= 0 || len(a.Value.Holes) > 0 && a.Value.Holes[0].At == 0 {
 				e.curlFile(a, at)
@@ -572,6 +574,7 @@ func (e *effector) git() {
 		}
 	}
 	e.gitShows()
+	e.gitFetches()
 }
 
 // gitShows: what git prints of a file, it has read.
