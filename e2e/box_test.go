@@ -65,16 +65,16 @@ func newBox(t testing.TB) *box {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { end(descendants()) }) // before the folder is removed
-	b := &box{t: t, Dir: dir, Home: dir + "/home", Work: dir + "/work", Marks: dir + "/marks", Out: dir + "/out"}
+	b := &box{t: t, Dir: dir, Home: dir + "/home", Work: dir + "/repo", Marks: dir + "/marks", Out: dir + "/out"}
 	for _, d := range []string{b.Home, b.Work, b.Marks, b.Out, dir + "/tmp"} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
 	b.run("git", "init", "-q", "-b", "main")
-	b.write("work/a.txt", "alpha secret-of-a\n")
-	b.write("work/sub/b.txt", "beta secret-of-b\n")
-	b.write("work/n.ipynb", `{"cells":[{"cell_type":"code","id":"c1","source":["1+1"],"metadata":{},"outputs":[],"execution_count":null}],"metadata":{},"nbformat":4,"nbformat_minor":5}`)
+	b.write("repo/a.txt", "alpha secret-of-a\n")
+	b.write("repo/sub/b.txt", "beta secret-of-b\n")
+	b.write("repo/n.ipynb", `{"cells":[{"cell_type":"code","id":"c1","source":["1+1"],"metadata":{},"outputs":[],"execution_count":null}],"metadata":{},"nbformat":4,"nbformat_minor":5}`)
 	b.run("git", "add", ".")
 	b.run("git", "-c", "user.name=e2e", "-c", "user.email=e2e@example.com", "commit", "-q", "-m", "start")
 	return b

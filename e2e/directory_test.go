@@ -14,13 +14,13 @@ func TestDirectory(t *testing.T) {
 		{call: bash("top-read", "cat b.txt"), Says: "No such file"},
 		{call: bash("down", "cd sub"), Passes: true},
 		{call: bash("read", "cat b.txt"), Says: "secret-of-b"},
-		{call: bash("write", "touch z1"), Mark: "work/sub/z1"},
-		{call: bash("redirect", "echo z > z2"), Mark: "work/sub/z2"},
+		{call: bash("write", "touch z1"), Mark: "repo/sub/z1"},
+		{call: bash("redirect", "echo z > z2"), Mark: "repo/sub/z2"},
 		{call: bash("up", "cd .."), Passes: true},
-		{call: bash("up-write", "touch z3"), Mark: "work/z3"},
+		{call: bash("up-write", "touch z3"), Mark: "repo/z3"},
 		{call: bash("up-read", "cat sub/b.txt"), Says: "secret-of-b"},
 		{call: bash("out", "cd .."), Passes: true},
-		{call: bash("out-write", "touch z4"), Mark: "work/z4"},
+		{call: bash("out-write", "touch z4"), Mark: "repo/z4"},
 		{call: bash("out-read", "cat sub/b.txt"), Says: "secret-of-b"},
 	}
 	denied := map[string]bool{"read": true, "write": true, "redirect": true, "up-read": true, "out-read": true}

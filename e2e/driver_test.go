@@ -3,11 +3,12 @@
 package e2e
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
-	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -55,50 +56,48 @@ func (d driver) drive(t testing.TB, b *box, m *model, prompt string) (asks []ask
 	cmd.Dir = b.Work
 	cmd.Env = b.env(append([]string{"ANTHROPIC_BASE_URL=" + m.URL}, d.Env...)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	cmd.Stderr = os.Stderr
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
+	var complaints bytes.Buffer
+	cmd.Stderr = &complaints
+	stdin, errIn := cmd.StdinPipe()
+	stdout, errOut := cmd.StdoutPipe()
+	if err := errors.Join(errIn, errOut, cmd.Start()); err != nil {
 		t.Fatal(err)
 	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
+	kill := func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	stop := time.AfterFunc(2*time.Minute, kill)
+	asks, lines = d.talk(stdin, stdout, prompt)
+	stop.Stop()
+	kill()
+	cmd.Wait()
+	if !slices.ContainsFunc(lines, func(line map[string]any) bool { return line["type"] == "result" }) {
+		t.Logf("the agent CLI gave no result; it said: %s", short(complaints.String()))
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	stop := time.AfterFunc(2*time.Minute, func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
-	defer stop.Stop()
-	defer func() {
-		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-		cmd.Wait()
-	}()
+	return asks, lines
+}
+
+// talk is the conversation with a started agent CLI.
+func (d driver) talk(stdin io.WriteCloser, stdout io.Reader, prompt string) (asks []ask, lines []map[string]any) {
 	out := &lineWriter{w: stdin}
-	hooks := map[string]any{}
+	hooks := in{}
 	if d.Hook {
-		hooks["PreToolUse"] = []any{map[string]any{"hookCallbackIds": []string{"h0"}, "timeout": hookTimeout, "onFailure": "block"}}
+		hooks["PreToolUse"] = []any{in{"hookCallbackIds": []string{"h0"}, "timeout": hookTimeout, "onFailure": "block"}}
 	}
-	out.send(map[string]any{"type": "control_request", "request_id": "init", "request": map[string]any{"subtype": "initialize", "hooks": hooks}})
+	out.send(in{"type": "control_request", "request_id": "init", "request": in{"subtype": "initialize", "hooks": hooks}})
 	out.send(d.userLine(prompt))
-	in := bufio.NewReaderSize(stdout, 1<<20)
-	for {
-		raw, err := in.ReadBytes('\n')
-		if len(raw) > 0 {
-			var line map[string]any
-			if json.Unmarshal(raw, &line) == nil {
-				lines = append(lines, line)
-				if line["type"] == "control_request" {
-					asks = append(asks, d.answer(out, raw))
-				}
-				if line["type"] == "result" {
-					stdin.Close()
-				}
-			}
+	eachLine(stdout, func(raw []byte) {
+		var line map[string]any
+		if json.Unmarshal(raw, &line) != nil {
+			return
 		}
-		if err != nil {
-			return asks, lines
+		lines = append(lines, line)
+		switch line["type"] {
+		case "control_request":
+			asks = append(asks, d.answer(out, raw))
+		case "result":
+			stdin.Close()
 		}
-	}
+	})
+	return asks, lines
 }
 
 // userLine keeps the agent CLI from reading @file and /command in the prompt:

@@ -143,7 +143,7 @@ func (v *verdict) files(b *box, rows []row, before map[string]string, ran map[st
 	}
 	after := b.snapshot()
 	for name := range union(before, after) {
-		if before[name] != after[name] && !mine[name] && !strings.HasPrefix(name, "work/.claude/worktrees") {
+		if before[name] != after[name] && !mine[name] && !strings.HasPrefix(name, "repo/.claude/worktrees") {
 			v.fault("%s: changed, and no tool use that ran should have changed it", name)
 		}
 	}

@@ -20,7 +20,7 @@ func killScript() (script, []row) {
 		if i%4 == 3 {
 			return row{call: call{Name: name, Tool: "mcp__marks__poke", Input: in{"mark": name}}, Mark: "marks/" + name}
 		}
-		return row{call: call{Name: name, Tool: "Bash", Input: in{"command": "touch " + name, "description": "x"}}, Mark: "work/" + name}
+		return row{call: call{Name: name, Tool: "Bash", Input: in{"command": "touch " + name, "description": "x"}}, Mark: "repo/" + name}
 	}
 	add := func(key string, list ...row) {
 		var t turn
@@ -96,40 +96,52 @@ func TestKill(t *testing.T) {
 // signals that end the wrapper; most often the one that it cannot see.
 var signals = []syscall.Signal{syscall.SIGKILL, syscall.SIGKILL, syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT}
 
+// killOnce makes one run and ends it. It reports how many of all tool uses had
+// run, and how long the agent CLI outlived the wrapper.
 func killOnce(t *testing.T, r release, random *rand.Rand) (ran, all int, took time.Duration) {
 	t.Helper()
 	b := newBox(t)
 	s, rows := killScript()
 	m := startModel(t, s)
-	x := wrapped{release: r, Policy: []string{"--allow", "Bash,mcp__marks__*"}}
-	cmd := x.command(t, b, m, startWeb(t, b))
 	var out bytes.Buffer
+	cmd := wrapped{release: r, Policy: []string{"--allow", "Bash,mcp__marks__*"}}.command(t, b, m, startWeb(t, b))
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if random.IntN(5) == 0 { // while it starts
-		time.Sleep(time.Duration(random.Int64N(int64(time.Second))))
-	} else {
-		if !m.await("k00", 90*time.Second) {
-			end(descendants())
-			cmd.Wait()
-			t.Fatalf("the first tool use never came back: %s", out.String())
-		}
-		time.Sleep(time.Duration(random.Int64N(int64(900 * time.Millisecond))))
+	if !someMoment(m, random) {
+		end(descendants())
+		cmd.Wait()
+		t.Fatalf("the first tool use never came back: %s", out.String())
 	}
 	syscall.Kill(cmd.Process.Pid, signals[random.IntN(len(signals))])
 	cmd.Wait()
 	took, dead := gone(r.Path, 5*time.Second)
 	if !dead {
 		t.Errorf("the agent CLI is still there %v after the wrapper was killed", took)
-		end(agents(r.Path))
 	}
 	time.Sleep(300 * time.Millisecond) // whatever still runs leaves its mark
+	return onlyDecided(t, b, m, rows), len(rows), took
+}
+
+// someMoment waits until a random moment: while the agent CLI starts, or some
+// time behind its first tool use. It fails if that does not come.
+func someMoment(m *model, random *rand.Rand) bool {
+	starting := random.IntN(5) == 0
+	ready := starting || m.await("k00", 90*time.Second)
+	time.Sleep(time.Duration(random.Int64N(int64(900 * time.Millisecond))))
+	return ready
+}
+
+// onlyDecided checks that each tool use that ran was allowed by the record,
+// and counts them.
+func onlyDecided(t *testing.T, b *box, m *model, rows []row) int {
+	t.Helper()
 	allowed := map[string]bool{}
 	for _, d := range record(t, b) {
 		allowed[d.ID] = d.Allow
 	}
+	ran := 0
 	for _, row := range rows {
 		if row.Passes || !row.ran(b, m) {
 			continue
@@ -139,6 +151,5 @@ func killOnce(t *testing.T, r release, random *rand.Rand) (ran, all int, took ti
 			t.Errorf("%s ran, and was not decided when the wrapper was killed", row.Name)
 		}
 	}
-	end(descendants())
-	return ran, len(rows), took
+	return ran
 }

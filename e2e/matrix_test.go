@@ -59,15 +59,15 @@ func matrix(b *box, rel release) (script, []row) {
 	add("main", row{call: bash("git-status", "git status"), Says: "On branch main"})
 	add("main", row{call: bash("echo", "echo echo-says-hi @secret.txt"), Says: "echo-says-hi"})
 	add("main", row{call: bash("cat-out", "cat "+p("out/o.txt")), Says: "secret-of-o"})
-	add("main", row{call: bash("touch", "touch t1"), Mark: "work/t1"})
-	add("main", row{call: bash("rm", "rm x1"), Gone: "work/x1"})
-	add("main", row{call: bash("list", "ls && rm x2"), Gone: "work/x2"})
-	add("main", row{call: bash("nested", "bash -c 'touch t2'"), Mark: "work/t2"})
-	add("main", row{call: bash("redirect", "echo text > t3"), Mark: "work/t3"})
+	add("main", row{call: bash("touch", "touch t1"), Mark: "repo/t1"})
+	add("main", row{call: bash("rm", "rm x1"), Gone: "repo/x1"})
+	add("main", row{call: bash("list", "ls && rm x2"), Gone: "repo/x2"})
+	add("main", row{call: bash("nested", "bash -c 'touch t2'"), Mark: "repo/t2"})
+	add("main", row{call: bash("redirect", "echo text > t3"), Mark: "repo/t3"})
 	add("main", row{call: bash("write-out", "touch "+p("out/t4")), Mark: "out/t4"})
-	add("main", row{call: call{Name: "no-sandbox", Tool: "Bash", Input: in{"command": "touch t10", "description": "x", "dangerouslyDisableSandbox": true}}, Mark: "work/t10", Person: true})
-	add("main", row{call: bash("huge", ": "+strings.Repeat("a", 70_000)+"; touch t11"), Mark: "work/t11"})
-	add("main", row{call: call{Name: "background", Tool: "Bash", Input: in{"command": "touch t5", "description": "x", "run_in_background": true}}, Mark: "work/t5"})
+	add("main", row{call: call{Name: "no-sandbox", Tool: "Bash", Input: in{"command": "touch t10", "description": "x", "dangerouslyDisableSandbox": true}}, Mark: "repo/t10", Person: true})
+	add("main", row{call: bash("huge", ": "+strings.Repeat("a", 70_000)+"; touch t11"), Mark: "repo/t11"})
+	add("main", row{call: call{Name: "background", Tool: "Bash", Input: in{"command": "touch t5", "description": "x", "run_in_background": true}}, Mark: "repo/t5"})
 	add("main", row{call: call{Name: "background-ls", Tool: "Bash", Input: in{"command": "ls", "description": "x", "run_in_background": true}}, Passes: true})
 
 	add("main", row{call: call{Name: "background-sleep", Tool: "Bash", Input: in{"command": "sleep 60", "description": "x", "run_in_background": true}}, Passes: true})
@@ -79,34 +79,34 @@ func matrix(b *box, rel release) (script, []row) {
 	add("main", row{call: call{Name: "task-stop", Tool: "TaskStop", Input: backgroundID}, Passes: true, After: "background-sleep"})
 
 	// The directory goes on from call to call.
-	add("main", row{call: bash("cd-sub", "cd sub"), Passes: true, Dir: "work"})
-	add("main", row{call: bash("cd-write", "touch c1"), Mark: "work/sub/c1", Dir: "work/sub"})
-	add("main", row{call: bash("cd-read", "cat b.txt"), Says: "secret-of-b", Dir: "work/sub"})
-	add("main", row{call: bash("cd-up", "cd .."), Passes: true, Dir: "work/sub"})
-	add("main", row{call: bash("cd-up-write", "touch c2"), Mark: "work/c2", Dir: "work"})
-	add("main", row{call: bash("cd-up-read", "cat sub/b.txt"), Says: "secret-of-b", Dir: "work"})
-	add("main", row{call: bash("cd-out", "cd .."), Passes: true, Dir: "work"})
-	add("main", row{call: bash("cd-out-write", "touch c3"), Mark: "work/c3", Dir: "work"})
+	add("main", row{call: bash("cd-sub", "cd sub"), Passes: true, Dir: "repo"})
+	add("main", row{call: bash("cd-write", "touch c1"), Mark: "repo/sub/c1", Dir: "repo/sub"})
+	add("main", row{call: bash("cd-read", "cat b.txt"), Says: "secret-of-b", Dir: "repo/sub"})
+	add("main", row{call: bash("cd-up", "cd .."), Passes: true, Dir: "repo/sub"})
+	add("main", row{call: bash("cd-up-write", "touch c2"), Mark: "repo/c2", Dir: "repo"})
+	add("main", row{call: bash("cd-up-read", "cat sub/b.txt"), Says: "secret-of-b", Dir: "repo"})
+	add("main", row{call: bash("cd-out", "cd .."), Passes: true, Dir: "repo"})
+	add("main", row{call: bash("cd-out-write", "touch c3"), Mark: "repo/c3", Dir: "repo"})
 
 	// Files.
-	add("main", row{call: call{Name: "read", Tool: "Read", Input: in{"file_path": p("work/a.txt")}}, Says: "secret-of-a"})
+	add("main", row{call: call{Name: "read", Tool: "Read", Input: in{"file_path": p("repo/a.txt")}}, Says: "secret-of-a"})
 	add("main", row{call: call{Name: "read-out", Tool: "Read", Input: in{"file_path": p("out/o.txt")}}, Says: "secret-of-o"})
 	add("main", row{call: call{Name: "glob", Tool: "Glob", Input: in{"pattern": "*.ipynb"}}, Says: "n.ipynb", Refused: true})
 	add("main", row{call: call{Name: "grep", Tool: "Grep", Input: in{"pattern": "secret-of-a"}}, Says: "a.txt", Refused: true})
-	add("main", row{call: call{Name: "write", Tool: "Write", Input: in{"file_path": p("work/w1"), "content": "w"}}, Mark: "work/w1"})
-	add("main", row{call: call{Name: "write-relative", Tool: "Write", Input: in{"file_path": "w3", "content": "w"}}, Mark: "work/w3"})
+	add("main", row{call: call{Name: "write", Tool: "Write", Input: in{"file_path": p("repo/w1"), "content": "w"}}, Mark: "repo/w1"})
+	add("main", row{call: call{Name: "write-relative", Tool: "Write", Input: in{"file_path": "w3", "content": "w"}}, Mark: "repo/w3"})
 	add("main", row{call: call{Name: "write-far", Tool: "Write", Input: in{"file_path": p("out/w2"), "content": "w"}}, Mark: "out/w2"})
-	add("main", row{call: call{Name: "edit", Tool: "Edit", Input: in{"file_path": p("work/a.txt"), "old_string": "alpha", "new_string": "edited-alpha"}}, Holds: "work/a.txt", Text: "edited-alpha", After: "read"})
-	add("main", row{call: call{Name: "write-settings", Tool: "Write", Input: in{"file_path": p("work/.claude/settings.local.json"), "content": "{}"}}, Mark: "work/.claude/settings.local.json", Person: true})
-	add("main", row{call: call{Name: "read-notebook", Tool: "Read", Input: in{"file_path": p("work/n.ipynb")}}, Says: "1+1"})
-	add("main", row{call: call{Name: "edit-notebook", Tool: "NotebookEdit", Input: in{"notebook_path": p("work/n.ipynb"), "cell_id": "c1", "new_source": "edited-cell"}}, Holds: "work/n.ipynb", Text: "edited-cell", After: "read-notebook"})
+	add("main", row{call: call{Name: "edit", Tool: "Edit", Input: in{"file_path": p("repo/a.txt"), "old_string": "alpha", "new_string": "edited-alpha"}}, Holds: "repo/a.txt", Text: "edited-alpha", After: "read"})
+	add("main", row{call: call{Name: "write-settings", Tool: "Write", Input: in{"file_path": p("repo/.claude/settings.local.json"), "content": "{}"}}, Mark: "repo/.claude/settings.local.json", Person: true})
+	add("main", row{call: call{Name: "read-notebook", Tool: "Read", Input: in{"file_path": p("repo/n.ipynb")}}, Says: "1+1"})
+	add("main", row{call: call{Name: "edit-notebook", Tool: "NotebookEdit", Input: in{"notebook_path": p("repo/n.ipynb"), "cell_id": "c1", "new_source": "edited-cell"}}, Holds: "repo/n.ipynb", Text: "edited-cell", After: "read-notebook"})
 
 	// Three at once.
 	add("main",
 		row{call: bash("together-1", "cat sub/b.txt"), Says: "secret-of-b"},
-		row{call: call{Name: "together-2", Tool: "Read", Input: in{"file_path": p("work/sub/b.txt")}}, Says: "secret-of-b"},
-		row{call: bash("together-3", "touch t6"), Mark: "work/t6"},
-		row{call: bash("together-4", "touch t7"), Mark: "work/t7"})
+		row{call: call{Name: "together-2", Tool: "Read", Input: in{"file_path": p("repo/sub/b.txt")}}, Says: "secret-of-b"},
+		row{call: bash("together-3", "touch t6"), Mark: "repo/t6"},
+		row{call: bash("together-4", "touch t7"), Mark: "repo/t7"})
 
 	// The net.
 	add("main", row{call: call{Name: "fetch", Tool: "WebFetch", Input: in{"url": "https://example.com/page", "prompt": "what"}}, Mark: "marks/web-fetch"})
@@ -133,7 +133,7 @@ func matrix(b *box, rel release) (script, []row) {
 	add("main", row{call: call{Name: "findings", Tool: "ReportFindings", Input: in{"findings": []any{}}}, Passes: true})
 	add("main", row{call: call{Name: "list-agents", Tool: "ListAgents", Input: in{}}, Passes: true, Only: "2.1.329"})
 	add("main", row{call: call{Name: "message", Tool: "SendMessage", Input: in{"to": "nobody", "message": "hello", "summary": "hello"}}, Passes: true})
-	add("main", row{call: call{Name: "monitor", Tool: "Monitor", Input: in{"command": "touch t8", "description": "x", "timeout_ms": 5000}}, Mark: "work/t8", Only: "2.1.329"})
+	add("main", row{call: call{Name: "monitor", Tool: "Monitor", Input: in{"command": "touch t8", "description": "x", "timeout_ms": 5000}}, Mark: "repo/t8", Only: "2.1.329"})
 	add("main", row{call: call{Name: "skill", Tool: "Skill", Input: in{"skill": "pwn"}}, Passes: true, Refused: true})
 	add("main", row{call: call{Name: "question", Tool: "AskUserQuestion", Input: question}, Says: "red", Person: true})
 
@@ -141,15 +141,15 @@ func matrix(b *box, rel release) (script, []row) {
 	sub := func(key string) {
 		name := func(s string) string { return key + "-" + s }
 		add(key, row{call: bash(name("echo"), "echo "+name("hi")), Says: name("hi")})
-		add(key, row{call: bash(name("rm"), "rm "+name("x")), Gone: "work/" + name("x")})
-		add(key, row{call: call{Name: name("read"), Tool: "Read", Input: in{"file_path": p("work/sub/b.txt")}}, Says: "secret-of-b"})
-		add(key, row{call: call{Name: name("write"), Tool: "Write", Input: in{"file_path": p("work/" + name("w")), "content": "w"}}, Mark: "work/" + name("w")})
+		add(key, row{call: bash(name("rm"), "rm "+name("x")), Gone: "repo/" + name("x")})
+		add(key, row{call: call{Name: name("read"), Tool: "Read", Input: in{"file_path": p("repo/sub/b.txt")}}, Says: "secret-of-b"})
+		add(key, row{call: call{Name: name("write"), Tool: "Write", Input: in{"file_path": p("repo/" + name("w")), "content": "w"}}, Mark: "repo/" + name("w")})
 		add(key, row{call: call{Name: name("poke"), Tool: "mcp__marks__poke", Input: in{"mark": name("poke")}}, Mark: "marks/" + name("poke")})
 	}
 	add("main", row{call: call{Name: "agent", Tool: "Agent", Input: in{"description": "d", "prompt": "go [[fore]] see @secret.txt", "subagent_type": "general-purpose", "run_in_background": false}}, Passes: true})
 	sub("fore")
 	add("main", row{call: call{Name: "agent-plan", Tool: "Agent", Input: in{"description": "d", "prompt": "go [[never]]", "subagent_type": "Plan", "run_in_background": false}}, Passes: true})
-	add("never", row{call: bash("never-touch", "touch n1"), Mark: "work/n1", After: "agent-plan"})
+	add("never", row{call: bash("never-touch", "touch n1"), Mark: "repo/n1", After: "agent-plan"})
 	agent := func(name, key string, more in) row {
 		input := in{"description": "d", "prompt": "go [[" + key + "]]", "subagent_type": "general-purpose", "run_in_background": false}
 		for k, v := range more {
@@ -158,20 +158,20 @@ func matrix(b *box, rel release) (script, []row) {
 		return row{call: call{Name: name, Tool: "Agent", Input: input}, Passes: true}
 	}
 	add("main", agent("agent-bypass", "bypass", in{"mode": "bypassPermissions"}))
-	add("bypass", row{call: bash("bypass-touch", "touch b1"), Mark: "work/b1"})
+	add("bypass", row{call: bash("bypass-touch", "touch b1"), Mark: "repo/b1"})
 	add("main", agent("agent-tree", "tree", in{"isolation": "worktree"}))
 	add("tree", row{call: call{Name: "tree-poke", Tool: "mcp__marks__poke", Input: in{"mark": "tree-poke"}}, Mark: "marks/tree-poke"})
 	add("main", agent("agent-nest", "nest", nil))
 	add("nest", agent("agent-deep", "deep", nil))
-	add("deep", row{call: bash("deep-touch", "touch d1"), Mark: "work/d1"})
+	add("deep", row{call: bash("deep-touch", "touch d1"), Mark: "repo/d1"})
 	add("main", agent("agent-left", "left", nil), agent("agent-right", "right", nil))
 	for _, side := range []string{"left", "right"} {
-		add(side, row{call: bash(side+"-touch", "touch "+side), Mark: "work/" + side}, row{call: bash(side+"-ls", "ls"), Says: "n.ipynb"})
+		add(side, row{call: bash(side+"-touch", "touch "+side), Mark: "repo/" + side}, row{call: bash(side+"-ls", "ls"), Says: "n.ipynb"})
 	}
 	add("main", row{call: call{Name: "agent-back", Tool: "Agent", Input: in{"description": "d", "prompt": "go [[back]] see @secret.txt", "subagent_type": "general-purpose", "run_in_background": true}}, Passes: true})
 	sub("back")
 	add("main", row{call: call{Name: "workflow", Tool: "Workflow", Input: in{"script": workflow}}, Passes: true})
-	add("flow", row{call: bash("flow-touch", "touch f1"), Mark: "work/f1"})
+	add("flow", row{call: bash("flow-touch", "touch f1"), Mark: "repo/f1"})
 
 	// What goes on behind comes to its end first.
 	behind := map[string]string{"back-poke": "agent-back", "flow-touch": "workflow"}
@@ -179,7 +179,7 @@ func matrix(b *box, rel release) (script, []row) {
 	add("main", row{call: call{Name: "worktree-exit", Tool: "ExitWorktree", Input: in{"action": "remove", "discard_changes": true}}, Passes: true, After: "worktree"})
 	add("main", row{call: call{Name: "plan", Tool: "EnterPlanMode", Input: in{}}, Passes: true})
 	add("main", row{call: call{Name: "plan-exit", Tool: "ExitPlanMode", Input: in{"plan": "x"}}, Passes: true, Person: true, After: "plan"})
-	add("main", row{call: bash("last", "touch t9"), Mark: "work/t9"})
+	add("main", row{call: bash("last", "touch t9"), Mark: "repo/t9"})
 	return s, rows
 }
 
@@ -219,7 +219,7 @@ func cronID(m *model) any {
 // furnish puts the files there that the matrix removes and reads.
 func furnish(b *box) {
 	for _, name := range []string{"x1", "x2", "fore-x", "back-x"} {
-		b.write("work/"+name, "")
+		b.write("repo/"+name, "")
 	}
 	b.write("out/o.txt", "secret-of-o\n")
 }

@@ -17,26 +17,26 @@ func allowInstall(r row) bool { return r.Name == "install" || r.Tool == "Agent" 
 
 // midRun is the script, and its files in a box.
 func midRun(b *box) (script, []row) {
-	for _, name := range []string{"home/.claude/settings.json", "work/.claude/settings.json", "work/.claude/settings.local.json"} {
+	for _, name := range []string{"home/.claude/settings.json", "repo/.claude/settings.json", "repo/.claude/settings.local.json"} {
 		b.write(name, "{}")
 	}
 	b.trust()
 	b.write("seed.json", hostileSettings(b, "mid"))
-	b.write("work/install.sh", "for f in ../home/.claude/settings.json .claude/settings.json .claude/settings.local.json; do cat ../seed.json > $f; done\n")
+	b.write("repo/install.sh", "for f in ../home/.claude/settings.json .claude/settings.json .claude/settings.local.json; do cat ../seed.json > $f; done\n")
 	bash := func(name, command string, pause time.Duration) call {
 		return call{Name: name, Tool: "Bash", Input: in{"command": command, "description": name}, Pause: pause}
 	}
-	changed := []string{"work/.claude/settings.json", "work/.claude/settings.local.json"}
+	changed := []string{"repo/.claude/settings.json", "repo/.claude/settings.local.json"}
 	main := []row{
-		{call: bash("install", "sh install.sh", 0), Holds: "work/.claude/settings.json", Text: "PermissionRequest", Also: changed},
-		{call: bash("m1", "touch m1", 2*time.Second), Mark: "work/m1"},
-		{call: call{Name: "m2", Tool: "Write", Input: in{"file_path": b.Work + "/m2", "content": "m"}}, Mark: "work/m2"},
+		{call: bash("install", "sh install.sh", 0), Holds: "repo/.claude/settings.json", Text: "PermissionRequest", Also: changed},
+		{call: bash("m1", "touch m1", 2*time.Second), Mark: "repo/m1"},
+		{call: call{Name: "m2", Tool: "Write", Input: in{"file_path": b.Work + "/m2", "content": "m"}}, Mark: "repo/m2"},
 		{call: call{Name: "m3", Tool: "mcp__marks__poke", Input: in{"mark": "m3"}}, Mark: "marks/m3"},
 		{call: call{Name: "m4", Tool: "Read", Input: in{"file_path": b.Work + "/a.txt"}}, Says: "secret-of-a"},
 		{call: call{Name: "m5", Tool: "Agent", Input: in{"description": "d", "prompt": "go [[sub]]", "subagent_type": "general-purpose", "run_in_background": false}}, Passes: true},
-		{call: bash("m6", "touch m6", time.Second), Mark: "work/m6"},
+		{call: bash("m6", "touch m6", time.Second), Mark: "repo/m6"},
 	}
-	sub := []row{{call: bash("s1", "touch s1", 0), Mark: "work/s1"}, {call: bash("s2", "ls", 0), Says: "a.txt"}}
+	sub := []row{{call: bash("s1", "touch s1", 0), Mark: "repo/s1"}, {call: bash("s2", "ls", 0), Says: "a.txt"}}
 	s := script{}
 	for _, r := range main {
 		s["main"] = append(s["main"], turn{r.call})

@@ -46,13 +46,13 @@ func (g *randomAgent) single() call {
 	}
 	switch g.IntN(6) {
 	case 0:
-		return g.add(row{call: bash("touch " + name), Mark: "work/" + name}, open).call
+		return g.add(row{call: bash("touch " + name), Mark: "repo/" + name}, open).call
 	case 1:
 		return g.add(row{call: bash("cat " + kind + ".txt"), Says: "secret-of-" + kind}, open).call
 	case 2:
-		return g.add(row{call: bash("ls && echo x > " + name), Mark: "work/" + name}, open).call
+		return g.add(row{call: bash("ls && echo x > " + name), Mark: "repo/" + name}, open).call
 	case 3:
-		return g.add(row{call: call{Name: name, Tool: "Write", Input: in{"file_path": g.b.Work + "/" + name, "content": "x"}}, Mark: "work/" + name}, open).call
+		return g.add(row{call: call{Name: name, Tool: "Write", Input: in{"file_path": g.b.Work + "/" + name, "content": "x"}}, Mark: "repo/" + name}, open).call
 	case 4:
 		return g.add(row{call: call{Name: name, Tool: "Read", Input: in{"file_path": g.b.Work + "/" + kind + ".txt"}}, Says: "secret-of-" + kind}, open).call
 	}
@@ -120,8 +120,8 @@ func randomRun(t *testing.T, r release, source *rand.Rand) verdict {
 	t.Helper()
 	b := newBox(t)
 	layHostile(b)
-	b.write("work/open.txt", "secret-of-open")
-	b.write("work/shut.txt", "secret-of-shut")
+	b.write("repo/open.txt", "secret-of-open")
+	b.write("repo/shut.txt", "secret-of-shut")
 	g := &randomAgent{Rand: source, b: b, s: script{}, denied: map[string]bool{}, behind: map[string]string{}}
 	g.conversation("main", 0)
 	last := g.single()

@@ -27,7 +27,7 @@ func TestResume(t *testing.T) {
 					session, _ = e["session_id"].(string)
 				}
 			}
-			if session == "" || !b.has("work/first") {
+			if session == "" || !b.has("repo/first") {
 				t.Fatalf("the first run went wrong: %s", lastOf(res.Out))
 			}
 			if !m.heard("the words to add") || !m.heard(`"model":"claude-test-1"`) {
@@ -36,8 +36,8 @@ func TestResume(t *testing.T) {
 			x.Policy = []string{"--allow", "Read", "--unlisted", "deny", "--session", session}
 			res = x.run(t, b, m, w)
 			result, back := m.result("second")
-			if !back || b.has("work/second") || !strings.Contains(result.Text, "Not in allow list") {
-				t.Errorf("the second run: asked %v, ran %v (%s); %s", back, b.has("work/second"), short(result.Text), lastOf(res.Out))
+			if !back || b.has("repo/second") || !strings.Contains(result.Text, "Not in allow list") {
+				t.Errorf("the second run: asked %v, ran %v (%s); %s", back, b.has("repo/second"), short(result.Text), lastOf(res.Out))
 			}
 		})
 	}

@@ -32,13 +32,13 @@ func caseScript(b *box) (script, []row) {
 		{call: bash("npm", "npm test"), Mark: "marks/npm-test"},
 		{call: bash("rm", "rm ~/.pm/secret_key_backup.txt"), Gone: "home/.pm/secret_key_backup.txt"},
 		{call: bash("sudo", "sudo -n true"), Mark: "marks/sudo"},
-		{call: bash("dd", "dd if=a.txt of=copy.txt"), Mark: "work/copy.txt"},
+		{call: bash("dd", "dd if=a.txt of=copy.txt"), Mark: "repo/copy.txt"},
 		{call: bash("git-log", "git log --oneline"), Says: "start"},
 	}
 	second := []row{
-		{call: call{Name: "write", Tool: "Write", Input: in{"file_path": b.Work + "/new.txt", "content": "n"}}, Mark: "work/new.txt"},
+		{call: call{Name: "write", Tool: "Write", Input: in{"file_path": b.Work + "/new.txt", "content": "n"}}, Mark: "repo/new.txt"},
 		{call: call{Name: "read", Tool: "Read", Input: in{"file_path": b.Work + "/a.txt"}}, Says: "secret-of-a"},
-		{call: call{Name: "edit", Tool: "Edit", Input: in{"file_path": b.Work + "/a.txt", "old_string": "alpha", "new_string": "omega"}}, Holds: "work/a.txt", Text: "omega"},
+		{call: call{Name: "edit", Tool: "Edit", Input: in{"file_path": b.Work + "/a.txt", "old_string": "alpha", "new_string": "omega"}}, Holds: "repo/a.txt", Text: "omega"},
 		{call: bash("test", "npm test"), Mark: "marks/npm-test"},
 		{call: bash("install", "npm install left-pad"), Mark: "marks/npm-install"},
 		{call: bash("push", "git push origin main"), Mark: "out/remote.git/refs/heads/main"},

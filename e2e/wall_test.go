@@ -67,12 +67,12 @@ func TestSameID(t *testing.T) {
 			x := wrapped{release: r, Policy: []string{"--allow", "Bash(touch s1),Bash(touch s3),Bash(touch s5),Bash(ls)", "--unlisted", "deny"}}
 			x.run(t, b, m, startWeb(t, b))
 			for _, name := range []string{"s2", "s4", "s6"} {
-				if b.has("work/" + name) {
+				if b.has("repo/" + name) {
 					t.Errorf("%s ran, which no rule allows", name)
 				}
 			}
 			for _, name := range []string{"s1", "s3", "s5"} {
-				if !b.has("work/" + name) {
+				if !b.has("repo/" + name) {
 					t.Errorf("%s did not run, which a rule allows", name)
 				}
 			}
