@@ -95,7 +95,7 @@ func (e *effector) awkOutput(toks []awkToken, i int) {
 
 func (e *effector) awkInput(toks []awkToken, i int) {
 	for j := i + 1; j < len(toks); j++ {
-		if !toks[j].str && strings.Contains(";\n{}", toks[j].text) {
+		if !toks[j].str && (strings.Contains(";\n{}", toks[j].text) || toks[j].text == "getline") {
 			return
 		}
 		if toks[j].text != "<" || toks[j].str {

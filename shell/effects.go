@@ -16,6 +16,7 @@ func (w *walker) effects(a Action, s *scope) outcome {
 	}
 	if a.Program == nil {
 		e.index = w.add(e.frame)
+		e.mayRead(e.words[1:], "argument of "+show(&e.words[0]))
 		return same(s)
 	}
 	if a.Program.Plain && standardPath(a.Words[0].Text) {
@@ -62,6 +63,7 @@ type effector struct {
 	inPlace   bool
 	readOnly  bool // an option says that nothing is written
 	named     bool // an option names the output
+	parents   bool // the directories of a source are made in the target
 	recursive bool
 	target    *Word // -t DIR
 	done      bool  // a special reader has dealt with the operands
@@ -115,6 +117,7 @@ func (e *effector) readOptions() {
 
 func (e *effector) optionFlags(a Arg) {
 	e.pattern = e.pattern || a.Option.Pattern
+	e.parents = e.parents || e.prog.Name == "cp" && a.Option.Names[0] == "--parents"
 	switch a.Option.Effect {
 	case EffReadOnly:
 		e.readOnly = true
@@ -252,6 +255,7 @@ func (e *effector) runFile(file Word, what string) {
 		Kind: Command, Need: NeedCover, Words: []Word{file}, Dirs: e.dirs, Reason: what,
 		Parent: e.index, From: -1, Pos: file.Pos, End: file.End,
 	})
+	e.read(file, NeedNone, what)
 	e.w.runs = append(e.w.runs, e.runsFile(file)...)
 }
 
@@ -310,6 +314,24 @@ func (e *effector) skipsHidden() bool {
 		}
 	}
 	return true
+}
+
+// mayRead notes the words that a program which is not known may take for
+// files, and the values of its options. What is not known of them is left out:
+// it would be any path.
+func (e *effector) mayRead(words []Word, reason string) {
+	for _, t := range words {
+		if strings.HasPrefix(t.Text, "-") {
+			name, _, found := strings.Cut(t.Text, "=")
+			if !found {
+				continue
+			}
+			t = cutWord(t, len(name)+1)
+		}
+		if t.Known() && t.Text != "" {
+			e.read(t, NeedNone, reason)
+		}
+	}
 }
 
 func (e *effector) fetch(url Word, reason string) {
@@ -467,7 +489,11 @@ func (e *effector) destination(rest []Word, what string) {
 	e.write(dest, NeedOutside, true, what)
 	e.links(dest)
 	for _, src := range e.sources(rest) {
-		at := joinPath(dest, last(src))
+		name := last(src)
+		if e.parents {
+			name = src // cp --parents
+		}
+		at := joinPath(dest, name)
 		e.write(at, NeedOutside, true, what)
 		e.links(at)
 	}
@@ -557,8 +583,15 @@ func (e *effector) execWords(a Arg, what string) {
 	e.runList(words, from)
 }
 
-// shellArgs runs a shell with the operands as its arguments.
+// shellArgs runs a shell with the operands as its arguments; with an option
+// that gives the user (runuser -u) they are a command.
 func (e *effector) shellArgs(rest []Word) {
+	for _, a := range e.scan.Args {
+		if a.Kind == ArgOption && a.Option.Names[0] == "-u" && len(e.operands) > 0 {
+			e.runWords(e.operands[0])
+			return
+		}
+	}
 	if len(rest) > 0 {
 		e.runList(append([]Word{{Text: "sh"}}, rest...), -1)
 	}
@@ -567,9 +600,8 @@ func (e *effector) shellArgs(rest []Word) {
 // outputs writes the operands, or reads them when an option says so.
 func (e *effector) outputs(rest []Word, what string) {
 	for _, r := range rest {
-		if e.readOnly {
-			e.read(r, NeedNone, what)
-		} else {
+		e.read(r, NeedNone, what)
+		if !e.readOnly {
 			e.write(r, NeedCover, false, what)
 		}
 	}
@@ -652,6 +684,7 @@ func (e *effector) script(rest []Word, what string) {
 		}
 		return
 	}
+	e.mayRead(rest, what)
 	if e.pattern {
 		return
 	}

@@ -30,6 +30,11 @@ func TestNothingIsHidden(t *testing.T) {
 		{"awk: regular expression behind else", `awk 'BEGIN{ if(0); else /"/; system("rm -rf y"); /"/ }'`},
 		{"awk: slash behind a condition", `awk 'BEGIN{ if (1) /"/; system("rm -rf y"); /"/ }'`},
 		{"awk: slash behind ++", `awk 'BEGIN{ x=1; x++ /system("rm -rf y")/ 1 }'`},
+		{"make expands a variable", "make 'X:=$(shell rm -rf y)'"},
+		{"recipes run a variable", "make CC='rm -rf y'"},
+		{"a git alias", "git config alias.x '!rm -rf y'; git x"},
+		{"a git setting that is a command", "git config set core.fsmonitor 'rm -rf y'; git status"},
+		{"runuser with a user", "runuser -u x -- rm -rf y"},
 		{"sed: an escaped backslash ends the text of a", "sed 'a foo\\\\\ne rm -rf y' f"},
 		{"sed: a blank ends a label", "sed ':a e rm -rf y' f"},
 		{"sed: a blank ends the label of t", "sed 'ta e rm -rf y' f"},
@@ -86,6 +91,13 @@ func TestNoPathIsHidden(t *testing.T) {
 		{"a link of the line, entered", Write, keys, "ln -s ~/.ssh d; cd d && echo k > authorized_keys"},
 		{"git prints a file", Read, env, "git diff --no-index /dev/null .env"},
 		{"git prints a file of a revision", Read, env, "git show HEAD:.env"},
+		{"a program that is not known", Read, env, "foobar --file=.env"},
+		{"a script", Read, env, "bash .env"},
+		{"an argument of a script", Read, env, "perl x.pl .env"},
+		{"a file of another language", Read, env, "awk -f .env"},
+		{"a file that is read and written", Read, env, "nano .env"},
+		{"a URL of a file", Read, env, "curl file://localhost/home/dev/proj/.env"},
+		{"cp --parents keeps the directories", Write, "/home/dev/proj/.git/config", "cd a && cp --parents .git/config .."},
 		{"awk: getline into an element", Read, env, `awk 'BEGIN{while((getline a[1] < ".env")>0) print a[1]}'`},
 		{"awk: ARGV names a file", Read, env, `awk 'BEGIN{ARGV[1]=".env";ARGC=2} {print}'`},
 		{"awk: a string that looks like a brace", Write, keys, `awk 'BEGIN{print "}" > "/home/dev/.ssh/authorized_keys"}'`},
@@ -126,9 +138,21 @@ func TestEverydayStaysClear(t *testing.T) {
 		`trap 'rm -f x' EXIT; cd sub && ls`,
 		`ln -s a b`,
 		`cd sub || exit 1`,
+		`git config user.name x`,
+		`git config --get core.pager`,
+		`make CC=clang -j4`,
 	} {
 		if f := analyze(line); hasOpaque(f, MayRun|MayRead|MayWrite) {
 			t.Errorf("%q: an opaque spot\n%s", line, dump(f))
+		}
+	}
+}
+
+// TestZshReadsVariablesFurther: in zsh a subscript needs no braces.
+func TestZshReadsVariablesFurther(t *testing.T) {
+	for _, line := range []string{`x=rmls; "$x[1,2]" -rf y`, `x=.envs; cat "$x[1,4]"`, `x=/bin/rm/a; "$x:h" -rf y`} {
+		if f := Analyze(line, Options{Dir: "/home/dev/proj", Dialect: Zsh}); !hasOpaque(f, MayRun) {
+			t.Errorf("%q: no opaque spot\n%s", line, dump(f))
 		}
 	}
 }

@@ -521,6 +521,9 @@ func (e *effector) sshOption(v Word) {
 
 // curl sends the contents of a file that a data option names with @.
 func (e *effector) curl() {
+	for _, r := range e.operandWords(0) {
+		e.fileURL(r)
+	}
 	for _, a := range e.scan.Args {
 		if a.Kind != ArgOption {
 			continue
@@ -558,6 +561,7 @@ func (e *effector) unprovenLate(reason string) {
 // make: a variable on the command line can name the shell that runs recipes.
 func (e *effector) make() {
 	for _, r := range e.operandWords(0) {
+		e.makeVariable(&r)
 		name, _, found := strings.Cut(r.Text, "=")
 		if found && (name == "SHELL" || name == ".SHELLFLAGS" || name == "MAKEFLAGS" || strings.HasSuffix(name, "!")) {
 			e.odd("the variable "+name+" changes what make runs", "leave it out")
@@ -574,6 +578,7 @@ func (e *effector) git() {
 		}
 	}
 	e.gitShows()
+	e.gitConfig()
 	e.gitFetches()
 }
 

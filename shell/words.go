@@ -129,6 +129,9 @@ func (w *walker) pieces(parts []syntax.WordPart, s *scope, at place) [][]piece {
 	for i, part := range parts {
 		var next [][]piece
 		if lit, ok := part.(*syntax.Lit); ok {
+			if i > 0 && w.unit.dialect == Zsh && zshSubscript(parts[i-1], lit.Value) {
+				w.odd("zsh takes what stands behind a variable for a part of it", "write ${name} with braces")
+			}
 			next = [][]piece{w.literal(lit, i == 0, at)}
 		} else {
 			next = w.part(part, s, at)
@@ -136,6 +139,13 @@ func (w *walker) pieces(parts []syntax.WordPart, s *scope, at place) [][]piece {
 		out = cross(out, next)
 	}
 	return out
+}
+
+// zshSubscript reports whether zsh reads text behind $name as a subscript or a
+// modifier of it.
+func zshSubscript(before syntax.WordPart, text string) bool {
+	p, ok := before.(*syntax.ParamExp)
+	return ok && p.Short && len(text) > 1 && (text[0] == '[' || text[0] == ':' && strings.IndexByte("aAceghlpPqQrstuwWx&", text[1]) >= 0)
 }
 
 func cross(a, b [][]piece) [][]piece {

@@ -1,0 +1,59 @@
+package shell
+
+import "strings"
+
+// gitConfig: some settings are commands, which git runs later.
+func (e *effector) gitConfig() {
+	if len(e.scan.Path) == 0 || e.scan.Path[0] != "config" {
+		return
+	}
+	rest := e.operandWords(0)
+	if len(rest) < 2 || len(e.scan.Path) > 1 && e.scan.Path[1] != "set" {
+		return
+	}
+	if key := strings.ToLower(rest[0].Text); !rest[0].Known() || gitRuns(key, &rest[1]) {
+		e.odd("the git setting "+key+" can run a program", "leave the setting to a person")
+	}
+}
+
+func gitRuns(key string, value *Word) bool {
+	section, _, _ := strings.Cut(key, ".")
+	switch section {
+	case "pager", "include", "includeif":
+		return true
+	case "alias":
+		return !value.Known() || strings.HasPrefix(value.Text, "!")
+	}
+	return gitCommands[key[strings.LastIndexByte(key, '.')+1:]]
+}
+
+// gitCommands are the last parts of the names of settings whose value git
+// runs, or finds programs with (git-config(1)).
+var gitCommands = set(
+	"pager", "editor", "fsmonitor", "sshcommand", "hookspath", "askpass", "gitproxy", "alternaterefscommand", "cmd", "command",
+	"process", "clean", "smudge", "textconv", "driver", "external", "program", "helper", "uploadpack", "receivepack", "browser",
+	"packobjectshook", "tocmd", "cccmd", "smtpserver", "sendmailcmd", "templatedir", "attributesfile", "worktree",
+)
+
+// makeVariable: make expands the value of a variable, and recipes run some.
+func (e *effector) makeVariable(t *Word) {
+	name, value, found := strings.Cut(t.Text, "=")
+	if !found {
+		return
+	}
+	name = strings.TrimRight(name, ":+?!")
+	switch {
+	case strings.Contains(value, "$"):
+		e.odd("make expands the variable "+name, "write its value out")
+	case (name == "CC" || name == "CXX" || name == "CPP" || name == "RM") && strings.Contains(value, " "):
+		e.odd("recipes run the value of the variable "+name, "leave it out")
+	}
+}
+
+// fileURL reads the file that a URL names.
+func (e *effector) fileURL(url Word) {
+	rest, ok := strings.CutPrefix(strings.ToLower(url.Text), "file://")
+	if slash := strings.IndexByte(rest, '/'); ok && slash >= 0 {
+		e.read(cutWord(url, len("file://")+slash), NeedNone, "operand of "+e.prog.Name)
+	}
+}
