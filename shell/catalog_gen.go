@@ -20110,7 +20110,7 @@ var options707 = []Option{
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-C"}},
 	{Names: names{"-d"}, Value: Required},
-	{Names: names{"-D"}, Value: Required},
+	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-E"}},
 	{Names: names{"-F"}, Value: Optional},
