@@ -5387,7 +5387,7 @@ var programs = [...]Program{
 	{Name: "look", Operands: PatternReads, Options: options705, Shared: [][]Option{options4}, Safe: true},
 	{Name: "ls", Operands: Names, Options: options706, Shared: [][]Option{options4}, Safe: true},
 	{Name: "gls", Operands: Names, Options: options706, Shared: [][]Option{options4}, Safe: true},
-	{Name: "lsof", Operands: Names, Options: options707, Safe: true},
+	{Name: "lsof", Operands: Names, Options: options707},
 	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options708, Ends: true},
 	{Name: "lua", Style: POSIX, Operands: Script, Options: options709, Ends: true, Stdin: true},
 	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options709, Ends: true, Stdin: true},
