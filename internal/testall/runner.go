@@ -46,7 +46,11 @@ func (r *runner) step(s step) {
 // keep sends the output to docs/proof/NAME.txt as well, until the function
 // that it returns is called.
 func (r *runner) keep(name string) func() {
-	file, err := os.Create(filepath.Join("docs", "proof", name+".txt"))
+	dir := filepath.Join("docs", "proof")
+	file, err := (*os.File)(nil), os.MkdirAll(dir, 0o755) // git keeps no empty folder
+	if err == nil {
+		file, err = os.Create(filepath.Join(dir, name+".txt"))
+	}
 	if err != nil {
 		r.Fail(err.Error())
 		return func() {}
