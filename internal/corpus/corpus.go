@@ -140,6 +140,9 @@ func (g *generator) rename(r Row) Row {
 		if n.word == "evil" && strings.HasPrefix(r.Class, "url-") {
 			continue // these rows spell one host in many ways
 		}
+		if n.word == "build" && strings.HasPrefix(r.Class, "gtfo-") {
+			continue // it is a subcommand there
+		}
 		if g.r.IntN(3) > 0 {
 			swap[n.word] = g.pick(n.with...)
 		}
