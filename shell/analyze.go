@@ -170,6 +170,10 @@ func (w *walker) nested(text string, d Dialect, s *scope, parent int, what strin
 		w.opaque(parent, MayRun, what+" is nested too deep", "run the inner command itself")
 		return s
 	}
+	if strings.HasSuffix(text, "\\") {
+		// bash goes on with another state: a (( behind it is read as subshells.
+		w.opaque(-1, MayRun, what+" of text that ends in a backslash", "leave the backslash out")
+	}
 	w.depth++
 	defer func() { w.depth-- }()
 	end, why := w.run(text, d, s, parent)

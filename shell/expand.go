@@ -18,12 +18,35 @@ func (w *walker) braces(word *syntax.Word, s *scope) [][]syntax.WordPart {
 	if w.unit.dialect == Sh {
 		w.odd("brace expansion means something else in sh", "write the words out")
 	}
+	if w.bracesInside(word.Parts) {
+		// bash pairs braces by their spelling, also with those of an expansion.
+		w.odd("a brace expansion holds an expansion with braces or quotes of its own", "write the words out")
+	}
 	out, ok := braceList(clone.Parts)
 	if !ok || len(out) > maxAlts*4 {
 		w.odd("a brace expansion makes too many words", "write the words out")
 		return [][]syntax.WordPart{{&syntax.ParamExp{Short: true, Param: &syntax.Lit{Value: "@"}}}}
 	}
 	return out
+}
+
+// bracesInside reports whether an expansion among the parts holds braces,
+// commas or quotes that bash may pair with those around it.
+func (w *walker) bracesInside(parts []syntax.WordPart) bool {
+	for _, part := range parts {
+		switch p := part.(type) {
+		case *syntax.DblQuoted:
+			if w.bracesInside(p.Parts) {
+				return true
+			}
+		case *syntax.ParamExp:
+			from, to := p.Pos().Offset(), p.End().Offset()
+			if !p.Short && int(to) <= len(w.unit.src) && from+2 < to && strings.ContainsAny(w.unit.src[from+2:to-1], "{},\"'`\\") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func braceList(parts []syntax.WordPart) ([][]syntax.WordPart, bool) {

@@ -60,6 +60,8 @@ func TestTreeHidesNothing(t *testing.T) {
 		{"braces make the name", "{rm,-rf} build", "rm -rf build"},
 		{"an empty brace element vanishes", "{,rm} -rf build", "rm -rf build"},
 		{"an empty process substitution vanishes", "tou<()ch p", "touch p"},
+		{"braces of an expansion inside a brace expansion", `c1 {sub,${x#{1,"a"}}}`, "c1 sub }"},
+		{"(( behind an eval of text that ends in a backslash", "f() { eval 'c5 a\\\\'; }; f; x=1\n(( 1 ? 2 : 3 ))", "1 ? 2 : 3"},
 		{"a word that is no assignment", "./evil=[ ls", ""},
 		{"a word behind >&- without a blank", "ls 2>&-touch p", "ls touch p"},
 		{"a word behind <&- without a blank", "ls <&-touch p", "ls touch p"},
