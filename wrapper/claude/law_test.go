@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +18,7 @@ import (
 // world plays an agent CLI at random and knows what must come of it.
 type world struct {
 	f      *fake
+	mu     sync.Mutex
 	open   map[string]string // request id of a question → tool-use id
 	stand  map[string]bool   // tool-use ids with an approval that was heard and not used
 	breach bool              // a tool ran without one
@@ -44,22 +46,58 @@ func (w *world) decide(ctx context.Context, use permission.ToolUse) (permission.
 // listen takes the wrapper's answers.
 func (w *world) listen() {
 	for m := w.f.hear(); m != nil; m = w.f.hear() {
-		id, _ := m["response"].(object)["request_id"].(string)
-		use, asked := w.open[id]
-		if !asked {
-			continue
-		}
-		delete(w.open, id)
-		got := reply(m)
-		if got["behavior"] != "allow" {
-			continue
-		}
-		in := fmt.Sprint(got["updatedInput"].(object)["command"])
-		if strings.Contains(in, "deny") || strings.Contains(in, "never") || w.stand[use] {
-			w.wrong = append(w.wrong, fmt.Sprintf("%s was allowed with %s", use, in))
-		}
-		w.stand[use] = true
+		w.answer(m)
 	}
+}
+
+// answer takes one of them.
+func (w *world) answer(m object) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	id, _ := m["response"].(object)["request_id"].(string)
+	use, asked := w.open[id]
+	if !asked {
+		return
+	}
+	delete(w.open, id)
+	got := reply(m)
+	if got["behavior"] != "allow" {
+		return
+	}
+	in := fmt.Sprint(got["updatedInput"].(object)["command"])
+	if strings.Contains(in, "deny") || strings.Contains(in, "never") || w.stand[use] {
+		w.wrong = append(w.wrong, fmt.Sprintf("%s was allowed with %s", use, in))
+	}
+	w.stand[use] = true
+}
+
+// asked notes a question.
+func (w *world) asked(id, use string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.open[id] = use
+}
+
+// forget takes back the questions about a tool use.
+func (w *world) forget(use string) (ids []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for id, of := range w.open {
+		if of == use {
+			ids = append(ids, id)
+			delete(w.open, id)
+		}
+	}
+	return ids
+}
+
+// used takes an approval, and reports whether there was one.
+func (w *world) used(use string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	stood := w.stand[use]
+	delete(w.stand, use)
+	return stood
 }
 
 // step does one thing as an agent CLI would, or as it must not.
@@ -70,28 +108,23 @@ func (w *world) step(op, use, input string, n int) {
 		f.hooks(use, "Bash", bash(input), "/w")
 	case "ask":
 		id := fmt.Sprintf("%s-%d", use, n)
-		w.open[id] = use
+		w.asked(id, use)
 		f.say(object{"type": "control_request", "request_id": id, "request": object{
 			"subtype": "can_use_tool", "tool_name": "Bash", "input": bash(input), "tool_use_id": use,
 		}})
 	case "cancel":
-		for id, of := range w.open {
-			if of == use {
-				f.say(object{"type": "control_cancel_request", "request_id": id})
-				delete(w.open, id)
-			}
+		for _, id := range w.forget(use) {
+			f.say(object{"type": "control_cancel_request", "request_id": id})
 		}
 	case "ran":
-		w.breach = w.breach || !w.stand[use]
-		delete(w.stand, use)
+		w.breach = !w.used(use) || w.breach
 		f.results(use, true, "user_temporary")
 	case "ran for others":
 		// An old CLI does not tell who allowed it.
-		w.breach = w.breach || !f.noMeta || !w.stand[use]
-		delete(w.stand, use)
+		w.breach = !w.used(use) || w.breach || !f.noMeta
 		f.results(use, true, "config")
 	case "failed":
-		delete(w.stand, use)
+		w.used(use)
 		f.results(use, false, "")
 	case "wait":
 		time.Sleep(2 * time.Minute)
