@@ -208,7 +208,7 @@ func (w *walker) param(p *syntax.ParamExp, s *scope, at place) [][]piece {
 		w.odd("${!"+name+"} expands a name that is known only when it runs", "use the variable's own name")
 		return hole
 	case p.Length, isNumber(name) && p.Exp == nil && p.Slice == nil && p.Repl == nil && name != "-":
-		if p.Length || strings.Contains("?#$!", name) {
+		if p.Length || strings.Contains("?#$", name) {
 			return [][]piece{{{hole: true, kind: Digits, quoted: true}}}
 		}
 		return hole

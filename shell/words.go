@@ -280,8 +280,11 @@ func tildeInside(seq []piece) []piece {
 		if at < 0 {
 			continue
 		}
-		_, rest, _ := strings.Cut(p.text[at+2:], "/")
-		out := append(slices.Clone(seq[:i]), piece{text: p.text[:at+1]}, piece{hole: true}, piece{text: "/" + rest})
+		rest := ""
+		if cut := strings.IndexByte(p.text[at+2:], '/'); cut >= 0 {
+			rest = p.text[at+2+cut:]
+		}
+		out := append(slices.Clone(seq[:i]), piece{text: p.text[:at+1]}, piece{hole: true}, piece{text: rest})
 		return append(out, seq[i+1:]...)
 	}
 	return seq
