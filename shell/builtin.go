@@ -49,10 +49,8 @@ func (w *walker) declared(a *syntax.Assign, s *scope) []Word {
 	word := Word{Text: a.Name.Value + "="}
 	if a.Value != nil {
 		word = joinText(word, w.mutedValue(a.Value, s))
-		if strings.Contains(word.Text, "{") && len(a.Value.Parts) > 0 {
-			if _, plain := a.Value.Parts[0].(*syntax.Lit); plain && strings.Contains(a.Value.Lit(), ",") {
-				w.odd("a declaration expands braces", "quote the value")
-			}
+		if mayHoldBraces(a.Value) {
+			w.odd("a declaration expands braces", "quote the value")
 		}
 	}
 	return []Word{word}

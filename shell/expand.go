@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,15 +13,18 @@ import (
 // The words are made one after the other and stand side by side.
 func (w *walker) braces(word *syntax.Word, s *scope) [][]syntax.WordPart {
 	clone := &syntax.Word{Parts: append([]syntax.WordPart(nil), word.Parts...)}
-	if !syntax.SplitBraces(clone) {
+	if !syntax.SplitBraces(clone) || !slices.ContainsFunc(clone.Parts, isBraceExp) {
+		if mayHoldBraces(word) {
+			w.odd("braces that bash may expand in another way", "quote them, or write the words out")
+		}
 		return [][]syntax.WordPart{word.Parts}
 	}
 	if w.unit.dialect == Sh {
 		w.odd("brace expansion means something else in sh", "write the words out")
 	}
-	if w.bracesInside(word.Parts) {
+	if w.bracesInside(word.Parts) || bracesLeft(clone.Parts) {
 		// bash pairs braces by their spelling, also with those of an expansion.
-		w.odd("a brace expansion holds an expansion with braces or quotes of its own", "write the words out")
+		w.odd("a brace expansion holds further braces or quotes", "write the words out")
 	}
 	out, ok := braceList(clone.Parts)
 	if !ok || len(out) > maxAlts*4 {
@@ -28,6 +32,55 @@ func (w *walker) braces(word *syntax.Word, s *scope) [][]syntax.WordPart {
 		return [][]syntax.WordPart{{&syntax.ParamExp{Short: true, Param: &syntax.Lit{Value: "@"}}}}
 	}
 	return out
+}
+
+func isBraceExp(part syntax.WordPart) bool {
+	_, ok := part.(*syntax.BraceExp)
+	return ok
+}
+
+// bracesLeft reports whether a brace stands beside those that were expanded.
+func bracesLeft(parts []syntax.WordPart) bool {
+	for _, part := range parts {
+		switch p := part.(type) {
+		case *syntax.Lit:
+			if strings.ContainsAny(p.Value, "{}") {
+				return true
+			}
+		case *syntax.BraceExp:
+			for _, elem := range p.Elems {
+				if bracesLeft(elem.Parts) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// mayHoldBraces reports whether the unquoted text of a word may make a brace
+// expansion.
+func mayHoldBraces(word *syntax.Word) bool {
+	open := false
+	for _, part := range word.Parts {
+		lit, ok := part.(*syntax.Lit)
+		if !ok {
+			continue
+		}
+		for i := 0; i < len(lit.Value); i++ {
+			switch lit.Value[i] {
+			case '\\':
+				i++
+			case '{':
+				open = true
+			case ',', '.':
+				if open {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // bracesInside reports whether an expansion among the parts holds braces,
@@ -170,6 +223,7 @@ func (w *walker) process(p *syntax.ProcSubst, s *scope) piece {
 	if w.unit.dialect == Sh {
 		w.odd("process substitution is not known to sh", "use a temporary file")
 	}
+	w.reprinted(p.Stmts)
 	w.stmts(p.Stmts, s.with(func(c *scope) { c.names = nil }))
 	if len(p.Stmts) == 0 {
 		return piece{hole: true, many: true}
@@ -189,8 +243,53 @@ func (w *walker) substitution(p *syntax.CmdSubst, s *scope) {
 	if p.Backquotes {
 		w.backquotes++
 		defer func() { w.backquotes-- }()
+	} else {
+		w.reprinted(p.Stmts)
 	}
 	w.stmts(p.Stmts, s)
+}
+
+// reprinted: bash 5.2 prints the tree of $(..) and <(..) and reads the print
+// again. Behind a here-document the print loses a separator, so that
+// "c; d" runs "c d". Only a chain of simple commands is printed as it stood.
+func (w *walker) reprinted(stmts []*syntax.Stmt) {
+	if len(stmts) == 1 && isChain(stmts[0]) {
+		return
+	}
+	for _, stmt := range stmts {
+		if holdsDocument(stmt) {
+			w.odd("a here-document among several commands of a substitution", "give the substitution one command, or write the text to a file first")
+			return
+		}
+	}
+}
+
+// isChain reports whether a statement is simple commands joined by |, && and ||.
+func isChain(st *syntax.Stmt) bool {
+	if st.Negated || st.Background || st.Coprocess || st.Disown {
+		return false
+	}
+	if b, ok := st.Cmd.(*syntax.BinaryCmd); ok {
+		return isChain(b.X) && isChain(b.Y)
+	}
+	_, simple := st.Cmd.(*syntax.CallExpr)
+	return simple || st.Cmd == nil
+}
+
+// holdsDocument reports whether a statement holds a here-document that is not
+// inside a further substitution.
+func holdsDocument(st *syntax.Stmt) bool {
+	found := false
+	syntax.Walk(st, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CmdSubst, *syntax.ProcSubst:
+			return false
+		case *syntax.Redirect:
+			found = found || n.Op == syntax.Hdoc || n.Op == syntax.DashHdoc
+		}
+		return !found
+	})
+	return found
 }
 
 // param expands a parameter expansion.
@@ -249,8 +348,8 @@ func (w *walker) paramParts(p *syntax.ParamExp, s *scope, at place) {
 		w.arithm(p.Slice.Length, s)
 	}
 	if p.Repl != nil {
-		w.inner(p.Repl.Orig, s, at, false)
-		w.inner(p.Repl.With, s, at, false)
+		w.inner(p.Repl.Orig, s, at)
+		w.inner(p.Repl.With, s, at)
 	}
 	if p.Exp == nil {
 		return
@@ -258,12 +357,7 @@ func (w *walker) paramParts(p *syntax.ParamExp, s *scope, at place) {
 	if p.Exp.Op == syntax.OtherParamOps {
 		w.odd("${"+p.Param.Value+"@..} may run what the variable holds", "use the plain variable")
 	}
-	switch p.Exp.Op {
-	case syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
-		w.inner(p.Exp.Word, s, at, at.quoted)
-	default:
-		w.inner(p.Exp.Word, s, at, false)
-	}
+	w.inner(p.Exp.Word, s, at)
 	switch p.Exp.Op {
 	case syntax.AssignUnset, syntax.AssignUnsetOrNull:
 		if classOf(p.Param.Value) == Dangerous {
@@ -272,14 +366,15 @@ func (w *walker) paramParts(p *syntax.ParamExp, s *scope, at place) {
 	}
 }
 
-// inner walks a word inside ${..}. Where bash takes single quotes there for
-// ordinary characters, an expansion inside them runs.
-func (w *walker) inner(word *syntax.Word, s *scope, at place, quotesAreText bool) {
+// inner walks a word inside ${..}. Between double quotes and in a here-document
+// bash takes single quotes there for ordinary characters with some operators,
+// so that an expansion inside them runs. Which operators changed over time.
+func (w *walker) inner(word *syntax.Word, s *scope, at place) {
 	if word == nil {
 		return
 	}
 	for _, part := range word.Parts {
-		if q, ok := part.(*syntax.SglQuoted); ok && quotesAreText && strings.ContainsAny(q.Value, "$`") {
+		if q, ok := part.(*syntax.SglQuoted); ok && at.quoted && strings.ContainsAny(q.Value, "$`") {
 			w.odd("single quotes do not quote inside this expansion", "use double quotes")
 		}
 	}

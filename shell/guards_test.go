@@ -2,6 +2,7 @@ package shell
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -39,10 +40,16 @@ func text(words []Word) string {
 func TestTreeHidesNothing(t *testing.T) {
 	for _, tt := range []struct{ name, line, runs string }{
 		{"comment continued by a backslash", "ls # x \\\ntouch p", "touch p"},
+		{"# behind an expansion in backquotes", "echo `ls $x#$(touch p)`", "touch p"},
+		{"# behind a substitution in backquotes", "echo `ls $(b)#$(touch p)`", "touch p"},
+		{"# behind a quote in backquotes", "echo `ls 'a'#$(touch p)`", "touch p"},
+		{"# behind backquotes in backquotes", "echo `ls \\`b\\`#$(touch p)`", "touch p"},
 		{"carriage return is no blank", "git status\rx", ""},
 		{"carriage return before a newline", "git status\r\ntouch p", ""},
 		{"carriage return after a backslash", "git \\\r\nstatus", ""},
 		{"single quotes in :- inside double quotes", `echo "${x-'$(touch p)'}"`, "touch p"},
+		{"single quotes in := inside double quotes", `echo "${x:='$(touch p)'}"`, "touch p"},
+		{"single quotes in = in a here-document", "cat <<E\n${x='$(touch p)'}\nE", "touch p"},
 		{"single quotes in :+ in a here-document", "cat <<E\n${x:+'$(touch p)'}\nE", "touch p"},
 		{"backquote in single quotes inside double quotes", "echo \"${x:-'`touch p`'}\"", "touch p"},
 		{"process substitution in an expansion", "echo ${x:-<(touch p)}", "touch p"},
@@ -61,7 +68,16 @@ func TestTreeHidesNothing(t *testing.T) {
 		{"an empty brace element vanishes", "{,rm} -rf build", "rm -rf build"},
 		{"an empty process substitution vanishes", "tou<()ch p", "touch p"},
 		{"braces of an expansion inside a brace expansion", `c1 {sub,${x#{1,"a"}}}`, "c1 sub }"},
+		{"empty braces at the start of a brace expansion", `{}touch,x} p`, "}touch x p"},
+		{"braces beside a brace expansion", `c{a,b}{}d,e}`, "ca}d cb}d cae cbe"},
 		{"(( behind an eval of text that ends in a backslash", "f() { eval 'c5 a\\\\'; }; f; x=1\n(( 1 ? 2 : 3 ))", "1 ? 2 : 3"},
+		{"a separator behind a here-document in a substitution", "x=$(cat <<E\nd\nE\nls; touch p)", "ls touch p"},
+		{"the same in a process substitution", "cat <({ cat <<E\nd\nE\n}; ls; touch p)", "ls touch p"},
+		{"-- behind time", "time -- touch p", "touch p"},
+		{"a dash behind command", "command - touch p", "- touch p"},
+		{"a dash behind exec", "exec - touch p", "- touch p"},
+		{"-- behind env", "env -- -u touch p", "-u touch p"},
+		{"braces around a substitution in a declaration", "export x={`ls`,touch}; $x p", "touch p"},
 		{"a word that is no assignment", "./evil=[ ls", ""},
 		{"a word behind >&- without a blank", "ls 2>&-touch p", "ls touch p"},
 		{"a word behind <&- without a blank", "ls <&-touch p", "ls touch p"},
@@ -176,6 +192,30 @@ func TestSubstitutionIsSeen(t *testing.T) {
 		last := f.Actions[len(f.Actions)-1]
 		if last.Substitution != want {
 			t.Errorf("%q: substitution %v, want %v", line, last.Substitution, want)
+		}
+	}
+}
+
+// TestStateIsNotCertain: bash may reach the command behind these lines without
+// what stands before it, so that its words are not known.
+func TestStateIsNotCertain(t *testing.T) {
+	for line, certain := range map[string]bool{
+		"x=1; c $x":                        true,
+		"export x=1; c ${x:-p}":            true,
+		"export x=1 <missing; c ${x:-p}":   false,
+		"x=1 >/no/such; c $x":              false,
+		"{ x=1; } >/no/such; c $x":         false,
+		"x=1 >/no/such && c $x":            true,
+		"c $!":                             false,
+		"if false; then x=1; fi; c ${x-p}": false,
+	} {
+		f := analyze(line)
+		i := slices.IndexFunc(f.Actions, func(a Action) bool { return len(a.Words) == 2 && a.Words[0].Text == "c" })
+		if i < 0 {
+			t.Fatalf("%q: no command c:\n%s", line, dump(f))
+		}
+		if f.Actions[i].Words[1].Known() != certain {
+			t.Errorf("%q: known %v, want %v:\n%s", line, !certain, certain, dump(f))
 		}
 	}
 }

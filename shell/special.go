@@ -104,13 +104,15 @@ func (e *effector) exit() outcome {
 // builtin is command and builtin: they run their words in this shell.
 func (e *effector) builtin() outcome {
 	e.done = true
+	dashes := false
 	for i := 1; i < len(e.words); i++ {
 		t := &e.words[i]
 		switch {
 		case !t.Known():
 			e.odd("the command is known only when it runs", "write the command name out")
 			return same(e.s)
-		case strings.HasPrefix(t.Text, "-"):
+		case isOption(t.Text) && !dashes:
+			dashes = t.Text == "--"
 			if strings.ContainsAny(t.Text, "vV") {
 				return same(e.s) // names only
 			}
@@ -121,6 +123,9 @@ func (e *effector) builtin() outcome {
 	}
 	return same(e.s)
 }
+
+// isOption reports whether a word before -- is an option: a lone dash is not.
+func isOption(text string) bool { return len(text) > 1 && text[0] == '-' }
 
 // eval runs its words, joined, in this shell.
 func (e *effector) eval() outcome {
@@ -154,10 +159,12 @@ func (e *effector) source() outcome {
 // exec without a command only redirects.
 func (e *effector) exec() outcome {
 	e.done = true
+	dashes := false
 	for i := 1; i < len(e.words); i++ {
 		t := &e.words[i]
 		switch {
-		case t.Known() && strings.HasPrefix(t.Text, "-"):
+		case t.Known() && isOption(t.Text) && !dashes:
+			dashes = t.Text == "--"
 			// The name that -a gives is attached, or the next word.
 			if at := strings.IndexByte(t.Text, 'a'); at == len(t.Text)-1 {
 				if i++; i < len(e.words) && !e.words[i].Known() {
@@ -175,12 +182,20 @@ func (e *effector) exec() outcome {
 // env runs a command with other variables.
 func (e *effector) env() {
 	e.done = true
+	dashes := false
 	for i := 1; i < len(e.words); i++ {
 		t := &e.words[i]
 		switch {
 		case t.MayBeOption():
 			e.odd("an argument of env is known only when it runs", "write it out")
 			return
+		case strings.Contains(t.Text, "=") && (dashes || !isOption(t.Text)):
+			e.envAssign(t)
+		case dashes:
+			e.runWords(i)
+			return
+		case t.Text == "--":
+			dashes = true
 		case t.Text == "-u" || t.Text == "--unset":
 			i++
 		case t.Text == "-C" || t.Text == "--chdir":
@@ -192,8 +207,6 @@ func (e *effector) env() {
 			e.odd("env splits a string into a command", "write the command out")
 			return
 		case strings.HasPrefix(t.Text, "-"):
-		case strings.Contains(t.Text, "="):
-			e.envAssign(t)
 		default:
 			e.runWords(i)
 			return

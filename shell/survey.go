@@ -77,11 +77,7 @@ func (v *surveyor) functions() {
 func (v *surveyor) node(n syntax.Node) bool {
 	switch n := n.(type) {
 	case *syntax.Comment:
-		// The parser ends a comment at the newline; bash goes on with the
-		// command when a backslash stands before it.
-		if strings.HasSuffix(strings.TrimSuffix(n.Text, "\n"), "\\") {
-			v.odd("a comment that ends in a backslash continues the command", "remove the backslash")
-		}
+		v.comment(n)
 	case *syntax.SglQuoted:
 		v.quotedCR += strings.Count(n.Value, "\r")
 	case *syntax.Assign:
@@ -124,6 +120,29 @@ func (v *surveyor) node(n syntax.Node) bool {
 
 func (v *surveyor) odd(reason, rewrite string) {
 	v.w.opaque(v.parent, MayRun, reason, rewrite)
+}
+
+// comment: inside backquotes the parser takes any # for a comment, bash only
+// one at the start of a word. The parser ends a comment at the newline; bash
+// goes on with the command when a backslash stands before it.
+func (v *surveyor) comment(c *syntax.Comment) {
+	if !startsWord(v.u.src, int(c.Hash.Offset())) {
+		v.odd("a # that is not at the start of a word", "put a blank before the #, or quote it")
+	}
+	if strings.HasSuffix(strings.TrimSuffix(c.Text, "\n"), "\\") {
+		v.odd("a comment that ends in a backslash continues the command", "remove the backslash")
+	}
+}
+
+// startsWord reports whether a word starts at an offset for certain: a closing
+// parenthesis may end a command or a part of a word.
+func startsWord(src string, at int) bool {
+	before := src[:min(at, len(src))]
+	if before == "" {
+		return true
+	}
+	last := len(before) - 1
+	return strings.IndexByte(" \t\n;&|(", before[last]) >= 0 && (last == 0 || before[last-1] != '\\')
 }
 
 // carriageReturns: the parser takes CR for a blank, bash keeps it in the word.

@@ -101,11 +101,12 @@ func (w *walker) stmt(st *syntax.Stmt, s *scope) outcome {
 		in = s.with(func(c *scope) { c.names = nil })
 	}
 	out := w.command(st.Cmd, in)
+	if len(st.Redirs) > 0 {
+		out.fail = join(out.fail, in) // nothing happens when a redirection fails
+	}
 	switch {
 	case st.Background || st.Coprocess || st.Disown:
 		return same(s)
-	case out.ok == nil && out.fail == nil && len(st.Redirs) > 0:
-		return same(in) // exit does not run when its redirection fails
 	case st.Negated:
 		return outcome{ok: out.fail, fail: out.ok}
 	}
@@ -439,6 +440,9 @@ func (w *walker) time(c *syntax.TimeClause, s *scope) outcome {
 		return same(s)
 	}
 	w.bashOnly("time")
+	if strings.HasPrefix(w.unit.src[c.Stmt.Pos().Offset():], "-") {
+		w.odd("time takes an option that the parser takes for a command", "leave the option out")
+	}
 	switch c.Stmt.Cmd.(type) {
 	case *syntax.CallExpr, *syntax.BinaryCmd, nil:
 	default:

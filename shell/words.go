@@ -280,9 +280,9 @@ func tildeInside(seq []piece) []piece {
 		if at < 0 {
 			continue
 		}
-		rest := ""
-		if cut := strings.IndexByte(p.text[at+2:], '/'); cut >= 0 {
-			rest = p.text[at+2+cut:]
+		_, rest, slash := strings.Cut(p.text[at+2:], "/")
+		if slash {
+			rest = "/" + rest
 		}
 		out := append(slices.Clone(seq[:i]), piece{text: p.text[:at+1]}, piece{hole: true}, piece{text: rest})
 		return append(out, seq[i+1:]...)
