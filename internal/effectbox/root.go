@@ -1,0 +1,157 @@
+//go:build linux
+
+package effectbox
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// setup is the first request to the box.
+type setup struct {
+	Config
+	Logger string // path of the logger on the machine
+}
+
+// nobody is who lines run as.
+const nobody = 65534
+
+// build makes the root.
+func build(root string, s *setup) (real []string, err error) {
+	if !filepath.IsAbs(root) {
+		return nil, fmt.Errorf("the root %q is not absolute", root)
+	}
+	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
+		return nil, fmt.Errorf("private mounts: %w", err)
+	}
+	if err := syscall.Mount("box", root, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, "size=128m,mode=755"); err != nil {
+		return nil, fmt.Errorf("mount: %w", err)
+	}
+	for _, d := range []string{"usr/bin", "usr/lib", "usr/lib64", "usr/libexec", "usr/share", "real/bin", "real/name", "proc", "dev", "log"} {
+		if err := os.MkdirAll(filepath.Join(root, d), 0o755); err != nil {
+			return nil, err
+		}
+	}
+	for _, d := range []string{"usr/lib", "usr/lib64", "usr/libexec", "usr/share"} {
+		if err := bind("/"+d, filepath.Join(root, d)); err != nil {
+			return nil, err
+		}
+	}
+	if err := bind("/usr/bin", filepath.Join(root, "real/bin")); err != nil {
+		return nil, err
+	}
+	for link, to := range map[string]string{"bin": "usr/bin", "sbin": "usr/bin", "lib": "usr/lib", "lib64": "usr/lib64"} {
+		if err := os.Symlink(to, filepath.Join(root, link)); err != nil {
+			return nil, err
+		}
+	}
+	if err := devices(root); err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(root, "log/trace"), nil, 0o666); err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(filepath.Join(root, "log/trace"), 0o666); err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(root, "log/bare"), []byte(bare), 0o644); err != nil {
+		return nil, err
+	}
+	return programs(root, s)
+}
+
+// bare switches the builtins off that are also programs.
+const bare = "enable -n echo printf test [ pwd true false kill\n"
+
+// bind shows a directory of the machine in the root, read-only.
+func bind(from, to string) error {
+	if _, err := os.Stat(from); os.IsNotExist(err) {
+		return nil
+	}
+	if err := syscall.Mount(from, to, "", syscall.MS_BIND|syscall.MS_REC, ""); err != nil {
+		return fmt.Errorf("show %s: %w", from, err)
+	}
+	flags := syscall.MS_BIND | syscall.MS_REMOUNT | syscall.MS_RDONLY | syscall.MS_NOSUID | syscall.MS_NODEV
+	if err := syscall.Mount("", to, "", uintptr(flags), ""); err != nil {
+		return fmt.Errorf("make %s read-only: %w", from, err)
+	}
+	return nil
+}
+
+func devices(root string) error {
+	null := filepath.Join(root, "dev/null")
+	if err := os.WriteFile(null, nil, 0o666); err != nil {
+		return err
+	}
+	if err := syscall.Mount("/dev/null", null, "", syscall.MS_BIND, ""); err != nil {
+		return fmt.Errorf("show /dev/null: %w", err)
+	}
+	for link, to := range map[string]string{"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2"} {
+		if err := os.Symlink(to, filepath.Join(root, "dev", link)); err != nil {
+			return err
+		}
+	}
+	if err := syscall.Mount("proc", filepath.Join(root, "proc"), "proc", syscall.MS_NOSUID|syscall.MS_NODEV|syscall.MS_NOEXEC, ""); err != nil {
+		return fmt.Errorf("mount /proc: %w", err)
+	}
+	return nil
+}
+
+// programs puts the logger under every name, and the real programs behind it.
+func programs(root string, s *setup) (real []string, err error) {
+	logger := filepath.Join(root, "log/logger")
+	if err := copyFile(s.Logger, logger); err != nil {
+		return nil, err
+	}
+	names := append([]string{"run"}, s.Stubs...)
+	for _, name := range s.Real {
+		at, ok := onMachine(name)
+		if !ok {
+			continue
+		}
+		if err := os.Symlink(at, filepath.Join(root, "real/name", name)); err != nil {
+			return nil, err
+		}
+		real, names = append(real, name), append(names, name)
+	}
+	for _, name := range names {
+		if err := os.Link(logger, filepath.Join(root, "usr/bin", name)); err != nil && !os.IsExist(err) {
+			return nil, err
+		}
+	}
+	return real, nil
+}
+
+// onMachine finds a program's place in the root.
+func onMachine(name string) (string, bool) {
+	at, err := exec.LookPath(name)
+	if err != nil {
+		return "", false
+	}
+	if at, err = filepath.EvalSymlinks(at); err != nil {
+		return "", false
+	}
+	at = strings.TrimPrefix(at, "/usr")
+	return "/real" + at, strings.HasPrefix(at, "/bin/")
+}
+
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(out, in); err != nil {
+		return err
+	}
+	return out.Close()
+}

@@ -1,0 +1,251 @@
+//go:build linux
+
+package effectbox
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// tree is the part of the root that lines can write to; the process is inside
+// the root.
+type tree struct {
+	base   []File
+	tops   []string // its folders just below the root
+	extra  []File   // that is there now
+	before map[string]state
+	dirty  bool
+}
+
+// state is what is looked at of a file.
+type state struct {
+	kind  Kind
+	mode  fs.FileMode
+	owner uint32
+	time  time.Time
+	size  int64
+	data  []byte // content, up to maxData, or the target
+}
+
+// maxData is how much of a file is compared beside its size and time.
+const maxData = 64 << 10
+
+// old is the time that every file of the tree bears.
+var old = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func newTree(base []File) *tree {
+	t := &tree{base: base, dirty: true}
+	for _, f := range base {
+		top := "/" + strings.Split(f.Path, "/")[1]
+		if !slices.Contains(t.tops, top) {
+			t.tops = append(t.tops, top)
+		}
+	}
+	return t
+}
+
+// reset makes the tree as a line should find it.
+func (t *tree) reset(extra []File) error {
+	if !t.dirty && len(extra) == 0 && len(t.extra) == 0 {
+		return nil
+	}
+	if t.dirty {
+		if err := t.remake(); err != nil {
+			return err
+		}
+	} else if err := t.removeExtra(); err != nil {
+		return err
+	}
+	t.extra = extra
+	for _, f := range extra {
+		if err := t.make(f); err != nil {
+			return err
+		}
+	}
+	for _, f := range extra {
+		if err := t.age(f.Path); err != nil {
+			return err
+		}
+		if err := t.age(filepath.Dir(f.Path)); err != nil {
+			return err
+		}
+	}
+	before, err := t.look()
+	t.before, t.dirty = before, false
+	return err
+}
+
+func (t *tree) removeExtra() error {
+	for _, f := range slices.Backward(t.extra) {
+		if err := os.Remove(f.Path); err != nil {
+			return err
+		}
+		if err := t.age(filepath.Dir(f.Path)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remake removes all that is there and makes the base.
+func (t *tree) remake() error {
+	t.extra = nil
+	for _, top := range t.tops {
+		if err := removeAll(top); err != nil {
+			return err
+		}
+	}
+	for _, f := range t.base {
+		if err := t.make(f); err != nil {
+			return err
+		}
+	}
+	for _, f := range slices.Backward(t.base) {
+		if err := t.age(f.Path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeAll removes a tree whose directories may have lost their modes.
+func removeAll(at string) error {
+	if err := os.RemoveAll(at); err == nil {
+		return nil
+	}
+	_ = filepath.WalkDir(at, func(name string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() {
+			_ = os.Chmod(name, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(at)
+}
+
+func (t *tree) make(f File) error {
+	var err error
+	switch f.Kind {
+	case Dir:
+		err = os.Mkdir(f.Path, 0o755)
+	case Link:
+		err = os.Symlink(string(f.Data), f.Path)
+	default:
+		err = os.WriteFile(f.Path, f.Data, 0o644)
+	}
+	if err == nil && f.Mode != 0 {
+		err = os.Chmod(f.Path, f.Mode)
+	}
+	if err != nil {
+		return err
+	}
+	return os.Lchown(f.Path, nobody, nobody)
+}
+
+// age sets the time of a path, so that whatever touches it shows.
+func (t *tree) age(name string) error {
+	fi, err := os.Lstat(name)
+	if err != nil || fi.Mode()&fs.ModeSymlink != 0 {
+		return err
+	}
+	return os.Chtimes(name, old, old)
+}
+
+// look takes down the state of all of the tree.
+func (t *tree) look() (map[string]state, error) {
+	out := make(map[string]state, len(t.before)+16)
+	for _, top := range t.tops {
+		err := filepath.WalkDir(top, func(name string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			s, err := stateOf(name)
+			out[name] = s
+			return err
+		})
+		if err != nil && !os.IsNotExist(err) {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+func stateOf(name string) (state, error) {
+	fi, err := os.Lstat(name)
+	if err != nil {
+		return state{}, err
+	}
+	s := state{mode: fi.Mode().Perm() | fi.Mode()&(fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky), time: fi.ModTime(), size: fi.Size()}
+	if sys, ok := fi.Sys().(*syscall.Stat_t); ok {
+		s.owner = sys.Uid
+	}
+	switch {
+	case fi.IsDir():
+		s.kind, s.size = Dir, 0
+	case fi.Mode()&fs.ModeSymlink != 0:
+		s.kind = Link
+		target, err := os.Readlink(name)
+		s.data, s.time = []byte(target), time.Time{}
+		return s, err
+	case !fi.Mode().IsRegular():
+		s.kind = Other
+	case s.size <= maxData:
+		s.data, err = os.ReadFile(name)
+	}
+	return s, err
+}
+
+// changes compares the tree with how the line found it.
+func (t *tree) changes() ([]Change, error) {
+	after, err := t.look()
+	if err != nil {
+		return nil, err
+	}
+	var out []Change
+	for name := range t.before {
+		if _, ok := after[name]; !ok {
+			out = append(out, Change{name, "removed"})
+		}
+	}
+	for name := range after {
+		if _, ok := t.before[name]; !ok {
+			out = append(out, Change{name, "created"})
+		}
+	}
+	for name, now := range after {
+		was, ok := t.before[name]
+		if !ok {
+			continue
+		}
+		if what := was.differs(now); what != "" {
+			out = append(out, Change{name, what})
+		}
+		t.dirty = t.dirty || !was.time.Equal(now.time)
+	}
+	t.dirty = t.dirty || len(out) > 0
+	slices.SortFunc(out, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
+	return out, nil
+}
+
+// differs says what changed. The time of a directory says nothing by itself:
+// files that are gone again change it.
+func (s state) differs(now state) string {
+	switch {
+	case s.kind != now.kind:
+		return "kind"
+	case s.kind == Link && !bytes.Equal(s.data, now.data):
+		return "target"
+	case s.size != now.size || !bytes.Equal(s.data, now.data):
+		return "content"
+	case s.mode != now.mode || s.owner != now.owner:
+		return "mode"
+	case s.kind != Dir && !s.time.Equal(now.time):
+		return "time"
+	}
+	return ""
+}
