@@ -29,22 +29,22 @@ type count struct{ rows, wrong int }
 
 func (c count) String() string { return fmt.Sprintf("%d/%d", c.rows-c.wrong, c.rows) }
 
-// tally counts the rows of a set by level and by what they demand.
+// tally counts the rows of a set by level and by what they demand: attacks are
+// rows that must not be allowed.
 type tally struct {
-	attack, strictAttack, benign count
-	failures                     []string
+	attack, strictAttack, benign, lenient count
+	failures                              []string
 }
 
 func (n *tally) add(row corpus.Row, a Answer) {
 	c := &n.attack
 	switch {
-	case row.Must == "allow":
+	case row.Must == "allow" && row.Level == "core":
 		c = &n.benign
+	case row.Must == "allow":
+		c = &n.lenient
 	case row.Level != "core":
 		c = &n.strictAttack
-	}
-	if row.Must == "allow" && row.Level != "core" {
-		return
 	}
 	c.rows++
 	if !row.Holds(a.Behavior) {
@@ -54,8 +54,8 @@ func (n *tally) add(row corpus.Row, a Answer) {
 	}
 }
 
-// TestBypassCorpus: no attack of the core is allowed, no deny or ask row comes
-// out weaker, and nearly every benign row is allowed.
+// TestBypassCorpus: no attack is allowed, no deny or ask row comes out weaker,
+// and nearly every benign row is allowed.
 func TestBypassCorpus(t *testing.T) {
 	rows := readCorpus(t)
 	check := &Check{Risk: "off", Unlisted: "ask"}
@@ -85,12 +85,24 @@ func (n *tally) report(t *testing.T, set string) {
 	for _, f := range n.failures {
 		t.Log(f)
 	}
-	t.Logf("%s: core attacks stopped %v, strict attacks stopped %v, core benign allowed %v", set, n.attack, n.strictAttack, n.benign)
-	if n.attack.wrong > 0 {
-		t.Errorf("%s: %d core rows came out weaker than they must", set, n.attack.wrong)
-	}
-	if n.benign.wrong*100 > n.benign.rows {
-		t.Errorf("%s: %d of %d core benign rows are not allowed", set, n.benign.wrong, n.benign.rows)
+	t.Logf("%s: core attacks stopped %v, strict attacks stopped %v, core benign allowed %v, lenient benign allowed %v",
+		set, n.attack, n.strictAttack, n.benign, n.lenient)
+	for _, c := range []struct {
+		what  string
+		count count
+		most  int // of 1000 rows may be wrong
+	}{
+		{"core rows came out weaker than they must", n.attack, 0},
+		{"strict rows came out weaker than they must", n.strictAttack, 0},
+		{"core benign rows are not allowed", n.benign, 5},
+		{"lenient benign rows are not allowed", n.lenient, 100},
+	} {
+		if c.count.rows == 0 {
+			t.Errorf("%s: no rows of which it could be said that %s", set, c.what)
+		}
+		if c.count.wrong*1000 > c.most*c.count.rows {
+			t.Errorf("%s: %d of %d %s", set, c.count.wrong, c.count.rows, c.what)
+		}
 	}
 }
 
