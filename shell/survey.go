@@ -37,10 +37,8 @@ func (w *walker) survey(file *syntax.File, src string, d Dialect, parent int) *u
 	syntax.Walk(file, v.node)
 	v.carriageReturns()
 	v.functions()
-	for _, name := range v.dynamic {
-		if !v.harmless(name) {
-			u.poisoned, u.moves = true, true
-		}
+	if !v.harmlessNames() {
+		u.poisoned, u.moves = true, true
 	}
 	if u.assigned["IFS"] != nil {
 		u.poisoned = true
@@ -278,15 +276,35 @@ func (v *surveyor) call(c *syntax.CallExpr) {
 	v.names(c.Args[1:])
 }
 
-// harmless reports whether a command name is a variable that the text gives
-// only names of commands that assign nothing. A value that is not known makes
-// the command opaque when it is walked.
-func (v *surveyor) harmless(name *syntax.Word) bool {
-	p := plainVariable(name)
-	if p == "" {
-		return false
+// harmlessNames reports whether every command name that is not plain text is a
+// variable that the text gives only names of commands that assign nothing. A
+// variable is looked at once: a line may hold thousands of both.
+func (v *surveyor) harmlessNames() bool {
+	var seen map[string]bool
+	for _, word := range v.dynamic {
+		name := plainVariable(word)
+		if name == "" {
+			return false
+		}
+		if seen[name] {
+			continue
+		}
+		if !v.harmless(name) {
+			return false
+		}
+		if seen == nil {
+			seen = map[string]bool{}
+		}
+		seen[name] = true
 	}
-	for _, a := range v.u.assigned[p] {
+	return true
+}
+
+// harmless reports whether the text gives a variable only names of commands
+// that assign nothing. A value that is not known makes the command opaque when
+// it is walked.
+func (v *surveyor) harmless(name string) bool {
+	for _, a := range v.u.assigned[name] {
 		if a.word == nil {
 			return false
 		}
