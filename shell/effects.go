@@ -17,6 +17,7 @@ func (w *walker) effects(a Action, s *scope) outcome {
 	if a.Program == nil {
 		e.index = w.add(e.frame)
 		e.mayRead(e.words[1:], "argument of "+show(&e.words[0]))
+		e.urls()
 		return same(s)
 	}
 	if a.Program.Plain && standardPath(a.Words[0].Text) {
@@ -30,6 +31,7 @@ func (w *walker) effects(a Action, s *scope) outcome {
 	e.optionEffects()
 	out := e.special()
 	e.operandEffects()
+	e.urls()
 	return out
 }
 

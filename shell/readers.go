@@ -55,18 +55,3 @@ func (e *effector) curlFormat(format Word) {
 		e.unprovenLate("option -w of curl is known only when it runs")
 	}
 }
-
-// gitFetches: the URLs that git is given are fetched.
-func (e *effector) gitFetches() {
-	if len(e.scan.Path) == 0 {
-		return
-	}
-	switch e.scan.Path[0] {
-	case "clone", "fetch", "pull", "push", "ls-remote", "remote", "submodule":
-		for _, at := range e.operands {
-			if strings.Contains(e.words[at].Text, "://") {
-				e.fetch(e.words[at], "operand of git "+e.scan.Path[0])
-			}
-		}
-	}
-}

@@ -592,7 +592,6 @@ func (e *effector) git() {
 	}
 	e.gitShows()
 	e.gitConfig()
-	e.gitFetches()
 }
 
 // gitShows: what git prints of a file, it has read.

@@ -1,0 +1,92 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+)
+
+// urls notes the fetches that the words of a command show whatever the
+// catalogue says of their places: a word that is a URL, or holds one behind =,
+// + or @ (--registry=https://h, git+https://h, x@https://h). A program that is
+// safe only prints or searches such a word.
+func (e *effector) urls() {
+	if e.prog != nil && e.sub().Safe {
+		return
+	}
+	for i := range e.words[1:] {
+		if url, ok := urlIn(e.words[i+1]); ok && !e.fetches(&url) {
+			e.fetch(url, "an argument of "+show(&e.words[0]))
+		}
+	}
+	e.redirected()
+}
+
+// fetches reports whether the command is known to fetch this URL.
+func (e *effector) fetches(url *Word) bool {
+	return slices.ContainsFunc(e.derived(), func(a Action) bool {
+		return a.Kind == Fetch && a.Parent == e.index && a.Path.Pos <= url.Pos && sameWord(&a.Path, url)
+	})
+}
+
+// derived are the actions that were added since the command.
+func (e *effector) derived() []Action {
+	if e.index < 0 {
+		return nil
+	}
+	return e.w.facts.Actions[e.index+1:]
+}
+
+// urlIn returns the URL of another machine that a word is, or ends in.
+func urlIn(w Word) (Word, bool) {
+	at := strings.Index(w.Text, "://")
+	if at <= 0 || strings.ContainsAny(w.Text, " \t\n") {
+		return Word{}, false
+	}
+	from := at
+	for from > 0 && (isLetter(w.Text[from-1]) || from < at && w.Text[from-1] >= '0' && w.Text[from-1] <= '9') {
+		from--
+	}
+	scheme := w.Text[from:at]
+	if from == at || scheme == "file" || from > 0 && strings.IndexByte("=+@", w.Text[from-1]) < 0 {
+		return Word{}, false
+	}
+	if slices.ContainsFunc(w.Holes, func(h Hole) bool { return h.At <= at }) {
+		return Word{}, false
+	}
+	return cutWord(w, from), true
+}
+
+func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+
+// followers are the programs that go where a redirect sends them: with one of
+// these options, or always.
+var followers = map[string][]string{
+	"curl": {"--location", "--location-trusted", "--follow"},
+	"http": {"--follow"}, "https": {"--follow"}, "xh": {"--follow"}, "xhs": {"--follow"},
+	"wget": nil, "aria2c": nil, "lynx": nil, "w3m": nil, "links": nil,
+}
+
+// redirected: a program that follows redirects may also fetch from a host that
+// nobody knows.
+func (e *effector) redirected() {
+	if e.prog == nil {
+		return
+	}
+	with, follows := followers[e.prog.Name]
+	if !follows || !slices.ContainsFunc(e.derived(), func(a Action) bool { return a.Kind == Fetch }) {
+		return
+	}
+	asked := with == nil
+	for _, a := range e.scan.Args {
+		if a.Kind != ArgOption {
+			continue
+		}
+		asked = asked || slices.ContainsFunc(a.Option.Names, func(n string) bool { return slices.Contains(with, n) })
+		if slices.Contains(a.Option.Names, "--max-redirect") && a.Value.Known() && a.Value.Text == "0" {
+			return
+		}
+	}
+	if asked {
+		e.fetch(unknown(), "a redirect that "+e.prog.Name+" follows")
+	}
+}

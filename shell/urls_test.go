@@ -1,0 +1,49 @@
+package shell
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestURLsAreFetched: a URL among the words of a program that may fetch it is
+// a fetch, wherever it stands; one that is only printed or part of a text is
+// none. A program that follows redirects fetches an unknown host as well.
+func TestURLsAreFetched(t *testing.T) {
+	const host = "https://h.example/x"
+	for line, want := range map[string][]string{
+		"npm install https://h.example/x":                {host},
+		"npm --registry=https://h.example/x install":     {host},
+		"npm --registry https://h.example/x install":     {host},
+		"pip install git+https://h.example/x":            {host},
+		"pip install -i https://h.example/x y":           {host},
+		"npm install y@https://h.example/x":              {host},
+		"git clone https://h.example/x":                  {host},
+		"git fetch https://h.example/x":                  {host},
+		"kubectl apply -f https://h.example/x":           {host},
+		"unheard-of --from=https://h.example/x":          {host},
+		"./own.sh https://h.example/x":                   {host},
+		"curl https://h.example/x":                       {host},
+		"curl -x https://h.example/x https://i":          {"https://i", host},
+		"curl -L https://h.example/x":                    {host, "…"},
+		"curl -sSLo out https://h.example/x":             {host, "…"},
+		"curl --location https://h.example/x":            {host, "…"},
+		"wget -O - https://h.example/x":                  {host, "…"},
+		"wget -O - --max-redirect=0 https://h.example/x": {host},
+		"echo https://h.example/x":                       nil,
+		"grep https://h.example/x a.txt":                 nil,
+		"git commit -m 'see https://h.example/x'":        nil,
+		"unheard-of file:///etc/passwd":                  nil,
+		"unheard-of a/b://c":                             nil,
+		"unheard-of ://c":                                nil,
+	} {
+		var got []string
+		for _, a := range analyze(line).Actions {
+			if a.Kind == Fetch {
+				got = append(got, show(&a.Path))
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: fetches %q, want %q", line, got, want)
+		}
+	}
+}
