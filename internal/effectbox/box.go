@@ -73,6 +73,7 @@ const (
 
 // Started is a program that a line started.
 type Started struct {
+	Name   string // of the file that was started; "run" for a script of the tree
 	Argv   []string
 	Dir    string
 	Parent int // index of the one that started it, -1 for the shell

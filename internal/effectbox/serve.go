@@ -172,7 +172,7 @@ func started(data []byte) ([]Started, error) {
 			}
 		}
 		ids[id], pids[pid] = len(out), len(out)
-		out = append(out, Started{Argv: fields[5:], Dir: dir, Parent: parent})
+		out = append(out, Started{Name: fields[5], Argv: fields[6:], Dir: dir, Parent: parent})
 	}
 	return out, nil
 }
@@ -195,7 +195,7 @@ func next(data []byte) (fields []string, rest []byte, err error) {
 		}
 		fields, data = append(fields, string(data[:size])), data[size:]
 	}
-	if len(fields) < 6 {
+	if len(fields) < 7 {
 		return nil, nil, errors.New("the trace is damaged")
 	}
 	return fields, data, nil

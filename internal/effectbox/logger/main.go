@@ -28,7 +28,7 @@ func main() {
 	if name == "run" && len(args) > 1 {
 		args = args[1:] // #!/usr/bin/run: the script is what was started
 	}
-	id := record(args, env)
+	id := record(name, args, env)
 	become(name, args, append(without(env), parent+id))
 	syscall.Write(1, []byte(stub))
 }
@@ -74,7 +74,7 @@ func become(name string, args, env []string) {
 
 // record appends what was started to the trace, in one write, and returns its
 // id.
-func record(args, env []string) string {
+func record(name string, args, env []string) string {
 	var now syscall.Timeval
 	syscall.Gettimeofday(&now)
 	id := decimal(syscall.Getpid()) + "." + decimal(int(now.Sec%1000)*1_000_000+int(now.Usec))
@@ -85,7 +85,7 @@ func record(args, env []string) string {
 		}
 	}
 	dir, _ := syscall.Getwd()
-	fields := append([]string{id, from, decimal(syscall.Getpid()), decimal(syscall.Getppid()), dir}, args...)
+	fields := append([]string{id, from, decimal(syscall.Getpid()), decimal(syscall.Getppid()), dir, name}, args...)
 	out := binary.BigEndian.AppendUint32(nil, uint32(len(fields)))
 	for _, f := range fields {
 		out = binary.BigEndian.AppendUint32(out, uint32(len(f)))

@@ -1,0 +1,165 @@
+//go:build oracle && linux
+
+package effects
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"sort"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/effectbox"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/workspace"
+)
+
+var (
+	lines = flag.Int("lines", 300, "command lines to decide, and to run if they are allowed")
+	seed  = flag.Uint64("seed", 0, "seed of the generator; 0 takes the time")
+)
+
+func TestMain(m *testing.M) {
+	effectbox.Main()
+	os.Exit(m.Run())
+}
+
+// leastAllowed is the share of lines, in percent, that must be allowed: an
+// engine that always asks would pass otherwise.
+const leastAllowed = 25
+
+// TestEffects gives generated lines and policies to the evaluator. What is
+// allowed is run, and whatever it started or changed must be covered.
+func TestEffects(t *testing.T) {
+	if *seed == 0 {
+		*seed = uint64(time.Now().UnixNano())
+	}
+	t.Logf("seed %d, %d lines", *seed, *lines)
+	tree := world(t)
+	box, err := effectbox.Open(effectbox.Config{
+		Real: realPrograms, Stubs: stubs, Tree: tree, Dir: work, Home: home, Timeout: 1500 * time.Millisecond,
+	}, t.TempDir())
+	if errors.Is(err, effectbox.ErrNotRoot) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer box.Close()
+	t.Logf("%d programs are real", len(box.Real))
+	if len(box.Real) < fewestReal {
+		t.Errorf("only %d programs are real, want %d", len(box.Real), fewestReal)
+	}
+	e := &experiment{t: t, box: box, g: newGenerator(*seed), env: env(tree), links: links(tree), ran: map[string]int{}}
+	began := time.Now()
+	for range *lines {
+		e.next()
+	}
+	e.report(time.Since(began))
+}
+
+// experiment is one run of the test.
+type experiment struct {
+	t   *testing.T
+	box *effectbox.Box
+	g   *generator
+	env workspace.Fake
+	// links are those of the tree, for the judge.
+	links map[string]string
+
+	lines, allowed, timeouts, started, changed, violations int
+	ran                                                    map[string]int // how often a program ran
+}
+
+// next makes a line, decides it, runs it if that is allowed, and judges.
+func (e *experiment) next() {
+	e.lines++
+	line := e.g.line()
+	rules := e.g.policy(line)
+	if !allowed(e.t, rules, line, e.env) {
+		return
+	}
+	e.allowed++
+	got, err := e.box.Run(effectbox.Request{Line: line, Extra: e.g.extra, Bare: e.g.in(2)})
+	if err != nil {
+		e.t.Fatalf("line %q: %v", line, err)
+	}
+	e.count(got)
+	if found := violations(rules, line, got, e.links); len(found) > 0 {
+		e.violations++
+		if e.violations <= 40 {
+			e.t.Errorf("%s\nline: %s\npolicy: %s\nextra: %s", strings.Join(found, "\n"), line, show(rules), names(e.g.extra))
+		}
+	}
+}
+
+func (e *experiment) count(got effectbox.Result) {
+	if got.TimedOut {
+		e.timeouts++
+	}
+	e.started += len(got.Started)
+	e.changed += len(got.Changes)
+	for _, s := range got.Started {
+		e.ran[standard(s.Argv[0])]++
+	}
+}
+
+func (e *experiment) report(took time.Duration) {
+	var idle []string
+	for _, name := range e.box.Real {
+		if e.ran[name] == 0 {
+			idle = append(idle, name)
+		}
+	}
+	sort.Strings(idle)
+	e.t.Logf("lines %d, allowed %d (%.1f %%), timed out %d, programs started %d, paths changed %d, violations %d, took %s (%.0f lines/s)",
+		e.lines, e.allowed, 100*float64(e.allowed)/float64(e.lines), e.timeouts, e.started, e.changed, e.violations,
+		took.Round(time.Second), float64(e.lines)/took.Seconds())
+	e.t.Logf("real programs that ran: %d of %d; never: %s", len(e.box.Real)-len(idle), len(e.box.Real), strings.Join(idle, " "))
+	if e.allowed*100 < e.lines*leastAllowed {
+		e.t.Errorf("only %d of %d lines were allowed, want %d %%: the test shows little", e.allowed, e.lines, leastAllowed)
+	}
+	if e.lines >= 1000 && len(e.box.Real)-len(idle) < 40 {
+		e.t.Errorf("only %d real programs ran", len(e.box.Real)-len(idle))
+	}
+}
+
+// allowed asks the engine.
+func allowed(t *testing.T, rules *rules, line string, env permission.Env) bool {
+	t.Helper()
+	compiled, session, _, err := rules.spec().Compile(place)
+	if err != nil {
+		t.Fatalf("policy %s: %v", show(rules), err)
+	}
+	input, err := json.Marshal(map[string]string{"command": line})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := permission.Evaluate(compiled, session, &permission.ToolUse{Tool: "Bash", Input: input, Dir: work}, env, nil)
+	return d.Behavior == permission.Allow
+}
+
+func show(p *rules) string {
+	out := p.mode
+	for _, r := range p.allow {
+		out += ", " + r.String()
+	}
+	for _, name := range p.denied {
+		out += ", deny " + name
+	}
+	return out
+}
+
+func names(files []effectbox.File) string {
+	var out []string
+	for _, f := range files {
+		out = append(out, fmt.Sprintf("%q", strings.TrimPrefix(f.Path, work+"/")))
+	}
+	slices.Sort(out)
+	return strings.Join(out, " ")
+}
