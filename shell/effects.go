@@ -10,7 +10,16 @@ import (
 
 // effects adds a command and what the catalogue knows that it does.
 func (w *walker) effects(a Action, s *scope) outcome {
-	e := &effector{w: w, s: s, words: a.Words, prog: a.Program, frame: a, dirs: s.dirs}
+	e := w.effector()
+	e.w, e.s, e.words, e.prog, e.frame, e.dirs = w, s, a.Words, a.Program, a, s.dirs
+	out := e.run()
+	w.retire(e)
+	return out
+}
+
+// run adds the command and what it does, and returns the state behind it.
+func (e *effector) run() outcome {
+	w, a, s := e.w, &e.frame, e.s
 	if a.Program == nil || !standardPath(a.Words[0].Text) {
 		e.unfamiliar()
 	}
@@ -23,7 +32,7 @@ func (w *walker) effects(a Action, s *scope) outcome {
 	if a.Program.Plain && standardPath(a.Words[0].Text) {
 		e.frame.Need = NeedNone
 	}
-	e.scan = a.Program.Scan(a.Words)
+	e.scan = a.Program.ScanInto(a.Words, e.scan.Args)
 	e.readOptions()
 	e.workdir()
 	e.namedSub()
@@ -405,7 +414,9 @@ func (e *effector) operandEffects() {
 		e.stdin()
 	}
 	if p.Here && !e.readOnly && !e.named {
-		e.write(Word{Holes: []Hole{{Kind: Glob}}}, NeedCover, false, "output of "+e.prog.Name)
+		for _, name := range e.hereNames(rest) {
+			e.write(name, NeedCover, false, "output of "+e.prog.Name)
+		}
 	}
 }
 
@@ -726,6 +737,9 @@ func (e *effector) links(at Word) {
 // throughLinks makes a spot opaque where the line goes through a link that it
 // makes: nobody can follow it before it is there.
 func (w *walker) throughLinks() {
+	if len(w.links) == 0 {
+		return
+	}
 	if len(w.links) > maxLinks {
 		w.opaque(-1, MayRead|MayWrite, "the line makes too many links", "make the links with fewer commands")
 		return

@@ -90,3 +90,55 @@ func (e *effector) redirected() {
 		e.fetch(unknown(), "a redirect that "+e.prog.Name+" follows")
 	}
 }
+
+// hereNames are the names of the files that a program makes in its directory.
+func (e *effector) hereNames(rest []Word) []Word {
+	if e.prog.Name == "wget" && !e.renames() {
+		if names := savedAs(rest); len(names) > 0 {
+			return names
+		}
+	}
+	return []Word{{Holes: []Hole{{Kind: Glob}}}}
+}
+
+// renames reports whether an option of wget makes it save under other names
+// than the last part of each URL.
+func (e *effector) renames() bool {
+	for _, a := range e.scan.Args {
+		switch {
+		case a.Kind == ArgUnsure || a.Kind == ArgUnlisted:
+			return true
+		case a.Kind == ArgOption && slices.ContainsFunc(a.Option.Names, func(n string) bool { return slices.Contains(renaming, n) }):
+			return true
+		}
+	}
+	return false
+}
+
+var renaming = []string{
+	"--content-disposition", "--trust-server-names", "--recursive", "--mirror", "--page-requisites", "--force-directories",
+	"--input-file", "--input-metalink", "--adjust-extension", "--default-page", "--restrict-file-names", "--protocol-directories",
+	"--directory-prefix", "--execute", "--config", "--convert-links", "--backup-converted", "--metalink-over-http",
+}
+
+// savedAs are the names under which wget saves URLs: the last part of each, and
+// that with a number when it is taken; nil if one is not known.
+func savedAs(urls []Word) []Word {
+	var names []Word
+	for _, u := range urls {
+		_, path, ok := strings.Cut(u.Text, "://")
+		if !ok {
+			path = u.Text
+		}
+		_, path, _ = strings.Cut(path, "/")
+		name := path[strings.LastIndexByte(path, '/')+1:]
+		if !u.Known() || strings.ContainsAny(u.Text, "%?#[]{}*\\") {
+			return nil
+		}
+		if name == "" {
+			name = "index.html"
+		}
+		names = append(names, Word{Text: name}, Word{Text: name + ".", Holes: []Hole{{At: len(name) + 1, Kind: Digits}}})
+	}
+	return names
+}

@@ -47,3 +47,29 @@ func TestURLsAreFetched(t *testing.T) {
 		}
 	}
 }
+
+// TestWgetNames: wget saves under the last part of the URL unless an option
+// says otherwise.
+func TestWgetNames(t *testing.T) {
+	for line, want := range map[string][]string{
+		"wget https://h/a.tgz":            {"/home/dev/proj/a.tgz", "/home/dev/proj/a.tgz.…"},
+		"wget h/x/":                       {"/home/dev/proj/index.html", "/home/dev/proj/index.html.…"},
+		"wget h":                          {"/home/dev/proj/index.html", "/home/dev/proj/index.html.…"},
+		"wget -q https://h/a https://h/b": {"/home/dev/proj/a", "/home/dev/proj/a.…", "/home/dev/proj/b", "/home/dev/proj/b.…"},
+		"wget --content-disposition https://h/a.tgz": {"/home/dev/proj/…"},
+		"wget -r https://h/a.tgz":                    {"/home/dev/proj/…"},
+		"wget https://h/$x":                          {"/home/dev/proj/…"},
+		"wget https://h/%2e%2e":                      {"/home/dev/proj/…"},
+		"wget -O - https://h/a":                      nil,
+	} {
+		var got []string
+		for _, a := range analyze(line).Actions {
+			if a.Kind == Write {
+				got = append(got, show(&a.Path))
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: writes %q, want %q", line, got, want)
+		}
+	}
+}
