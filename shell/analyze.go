@@ -22,25 +22,26 @@ const (
 
 // Analyze says what a command line would do. It never fails and never panics:
 // what cannot be read becomes an opaque action.
-func Analyze(line string, opt Options) (f *Facts) {
+func Analyze(line string, opt Options) *Facts { return read(line, opt, true) }
+
+// read is Analyze; unless quick is set, plain lines are given to the parser
+// like all others.
+func read(line string, opt Options, quick bool) (f *Facts) {
 	defer func() {
 		if r := recover(); r != nil {
 			f = failed(line, opt, fmt.Sprintf("the reader failed: %v", r))
 		}
 	}()
-	if why := refuse(line, opt.Dialect); why != "" {
-		return failed(line, opt, why)
-	}
-	w := &walker{opt: opt, facts: &Facts{Source: line}}
-	if opt.Workspace == "" {
-		w.opt.Workspace = opt.Dir
-	}
+	w := newWalker(opt, line)
+	w.quick = quick
 	if why := w.text(line, opt.Dialect, w.start(), -1); why != "" {
 		return failed(line, opt, why)
 	}
 	w.writtenThenRun()
 	w.throughLinks()
-	return w.facts
+	f = w.facts
+	w.free()
+	return f
 }
 
 // refuse returns why a line is not given to the parser at all.
@@ -61,14 +62,7 @@ func refuse(line string, d Dialect) string {
 }
 
 func openers(line string) int {
-	n := 0
-	for i := 0; i < len(line); i++ {
-		switch line[i] {
-		case '(', '[', '{', '`':
-			n++
-		}
-	}
-	return n
+	return strings.Count(line, "(") + strings.Count(line, "[") + strings.Count(line, "{") + strings.Count(line, "`")
 }
 
 // failed returns facts with the whole line as one opaque spot.
@@ -86,13 +80,19 @@ func failed(line string, opt Options, why string) *Facts {
 
 // parse reads text as bash reads it. RecoverErrors is never used, and a tree
 // that comes with an error is thrown away: lines before the error have run by
-// the time bash sees it.
+// the time bash sees it. A parser that failed, or panicked, is not used again.
 func parse(text string) (*syntax.File, error) {
-	p := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true))
-	f, err := p.Parse(strings.NewReader(text), "")
+	p, _ := parsers.Get().(*bashParser)
+	if p == nil {
+		p = &bashParser{Parser: syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true))}
+	}
+	p.src.Reset(text)
+	f, err := p.Parse(&p.src, "")
 	if err != nil {
 		return nil, err
 	}
+	p.src.Reset("")
+	parsers.Put(p)
 	return f, nil
 }
 
@@ -108,12 +108,11 @@ func (w *walker) run(text string, d Dialect, s *scope, parent int) (*scope, stri
 	if why := refuse(text, d); why != "" {
 		return s, why
 	}
-	file, err := parse(text)
+	file, tree, err := w.tree(text)
 	if err != nil {
 		return s, "the line cannot be parsed: " + err.Error()
 	}
 	outer, by := w.unit, w.parent
-	defer func() { w.unit, w.parent = outer, by }()
 	w.parent = parent
 	w.unit = w.survey(file, text, d, parent)
 	w.unit.outer = outer
@@ -122,7 +121,23 @@ func (w *walker) run(text string, d Dialect, s *scope, parent int) (*scope, stri
 	if outer == nil {
 		w.facts.Simple = simpleLine(file)
 	}
+	w.unit, w.parent = outer, by
+	if tree != nil {
+		tree.free()
+	}
 	return end, ""
+}
+
+// tree reads text. If it is plain the tree is to be freed when it has been
+// walked.
+func (w *walker) tree(text string) (*syntax.File, *plainTree, error) {
+	if w.quick {
+		if t := plain(text); t != nil {
+			return &t.file, t, nil
+		}
+	}
+	file, err := parse(text)
+	return file, nil, err
 }
 
 // simpleLine reports whether a rule's words can stand for the whole line.

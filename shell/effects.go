@@ -290,8 +290,11 @@ func (e *effector) path(kind Kind, p Word, need Need, purpose bool, reason strin
 		return
 	}
 	places, recursive := beneath(e.dirs, p), e.recursive
-	if p.under != nil {
-		places, recursive = p.under, true
+	if p.under != nil && (!p.printed || kind == Read && need == NeedNone) {
+		places, recursive = nil, true
+		for _, u := range p.under {
+			places = append(places, beneath(e.dirs, u)...)
+		}
 	}
 	for _, at := range places {
 		e.w.add(Action{

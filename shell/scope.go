@@ -13,11 +13,12 @@ type scope struct {
 	set   map[string]bool // variables that were assigned in this line for certain
 	all   bool            // every variable counts as set
 	funcs map[string]bool // functions that were defined in this line for certain
-	names []Word          // directories whose names stand on standard input, or nil
+	names []Word          // places whose names stand on standard input, or nil
 }
 
 func (w *walker) start() *scope {
-	return &scope{dirs: []Word{known(w.opt.Dir)}}
+	w.home = scope{dirs: []Word{known(w.opt.Dir)}}
+	return &w.home
 }
 
 func known(text string) Word {
@@ -142,7 +143,7 @@ func joinPath(dir, path Word) Word {
 	}
 	out := Word{
 		Text: dir.Text + "/" + path.Text, Holes: slices.Clone(dir.Holes),
-		Split: path.Split, Pos: path.Pos, End: path.End, under: path.under,
+		Split: path.Split, Pos: path.Pos, End: path.End,
 	}
 	if dir.Text == "/" && dir.Known() {
 		out.Text = "/" + path.Text

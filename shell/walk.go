@@ -30,6 +30,8 @@ type walker struct {
 	defined map[string]bool
 	// substituted: the words expanded last held a substitution.
 	substituted bool
+	quick       bool // plain text is not given to the parser
+	scratch
 }
 
 // mute drops actions until the function that it returns is called.
@@ -183,7 +185,7 @@ func (w *walker) binary(c *syntax.BinaryCmd, s *scope) outcome {
 		// Behind a pipe bash takes time for an ordinary command.
 		w.odd("time behind a pipe is not the keyword", "put time before the pipeline")
 	}
-	w.stmt(c.Y, s.with(func(n *scope) { n.names = w.namesFrom(c.X, s) }))
+	w.stmt(c.Y, s.with(func(n *scope) { n.names = w.namesFrom(c.X, s, false) }))
 	return same(s)
 }
 
@@ -219,15 +221,15 @@ func (w *walker) while(c *syntax.WhileClause, s *scope) outcome {
 	return same(reached(leave, in))
 }
 
-// namesFrom returns the directories whose names a command prints, nil if that
-// is not known: the names that find, ls and their like print lie below the
-// directories that they were given.
-func (w *walker) namesFrom(st *syntax.Stmt, s *scope) []Word {
+// namesFrom returns the places whose names a command prints, nil if that is not
+// known: the names that find, ls and their like print lie below the places that
+// they were given.
+func (w *walker) namesFrom(st *syntax.Stmt, s *scope, bare bool) []Word {
 	if b, ok := st.Cmd.(*syntax.BinaryCmd); ok && b.Op == syntax.Pipe {
 		if narrows(b.Y) {
-			return w.namesFrom(b.X, s)
+			return w.namesFrom(b.X, s, bare)
 		}
-		return w.namesFrom(b.Y, s)
+		return w.namesFrom(b.Y, s, bare)
 	}
 	call, ok := st.Cmd.(*syntax.CallExpr)
 	if !ok || len(call.Args) == 0 {
@@ -238,7 +240,7 @@ func (w *walker) namesFrom(st *syntax.Stmt, s *scope) []Word {
 	for _, list := range w.argLists(call.Args, s) {
 		words = append(words, list...)
 	}
-	return w.namesOf(words, s)
+	return w.namesOf(words, bare)
 }
 
 // narrows reports whether a command in a pipe passes some of its lines on as

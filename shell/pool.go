@@ -1,0 +1,67 @@
+package shell
+
+import (
+	"strings"
+	"sync"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Reading a line takes a parser, a walker and an effector for each command in
+// progress. They are kept from one line to the next. What they hold on the way
+// never becomes part of Facts but by copy: an effector's buffers are slices of
+// its own, and facts get new ones (TestPooled). After a panic nothing is kept.
+
+// bashParser is the parser with its input.
+type bashParser struct {
+	*syntax.Parser
+	src strings.Reader
+}
+
+var parsers sync.Pool // of *bashParser; parse makes them
+
+var walkers = sync.Pool{New: func() any { return new(walker) }}
+
+// scratch is what a walker keeps for the next line.
+type scratch struct {
+	idle []*effector // effectors that no command uses now
+	home scope       // where the line starts
+}
+
+// newWalker returns a walker at the beginning of a line.
+func newWalker(opt Options, line string) *walker {
+	w := walkers.Get().(*walker)
+	w.opt, w.facts = opt, &Facts{Source: line}
+	if opt.Workspace == "" {
+		w.opt.Workspace = opt.Dir
+	}
+	return w
+}
+
+// free gives a walker back that has come to the end of its line. Its facts
+// belong to the caller.
+func (w *walker) free() {
+	*w = walker{scratch: scratch{idle: w.idle}}
+	walkers.Put(w)
+}
+
+// effector returns an empty effector.
+func (w *walker) effector() *effector {
+	n := len(w.idle)
+	if n == 0 {
+		return new(effector)
+	}
+	e := w.idle[n-1]
+	w.idle = w.idle[:n-1]
+	return e
+}
+
+// retire keeps an effector for the next command, emptied but for the room in
+// its buffers.
+func (w *walker) retire(e *effector) {
+	args, operands := e.scan.Args, e.operands
+	clear(args)
+	*e = effector{operands: operands[:0]}
+	e.scan.Args = args[:0]
+	w.idle = append(w.idle, e)
+}
