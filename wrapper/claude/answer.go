@@ -18,7 +18,7 @@ type answer struct {
 	err     error
 }
 
-// errWithdrawn is for an allow that came when nobody waited for it any more.
+// errWithdrawn ends a question whose answer nobody waits for any more.
 var errWithdrawn = errors.New("the question was withdrawn")
 
 // decide asks the Decider. Whatever is not a sound allow comes back as a deny;
@@ -30,7 +30,8 @@ func decide(ctx context.Context, d Decider, use permission.ToolUse) answer {
 		a.allowed = true
 		_, a.err = strictjson.Object(res.UpdatedInput, strictjson.MaxSize(maxLine))
 		if ctx.Err() != nil {
-			a.err = errWithdrawn
+			a.err = context.Cause(ctx)
+			a.result.Layer, a.result.Rule, a.result.Reason = permission.LayerGuard, "", a.err.Error()
 		}
 	}
 	if a.err != nil && (a.allowed || a.result.Message == "") {

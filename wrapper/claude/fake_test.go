@@ -26,6 +26,7 @@ type fake struct {
 	reader *io.PipeReader
 	done   chan struct{}
 	noMeta bool // tool results tell nothing of decisions
+	asked  map[string]int
 
 	mu     sync.Mutex
 	killed bool
@@ -220,9 +221,22 @@ func (f *fake) wants(id, tool string, input object) {
 	}}, "parent_tool_use_id": nil})
 }
 
+// requestID is the id of a request about a tool use, another each time.
+func (f *fake) requestID(kind, use string) string {
+	if f.asked == nil {
+		f.asked = map[string]int{}
+	}
+	id := kind + use
+	f.asked[id]++
+	if n := f.asked[id]; n > 1 {
+		id += fmt.Sprintf("#%d", n)
+	}
+	return id
+}
+
 // hooks calls the hook; the answer is not waited for.
 func (f *fake) hooks(id, tool string, input object, dir string) {
-	f.say(object{"type": "control_request", "request_id": "hook-" + id, "request": object{
+	f.say(object{"type": "control_request", "request_id": f.requestID("hook-", id), "request": object{
 		"subtype": "hook_callback", "callback_id": hookID, "tool_use_id": id, "input": object{
 			"hook_event_name": hookEvent, "cwd": dir, "tool_name": tool, "tool_input": input, "tool_use_id": id,
 		}}})
@@ -230,7 +244,7 @@ func (f *fake) hooks(id, tool string, input object, dir string) {
 
 // asks sends can_use_tool; the answer is not waited for.
 func (f *fake) asks(id, tool string, input object) {
-	f.say(object{"type": "control_request", "request_id": "can-" + id, "request": object{
+	f.say(object{"type": "control_request", "request_id": f.requestID("can-", id), "request": object{
 		"subtype": "can_use_tool", "tool_name": tool, "display_name": tool, "input": input, "tool_use_id": id,
 	}})
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/permission"
@@ -24,7 +23,10 @@ func (r *run) line(line []byte) error {
 		return nil
 	case err != nil:
 		return fmt.Errorf("the agent CLI broke the protocol: %w", err)
+	case m.request != nil && r.requests[m.request.ID]:
+		return fmt.Errorf("the agent CLI broke the protocol: two requests have the id %.60q, and an answer could not say which it is for", m.request.ID)
 	case m.request != nil:
+		r.requests[m.request.ID] = true
 		return r.request(m.request)
 	case m.response != nil:
 		return r.response(m.response)
@@ -44,7 +46,7 @@ func (r *run) line(line []byte) error {
 func (r *run) request(q *request) error {
 	switch {
 	case q.can != nil && q.Broken != "":
-		r.refuse(q.can.ID)
+		r.book.get(q.can.ID).refuse()
 		return r.speaker.say(answering(q.ID, denial{Behavior: "deny", Message: "agent-wrapper cannot read this tool use: " + q.Broken}))
 	case q.hook != nil && q.Broken != "":
 		return r.speaker.say(answering(q.ID, hookDenies("agent-wrapper cannot read this tool use: "+q.Broken)))
@@ -54,12 +56,6 @@ func (r *run) request(q *request) error {
 		return r.hook(q.ID, q.hook)
 	}
 	return r.speaker.say(refusing(q.ID, "agent-wrapper does not do this"))
-}
-
-func (r *run) refuse(id string) {
-	if e := r.book.get(id); e.stand != used {
-		e.stand = refused
-	}
 }
 
 // hook notes the directory of a tool use and lets the CLI ask about it; a
@@ -73,34 +69,38 @@ func (r *run) hook(id string, h *hookCallback) error {
 		return r.speaker.say(answering(id, hookDenies("the agent is not to run tools now")))
 	}
 	e := r.book.get(in.ID)
-	e.tool, e.input, e.agent, e.dir = in.Tool, in.Input, in.Agent, ""
-	if filepath.IsAbs(in.Dir) {
-		e.dir = in.Dir
-	}
+	r.book.told(e, in.Dir)
+	e.tool, e.input, e.agent = in.Tool, in.Input, in.Agent
 	if e.stand == unasked {
 		e.stand = hooked
 	}
 	if r.o.Paused != nil && r.o.Paused() != "" {
-		why := r.recordDenial(in.ID, e)
-		e.stand = refused
+		why := r.recordDenial(in.ID, e, errPaused)
+		e.refuse()
 		return r.speaker.say(answering(id, hookDenies(why)))
 	}
 	return r.speaker.say(answering(id, hookAsks()))
 }
 
+// Why a tool use is decided that is not going to run.
+var (
+	errPaused  = errors.New("the agent is paused")
+	errForeign = errors.New("denied by the agent CLI itself")
+)
+
 // recordDenial has the Decider decide a tool use that is not going to run
 // whatever it says, so that it is recorded; nobody is asked. It returns the
 // message of the denial.
-func (r *run) recordDenial(id string, e *entry) string {
-	ctx, cancel := context.WithCancel(r.deciding)
-	cancel()
+func (r *run) recordDenial(id string, e *entry, why error) string {
+	ctx, cancel := context.WithCancelCause(r.deciding)
+	cancel(why)
 	use := permission.ToolUse{
 		ID: id, Tool: e.tool, Input: e.input, Dir: e.dir, Agent: e.agent,
 		Session: r.out.Session, Dialect: r.o.Dialect,
 	}
 	a := decide(ctx, r.o.Decider, use)
 	if a.result.Reason == "" {
-		a.result.Reason = "denied by the agent CLI itself"
+		a.result.Reason = why.Error()
 	}
 	r.tell(use, &a)
 	return a.message()
@@ -112,12 +112,12 @@ func (r *run) canUseTool(id string, c *canUseTool) error {
 		return r.speaker.say(answering(id, denial{Behavior: "deny", Message: why}))
 	}
 	if r.phase != working || r.stopping {
-		r.refuse(c.ID)
+		r.book.get(c.ID).refuse()
 		return deny("the agent is not to run tools now")
 	}
 	e := r.book.get(c.ID)
 	switch {
-	case c.ID == "" || c.Tool == "" || r.pending[id] != nil:
+	case c.ID == "" || c.Tool == "" || len(c.Input) == 0:
 		return deny("agent-wrapper cannot tell which tool use this is")
 	case e.stand == pending || e.stand == approved:
 		return deny("agent-wrapper was asked twice about this tool use")
@@ -125,27 +125,40 @@ func (r *run) canUseTool(id string, c *canUseTool) error {
 		e.stand = refused
 		return deny("too many tool uses wait for an answer")
 	}
-	e.tool, e.input, e.agent, e.stand = c.Tool, c.Input, c.Agent, pending
-	use := permission.ToolUse{
-		ID: c.ID, Tool: c.Tool, Input: c.Input, Dir: e.dir, Agent: c.Agent,
+	e.ask(c, r.o.Dialect)
+	q := &question{use: permission.ToolUse{
+		ID: c.ID, Tool: c.Tool, Input: c.Input, Agent: c.Agent,
 		Session: r.out.Session, Dialect: r.o.Dialect,
+	}}
+	q.ctx, q.cancel = context.WithCancelCause(r.deciding)
+	r.pending[id] = q
+	if e.moves && r.counted() {
+		r.kept = append(r.kept, id)
+		return nil
 	}
-	ctx, cancel := context.WithCancel(r.deciding)
-	r.pending[id] = &question{use: use, cancel: cancel}
+	r.start(id, q)
+	return nil
+}
+
+// start gives a question to the Decider.
+func (r *run) start(id string, q *question) {
+	q.started = true
+	q.use.Dir = r.where(q)
+	use := q.use
 	r.asking.Go(func() {
-		a := decide(ctx, r.o.Decider, use)
+		a := decide(q.ctx, r.o.Decider, use)
 		a.id = id
 		r.answers <- a
 	})
-	return nil
 }
 
 // answered sends an answer of the Decider. An approval is booked before the
 // agent can know of it.
 func (r *run) answered(a answer) error {
+	defer r.startKept()
 	q := r.pending[a.id]
 	delete(r.pending, a.id)
-	q.cancel()
+	q.cancel(nil)
 	if q.withdrawn {
 		a.deny()
 	}
@@ -153,11 +166,8 @@ func (r *run) answered(a answer) error {
 	if q.withdrawn {
 		return nil
 	}
-	e := r.book.get(q.use.ID)
-	e.stand = refused
-	if a.allowed {
-		e.stand = approved
-	} else if a.result.Interrupt {
+	r.book.decided(r.book.get(q.use.ID), a.allowed)
+	if !a.allowed && a.result.Interrupt {
 		r.out.Stopped = a.message()
 	}
 	return r.speaker.say(answering(a.id, a.words()))
@@ -183,8 +193,9 @@ func (r *run) withdraw(id string) {
 		return // answered already, or a hook
 	}
 	q.withdrawn = true
-	q.cancel()
+	q.cancel(errWithdrawn)
 	r.book.get(q.use.ID).stand = refused
+	r.startKept()
 }
 
 // response takes an answer to a request of ours. Only those of the preflight
@@ -278,6 +289,9 @@ func (r *run) system(s *system) error {
 func (r *run) begun(s *system) error {
 	r.finished = false
 	if r.started {
+		if s.Mode != "default" && s.Mode != "plan" { // the agent may plan
+			return fmt.Errorf("the agent CLI went into permission mode %q", s.Mode)
+		}
 		return nil
 	}
 	v, err := parseVersion(s.Version)
@@ -306,7 +320,7 @@ func (r *run) foreign(d denied) {
 	if e.tool == "" {
 		e.tool, e.input = d.Tool, d.Input
 	}
-	r.recordDenial(d.ID, e)
+	r.recordDenial(d.ID, e, errForeign)
 	e.stand = refused
 }
 
@@ -360,12 +374,7 @@ func (r *run) wants(b *block, agent string) {
 
 // gave checks a tool result against what was approved.
 func (r *run) gave(b *block, t *turn) error {
-	o := outcome{id: b.ToolUseID, good: !b.Error}
-	for i := range t.Meta {
-		if t.Meta[i].ID == b.ToolUseID && t.Meta[i].Decision.Decision != "" {
-			o.meta = &t.Meta[i]
-		}
-	}
+	o := outcome{id: b.ToolUseID, good: !b.Error, meta: t.account(b.ToolUseID)}
 	e := r.book.get(o.id)
 	switch verdict, why := r.book.settle(o); verdict {
 	case breached:

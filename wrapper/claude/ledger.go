@@ -7,6 +7,9 @@ import "encoding/json"
 type ledger struct {
 	uses  map[string]*entry
 	order []string // their ids as they came
+	// moving are the approved tool uses without a result that may leave the
+	// main agent's shell in another directory; moved counts them all.
+	moving, moved int
 }
 
 // entry is one tool use.
@@ -14,6 +17,8 @@ type entry struct {
 	tool  string
 	input json.RawMessage // as far as known
 	dir   string          // from the hook, "" unknown
+	told  int             // the ledger's moved when the hook told it
+	moves bool            // may leave the main agent's shell elsewhere
 	agent string
 	stand stand
 	shown bool // announced by an event
@@ -43,6 +48,26 @@ func (l *ledger) get(id string) *entry {
 		l.order = append(l.order, id)
 	}
 	return e
+}
+
+// refuse books a denial of ours that came before a question.
+func (e *entry) refuse() {
+	if e.stand <= hooked {
+		e.stand = refused
+	}
+}
+
+// decided books the answer to a question.
+func (l *ledger) decided(e *entry, allowed bool) {
+	e.stand = refused
+	if !allowed {
+		return
+	}
+	e.stand = approved
+	if e.moves {
+		l.moving++
+		l.moved++
+	}
 }
 
 // unanswered returns the tool uses that the hook saw and that were never asked
@@ -79,14 +104,17 @@ func (l *ledger) settle(o outcome) (verdict int, why string) {
 	before := e.stand
 	if before == approved {
 		e.stand = used
+		if e.moves {
+			l.moving--
+		}
 	}
 	ran := o.good
 	if o.meta != nil {
 		switch o.meta.Decision.Decision {
 		case "accept":
 			ran = true
-			if source := o.meta.Decision.Source; source != "user_temporary" {
-				return breached, "was allowed by the agent CLI's own " + source + ", not by us"
+			if o.meta.foreign() {
+				return breached, "was allowed by the agent CLI's own " + o.meta.Decision.Source + ", not by us"
 			}
 		case "reject":
 			if !ran && before <= hooked {

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -107,6 +108,24 @@ type resultMeta struct {
 	} `json:"permission_decision"`
 }
 
+// account returns what is told of how a tool use came to run, nil for nothing;
+// of several accounts one that it was allowed by others.
+func (t *turn) account(id string) *resultMeta {
+	var found *resultMeta
+	for i := range t.Meta {
+		m := &t.Meta[i]
+		if m.ID == id && m.Decision.Decision != "" && (found == nil || m.foreign()) {
+			found = m
+		}
+	}
+	return found
+}
+
+// foreign reports whether others than we allowed the tool use.
+func (m *resultMeta) foreign() bool {
+	return m.Decision.Decision == "accept" && m.Decision.Source != "user_temporary"
+}
+
 type result struct {
 	Kind    string   `json:"subtype"`
 	Error   bool     `json:"is_error"`
@@ -130,7 +149,12 @@ var errNoMessage = errors.New("not a protocol line")
 // pass; equal keys and keys that differ in case from one that is read are
 // errors.
 func decode(line []byte) (*message, error) {
-	if len(line) == 0 || line[0] != '{' {
+	line = bytes.TrimLeft(line, " \t")
+	switch {
+	case len(line) > 0 && line[0] == '{':
+	case bytes.Contains(line, []byte(`"type"`)) && bytes.ContainsRune(line, '{'):
+		return nil, errors.New("a line of it stands behind other text")
+	default:
 		return nil, errNoMessage
 	}
 	line, broken := whole(line)

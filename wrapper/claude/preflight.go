@@ -47,7 +47,7 @@ func (f *preflight) begin(in initialized, v version) error {
 	}
 	needed := !v.before(lists)
 	switch {
-	case in.Mode != "" && in.Mode != "default":
+	case in.Mode != "default" && (in.Mode != "" || needed):
 		return fmt.Errorf("the agent CLI started in permission mode %q, not default", in.Mode)
 	case in.HooksApplied == nil && needed, in.HooksApplied != nil && !*in.HooksApplied:
 		return errors.New("the agent CLI did not take our PreToolUse hook")
@@ -98,11 +98,12 @@ func (f *preflight) settings(body []byte) error {
 	if err := read(body, &a); err != nil {
 		return fmt.Errorf("get_settings: %w", err)
 	}
-	ours := false
+	ours, others := false, false
 	for _, s := range a.Sources {
 		switch s.Source {
 		case "flagSettings":
-			ours = sameJSON(s.Settings, []byte(isolation))
+			same := sameJSON(s.Settings, []byte(isolation))
+			ours, others = ours || same, others || !same
 		case "policySettings":
 			if err := f.managed(s.Settings); err != nil {
 				return err
@@ -111,7 +112,7 @@ func (f *preflight) settings(body []byte) error {
 			return fmt.Errorf("the agent CLI loaded settings from %s although it was told to load none", s.Source)
 		}
 	}
-	if !ours || !slices.Contains(a.Effective.Permissions.Ask, "*") {
+	if !ours || others || !slices.Contains(a.Effective.Permissions.Ask, "*") {
 		return errors.New("our settings are not in force in the agent CLI: it would run tools without asking")
 	}
 	return nil
@@ -193,7 +194,7 @@ func (f *preflight) rules(body []byte) error {
 }
 
 type hooksAnswer struct {
-	Hooks []struct {
+	Hooks *[]struct {
 		Event  string `json:"event"`
 		Source string `json:"source"`
 	} `json:"hooks"`
@@ -208,7 +209,10 @@ func (f *preflight) hooks(body []byte) error {
 	if err := read(body, &a); err != nil {
 		return fmt.Errorf("get_hooks_listing: %w", err)
 	}
-	for _, h := range a.Hooks {
+	if a.Hooks == nil {
+		return errors.New("the agent CLI does not tell which hooks it has")
+	}
+	for _, h := range *a.Hooks {
 		if h.Source != "policySettings" || !f.acceptManaged {
 			return fmt.Errorf("the agent CLI has a %s hook from %s, which might decide before us", h.Event, h.Source)
 		}

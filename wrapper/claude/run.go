@@ -49,7 +49,9 @@ type run struct {
 	flight   preflight
 	awaited  map[string]string // preflight requests by id: what was asked
 	book     ledger
+	requests map[string]bool      // ids of all requests of the CLI
 	pending  map[string]*question // by request id
+	kept     []string             // those of them that wait for others, in order
 	answers  chan answer
 	asking   sync.WaitGroup
 	deciding context.Context // ends the questions
@@ -62,6 +64,7 @@ type run struct {
 	results   int
 	tasks     tasks
 	stopping  bool // the caller has cancelled
+	deaf      bool // the agent did not take what we said, and was killed for it
 	noise     bool // a line that is no protocol was seen
 	corrupted bool // the session cannot be resumed
 
@@ -79,12 +82,15 @@ const (
 	toFinish
 	toExit
 	toStop
+	toHear
 )
 
 // question is a can_use_tool request that the Decider has.
 type question struct {
 	use       permission.ToolUse
-	cancel    context.CancelFunc
+	ctx       context.Context
+	cancel    context.CancelCauseFunc
+	started   bool // the Decider has it
 	withdrawn bool // by the CLI; an answer is not sent
 }
 
@@ -98,10 +104,10 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 		emit(o.Events, Event{Type: ErrorEvent, Message: err.Error()})
 		return Outcome{}, err
 	}
-	deciding, stop := context.WithCancel(ctx)
+	deciding, stop := context.WithCancelCause(ctx)
 	r.deciding = deciding
 	err = r.loop(ctx)
-	stop()
+	stop(errOver)
 	r.end(err)
 	err = r.explain(err)
 	r.report(err)
@@ -137,7 +143,7 @@ func newRun(o *Options) (*run, error) {
 		o: o, process: process, log: log, speaker: newSpeaker(process, log),
 		version: func() (version, error) { return askVersion(start) },
 		flight:  preflight{acceptManaged: o.AcceptManaged},
-		awaited: map[string]string{}, pending: map[string]*question{},
+		awaited: map[string]string{}, requests: map[string]bool{}, pending: map[string]*question{},
 		answers: make(chan answer),
 	}, nil
 }
@@ -236,7 +242,7 @@ func (r *run) loop(ctx context.Context) error {
 	defer r.timer.Stop()
 	r.waiting = toStart
 	r.speaker.say(controlling("initialize", initialization()))
-	cancelled := ctx.Done()
+	cancelled, deaf := ctx.Done(), r.speaker.failed
 	for {
 		var err error
 		select {
@@ -251,6 +257,10 @@ func (r *run) loop(ctx context.Context) error {
 		case <-cancelled:
 			cancelled = nil
 			err = r.stop(ctx)
+		case <-deaf:
+			deaf = nil
+			r.phase = closing
+			r.arm(toHear, exitLimit) // it may be about to end
 		}
 		if err != nil {
 			return err
@@ -264,6 +274,8 @@ func (r *run) over(ctx context.Context, err error) error {
 	switch {
 	case r.stopping:
 		return interrupted(ctx)
+	case r.deaf:
+		return errDeaf
 	case err != nil:
 		return fmt.Errorf("reading from the agent CLI: %w", err)
 	case r.results > 0 && r.phase >= working:
@@ -272,8 +284,14 @@ func (r *run) over(ctx context.Context, err error) error {
 	return errBrokeOff
 }
 
-// errBrokeOff is for an agent that ended without a result.
-var errBrokeOff = errors.New("the agent CLI broke off")
+var (
+	// errBrokeOff is for an agent that ended without a result.
+	errBrokeOff = errors.New("the agent CLI broke off")
+	// errOver ends the questions that are open when a run ends.
+	errOver = errors.New("the run has ended")
+	// errDeaf is for one that goes on without us.
+	errDeaf = errors.New("the agent CLI does not take our answers any more; it was killed")
+)
 
 // end makes sure that the agent is dead and that nobody decides for it any
 // more. What is still decided is told, but not sent.
@@ -290,6 +308,7 @@ func (r *run) end(err error) {
 	for _, q := range r.pending {
 		q.withdrawn = true
 	}
+	r.startKept()
 	go func() {
 		r.asking.Wait()
 		close(r.answers)
@@ -345,6 +364,9 @@ func (r *run) late() error {
 		return fmt.Errorf("the agent CLI said nothing for %v when it resumed session %s", resumeLimit, r.o.Session)
 	case toFinish:
 		r.finish()
+	case toHear:
+		r.deaf = true
+		r.process.Kill()
 	case toExit:
 		r.process.Kill()
 	case toStop:

@@ -119,6 +119,7 @@ func TestPreflightRefuses(t *testing.T) {
 		{"hooks unsaid", with(goodInit, "hooks_applied", nil), nil, "did not take our PreToolUse hook"},
 		{"hook fails open", with(goodInit, "hook_on_failure_supported", false), nil, "would run tools when our PreToolUse hook fails"},
 		{"hook failure unsaid", with(goodInit, "hook_on_failure_supported", nil), nil, "would run tools when our PreToolUse hook fails"},
+		{"mode unsaid", with(goodInit, "current_permission_mode", nil), nil, `permission mode ""`},
 		{"other mode", with(goodInit, "current_permission_mode", "acceptEdits"), nil, `permission mode "acceptEdits"`},
 		{"too old", with(goodInit, "claude_code_version", "2.1.196"), nil, "2.1.196, and at least 2.1.197 is needed"},
 		{"no version", with(goodInit, "claude_code_version", "new"), nil, "does not tell its version"},
@@ -126,6 +127,7 @@ func TestPreflightRefuses(t *testing.T) {
 		{"malformed settings", goodInit, object{askSettings: object{"sources": 1}}, "get_settings"},
 		{"foreign settings", goodInit, object{askSettings: settings(ours, object{"source": "userSettings", "settings": object{}})}, "loaded settings from userSettings"},
 		{"not our settings", goodInit, object{askSettings: settings(object{"source": "flagSettings", "settings": object{"permissions": object{"ask": []any{"*"}}}})}, "settings are not in force"},
+		{"settings beside ours", goodInit, object{askSettings: settings(object{"source": "flagSettings", "settings": object{}}, ours)}, "settings are not in force"},
 		{"ask gone", goodInit, object{askSettings: with(goodSettings, "effective", object{"permissions": object{"ask": []any{"Bash"}}})}, "settings are not in force"},
 		{"managed, harmless", goodInit, managed(object{"permissions": object{"deny": []any{"WebFetch"}}, "model": "opus"}), ""},
 		{"managed allow", goodInit, managed(object{"permissions": object{"allow": []any{"Bash"}}}), `"permissions.allow"`},
@@ -139,7 +141,8 @@ func TestPreflightRefuses(t *testing.T) {
 		{"rules unsaid", goodInit, object{askRules: object{}}, "managed permission rules only"},
 		{"foreign hook", goodInit, object{askHooks: object{"hooks": []any{object{"event": "PermissionRequest", "source": "userSettings"}}}}, "PermissionRequest hook from userSettings"},
 		{"managed hook", goodInit, object{askHooks: object{"hooks": []any{object{"event": "PermissionRequest", "source": "policySettings"}}}}, "PermissionRequest hook from policySettings"},
-		{"hidden hooks", goodInit, object{askHooks: object{"policy": object{"policyHookCount": 2}}}, "managed settings hold 2 hooks"},
+		{"hidden hooks", goodInit, object{askHooks: object{"hooks": []any{}, "policy": object{"policyHookCount": 2}}}, "managed settings hold 2 hooks"},
+		{"hooks of settings unsaid", goodInit, object{askHooks: object{"policy": object{"policyHookCount": 0}}}, "does not tell which hooks"},
 		{"lists refused", goodInit, object{askRules: "Unsupported control request subtype"}, "did not answer list_permission_rules"},
 		{"settings refused", goodInit, object{askSettings: "busy"}, "did not answer get_settings"},
 		{"twin", goodInit, object{askHooks: object{"hooks": []any{}, "Hooks": []any{}}}, "get_hooks_listing"},
@@ -981,7 +984,7 @@ func TestAnswerCrossesWithdrawal(t *testing.T) {
 	events := &recorder{}
 	r := &run{
 		o: &Options{Events: events.take}, speaker: &speaker{},
-		pending: map[string]*question{"r": {use: permission.ToolUse{ID: "u"}, cancel: func() {}, withdrawn: true}},
+		pending: map[string]*question{"r": {use: permission.ToolUse{ID: "u"}, cancel: func(error) {}, withdrawn: true}},
 	}
 	res, _ := allow(permission.ToolUse{Input: []byte("{}")})
 	if err := r.answered(answer{id: "r", allowed: true, result: res}); err != nil {

@@ -3,6 +3,7 @@ package claude
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"sync"
 )
@@ -18,10 +19,11 @@ type speaker struct {
 	closed bool
 	wake   chan struct{}
 	done   chan struct{} // closed when nothing more is written
+	failed chan struct{} // closed when a write has failed
 }
 
 func newSpeaker(to io.WriteCloser, log *protocolLog) *speaker {
-	s := &speaker{to: to, log: log, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	s := &speaker{to: to, log: log, wake: make(chan struct{}, 1), done: make(chan struct{}), failed: make(chan struct{})}
 	go s.work()
 	return s
 }
@@ -34,8 +36,17 @@ func (s *speaker) say(v any) error {
 	if err := enc.Encode(v); err != nil {
 		return err
 	}
-	s.add(b.Bytes(), false)
+	s.add(unbroken(b.Bytes()), false)
 	return nil
+}
+
+// unbroken escapes what some readers take for the end of a line. In JSON it
+// stands in strings only.
+func unbroken(line []byte) []byte {
+	for _, end := range []string{"\u2028", "\u2029", "\u0085"} {
+		line = bytes.ReplaceAll(line, []byte(end), fmt.Appendf(nil, `\u%04x`, []rune(end)[0]))
+	}
+	return line
 }
 
 // close ends the agent's input once everything is written.
@@ -72,7 +83,8 @@ func (s *speaker) work() {
 		for _, line := range lines {
 			s.log.line("> ", bytes.TrimSuffix(line, []byte{'\n'}))
 			if _, err := s.to.Write(line); err != nil {
-				return // it has gone; the end of what it says tells
+				close(s.failed)
+				return
 			}
 		}
 		if last {

@@ -1,0 +1,437 @@
+package claude
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/agent-wrapper/agent-wrapper/permission"
+)
+
+// gate is a Decider that waits for each tool use until it is opened, and
+// allows everything. It keeps the directory that each use was decided in.
+type gate struct {
+	open map[string]chan struct{}
+	dirs map[string]string
+	came chan string
+}
+
+func newGate(ids ...string) *gate {
+	g := &gate{open: map[string]chan struct{}{}, dirs: map[string]string{}, came: make(chan string, 16)}
+	for _, id := range ids {
+		g.open[id] = make(chan struct{})
+	}
+	return g
+}
+
+func (g *gate) CanUseTool(ctx context.Context, use permission.ToolUse) (permission.Result, error) {
+	g.dirs[use.ID] = use.Dir // questions come one after the other: see the scripts
+	g.came <- use.ID
+	if wait := g.open[use.ID]; wait != nil {
+		select {
+		case <-wait:
+		case <-ctx.Done():
+		}
+	}
+	return allow(use)
+}
+
+// answered takes the wrapper's next answer and gives the tool use it is for
+// and the behavior.
+func answered(f *fake) (id, behavior string) {
+	m := f.hear()
+	response, _ := m["response"].(object)
+	id, _ = response["request_id"].(string)
+	behavior, _ = reply(m)["behavior"].(string)
+	id, _, _ = strings.Cut(strings.TrimPrefix(id, "can-"), "#")
+	return id, behavior
+}
+
+// TestSameRequestID: two questions under one request id cannot be told apart
+// by their answers, so the agent is killed before it hears one.
+func TestSameRequestID(t *testing.T) {
+	const first, second = "can_use_tool", "hook_callback"
+	for _, kind := range []string{first, second} {
+		t.Run(kind, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var f *fake
+				g := newGate("u1")
+				_, err := Run(t.Context(), options(agent(t, &f, func(f *fake) {
+					f.ready()
+					f.asks("u1", "Bash", bash("git status"))
+					synctest.Wait()
+					if kind == first {
+						f.say(`{"type":"control_request","request_id":"can-u1","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{"command":"rm -rf x"},"tool_use_id":"u2"}}`)
+					} else {
+						f.say(`{"type":"control_request","request_id":"can-u1","request":{"subtype":"hook_callback","callback_id":"` + hookID + `","input":{"hook_event_name":"PreToolUse","tool_use_id":"u2"}}}`)
+					}
+					synctest.Wait()
+					close(g.open["u1"])
+					for f.hear() != nil {
+						t.Error("an answer went out under an id that stands for two questions")
+					}
+				}), g, &recorder{}))
+				if err == nil || !strings.Contains(err.Error(), "can-u1") || !f.wasKilled() {
+					t.Errorf("got %v, killed %v", err, f.wasKilled())
+				}
+			})
+		})
+	}
+}
+
+// TestDirectoryMoves: the directory that a hook told is not taken for known
+// where a command that may leave for another can run before the tool use does.
+func TestDirectoryMoves(t *testing.T) {
+	const dir = "/w"
+	hook := func(f *fake, id, command string) {
+		f.hooks(id, "Bash", bash(command), dir)
+		f.hear()
+	}
+	ask := func(f *fake, g *gate, id, command string) {
+		f.asks(id, "Bash", bash(command))
+		if came := <-g.came; came != id {
+			f.t.Errorf("%s came, not %s", came, id)
+		}
+	}
+	expect := func(f *fake, id string) {
+		if got, behavior := answered(f); got != id || behavior != "allow" {
+			f.t.Errorf("got %s %s, want %s allow", got, behavior, id)
+		}
+	}
+	ran := func(f *fake, id string) { f.results(id, true, "user_temporary") }
+	cases := []struct {
+		name   string
+		wait   []string
+		script func(f *fake, g *gate)
+		want   map[string]string
+	}{
+		{"asked behind a cd that is not decided", []string{"cd"}, func(f *fake, g *gate) {
+			hook(f, "cd", "cd sub")
+			hook(f, "cat", "cat b.txt")
+			ask(f, g, "cd", "cd sub")
+			ask(f, g, "cat", "cat b.txt")
+			expect(f, "cat")
+			close(g.open["cd"])
+			expect(f, "cd")
+			ran(f, "cd")
+			ran(f, "cat")
+		}, map[string]string{"cd": dir, "cat": ""}},
+		{"a cd that is asked behind", []string{"cat"}, func(f *fake, g *gate) {
+			hook(f, "cat", "cat b.txt")
+			ask(f, g, "cat", "cat b.txt")
+			hook(f, "cd", "cd sub")
+			f.asks("cd", "Bash", bash("cd sub"))
+			synctest.Wait()
+			if len(g.came) > 0 {
+				f.t.Error("the cd was decided while a directory was counted on")
+			}
+			close(g.open["cat"])
+			expect(f, "cat")
+			<-g.came
+			expect(f, "cd")
+			ran(f, "cat")
+			ran(f, "cd")
+		}, map[string]string{"cat": dir, "cd": dir}},
+		{"told before a cd, asked after it", nil, func(f *fake, g *gate) {
+			hook(f, "cat", "cat b.txt")
+			hook(f, "cd", "cd sub")
+			ask(f, g, "cd", "cd sub")
+			expect(f, "cd")
+			ran(f, "cd")
+			ask(f, g, "cat", "cat b.txt")
+			expect(f, "cat")
+			ran(f, "cat")
+		}, map[string]string{"cat": "", "cd": dir}},
+		{"told while a cd runs", nil, func(f *fake, g *gate) {
+			hook(f, "cd", "cd sub")
+			ask(f, g, "cd", "cd sub")
+			expect(f, "cd")
+			hook(f, "cat", "cat b.txt")
+			ran(f, "cd")
+			ask(f, g, "cat", "cat b.txt")
+			expect(f, "cat")
+			ran(f, "cat")
+		}, map[string]string{"cat": "", "cd": dir}},
+		{"told after a cd", nil, func(f *fake, g *gate) {
+			hook(f, "cd", "cd sub")
+			ask(f, g, "cd", "cd sub")
+			expect(f, "cd")
+			ran(f, "cd")
+			hook(f, "cat", "cat b.txt")
+			ask(f, g, "cat", "cat b.txt")
+			expect(f, "cat")
+			ran(f, "cat")
+		}, map[string]string{"cat": dir, "cd": dir}},
+		{"beside a command that stays", []string{"ls"}, func(f *fake, g *gate) {
+			hook(f, "ls", "ls; cat a.txt | sort")
+			hook(f, "cat", "cat b.txt")
+			ask(f, g, "ls", "ls; cat a.txt | sort")
+			ask(f, g, "cat", "cat b.txt")
+			expect(f, "cat")
+			close(g.open["ls"])
+			expect(f, "ls")
+			ran(f, "ls")
+			ran(f, "cat")
+		}, map[string]string{"ls": dir, "cat": dir}},
+		{"told twice for one id", nil, func(f *fake, g *gate) {
+			hook(f, "cat", "cat b.txt")
+			f.hooks("cat", "Bash", bash("cat b.txt"), "/elsewhere")
+			f.hear()
+			ask(f, g, "cat", "cat b.txt")
+			expect(f, "cat")
+			ran(f, "cat")
+		}, map[string]string{"cat": ""}},
+		{"told for another tool", nil, func(f *fake, g *gate) {
+			f.hooks("cat", "Read", object{"file_path": "b.txt"}, dir)
+			f.hear()
+			ask(f, g, "cat", "cat b.txt")
+			expect(f, "cat")
+			ran(f, "cat")
+		}, map[string]string{"cat": ""}},
+		{"told once, asked twice", nil, func(f *fake, g *gate) {
+			hook(f, "cat", "cat b.txt")
+			ask(f, g, "cat", "cat b.txt")
+			expect(f, "cat")
+			ran(f, "cat")
+			ask(f, g, "cat", "cat b.txt")
+			expect(f, "cat")
+			ran(f, "cat")
+		}, map[string]string{"cat": ""}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := newGate(c.wait...)
+				_, _, err := play(t, g, func(f *fake) {
+					f.ready()
+					c.script(f, g)
+					f.ends()
+				})
+				if err != nil {
+					t.Error(err)
+				}
+				for id, want := range c.want {
+					if got := g.dirs[id]; got != want {
+						t.Errorf("%s was decided in %q, want %q", id, got, want)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestSubagentsKeepTheirDirectory: a cd of the main agent does not move a
+// subagent, and the other way round.
+func TestSubagentsKeepTheirDirectory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate("cd")
+		_, _, err := play(t, g, func(f *fake) {
+			f.ready()
+			f.hooks("cd", "Bash", bash("cd sub"), "/w")
+			f.hear()
+			f.asks("cd", "Bash", bash("cd sub"))
+			<-g.came
+			f.say(object{"type": "control_request", "request_id": "hook-cat", "request": object{
+				"subtype": "hook_callback", "callback_id": hookID, "input": object{
+					"hook_event_name": hookEvent, "cwd": "/w", "tool_name": "Bash", "tool_input": bash("cat b"), "tool_use_id": "cat", "agent_id": "a1",
+				}}})
+			f.hear()
+			f.say(object{"type": "control_request", "request_id": "can-cat", "request": object{
+				"subtype": "can_use_tool", "tool_name": "Bash", "input": bash("cat b"), "tool_use_id": "cat", "agent_id": "a1",
+			}})
+			answered(f)
+			close(g.open["cd"])
+			answered(f)
+			f.ends()
+		})
+		if err != nil || g.dirs["cat"] != "/w" {
+			t.Errorf("decided in %q, %v", g.dirs["cat"], err)
+		}
+	})
+}
+
+// TestHeldQuestionEnds: a question that is kept back until others are answered
+// ends as any other: withdrawn, or with the run.
+func TestHeldQuestionEnds(t *testing.T) {
+	for _, how := range []string{"withdrawn", "broken off", "interrupted"} {
+		t.Run(how, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				g := newGate("cat")
+				events := &recorder{}
+				_, err := Run(ctx, options(agent(t, nil, func(f *fake) {
+					f.ready()
+					for _, use := range [][2]string{{"cat", "cat b"}, {"cd", "cd sub"}} {
+						f.hooks(use[0], "Bash", bash(use[1]), "/w")
+						f.hear()
+						f.asks(use[0], "Bash", bash(use[1]))
+						synctest.Wait()
+					}
+					switch how {
+					case "broken off":
+						return
+					case "interrupted":
+						cancel()
+						for f.hear() != nil {
+						}
+						return
+					}
+					f.say(`{"type":"control_cancel_request","request_id":"can-cd"}`)
+					synctest.Wait()
+					close(g.open["cat"])
+					if id, behavior := answered(f); id != "cat" || behavior != "allow" {
+						t.Errorf("got %s %s", id, behavior)
+					}
+					f.ends()
+				}), g, events))
+				if (err == nil) != (how == "withdrawn") {
+					t.Error(err)
+				}
+				told := map[string]string{}
+				for _, e := range events.of(DecisionEvent) {
+					told[e.ToolUseID] = e.Behavior
+				}
+				if told["cd"] != "deny" || len(told) != 2 {
+					t.Errorf("decisions %v", told)
+				}
+			})
+		})
+	}
+}
+
+// TestGluedLines: a line of the protocol that stands behind other text would
+// be lost: a question that nobody answers, a result that nobody checks.
+func TestGluedLines(t *testing.T) {
+	result := `{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"u1","content":"x"}]}}`
+	for name, c := range map[string]struct{ line, want string }{
+		"blanks before":    {"  \t" + result, "breach"},
+		"a mark before":    {"\ufeff" + result, "broke the protocol"},
+		"text before":      {"warning: x" + result, "broke the protocol"},
+		"two in one line":  {result + result, "broke the protocol"},
+		"key order":        {`oops {"message":{"content":[]},"type":"user"}`, "broke the protocol"},
+		"blanks in it":     {`oops { "type" : "user" }`, "broke the protocol"},
+		"an array of them": {"[" + result + "]", "broke the protocol"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var f *fake
+				_, err := Run(t.Context(), options(agent(t, &f, func(f *fake) {
+					f.ready()
+					f.say(c.line)
+					f.ends()
+				}), byWord, &recorder{}))
+				if err == nil || !strings.Contains(err.Error(), c.want) || !f.wasKilled() {
+					t.Errorf("got %v, killed %v", err, f.wasKilled())
+				}
+			})
+		})
+	}
+}
+
+// TestDeafAgent: an agent that does not take our answers any more is ended; it
+// could go on without hearing a deny.
+func TestDeafAgent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var f *fake
+		_, err := Run(t.Context(), options(agent(t, &f, func(f *fake) {
+			f.ready()
+			f.ours[0].Close()
+			f.asks("u1", "Bash", bash("x"))
+			<-f.dead
+		}), byWord, &recorder{}))
+		if err == nil || !strings.Contains(err.Error(), "does not take") || !f.wasKilled() {
+			t.Errorf("got %v, killed %v", err, f.wasKilled())
+		}
+	})
+}
+
+// TestOneLineEach: what we say is one line, whatever its reader takes for the
+// end of one.
+func TestOneLineEach(t *testing.T) {
+	ends := "\u2028\u2029\u0085"
+	synctest.Test(t, func(t *testing.T) {
+		d := decider(func(_ context.Context, use permission.ToolUse) (permission.Result, error) {
+			if use.ID == "u2" {
+				return deny("no" + ends)
+			}
+			return allow(use)
+		})
+		_, _, err := play(t, d, func(f *fake) {
+			f.ready()
+			for _, id := range []string{"u1", "u2"} {
+				f.asks(id, "Bash", bash("echo "+ends))
+				got := reply(f.hear())
+				if strings.ContainsAny(f.heard.Text(), ends) {
+					t.Errorf("%q", f.heard.Text())
+				}
+				if input, _ := got["updatedInput"].(object); id == "u1" && input["command"] != "echo "+ends {
+					t.Errorf("the input came back as %q", input)
+				}
+			}
+			f.results("u1", true, "user_temporary")
+			f.ends()
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestTwoAccounts: of several accounts of one tool use the worst counts.
+func TestTwoAccounts(t *testing.T) {
+	ours, theirs := `{"id":"u1","permission_decision":{"decision":"accept","source":"user_temporary"}}`, `{"id":"u1","permission_decision":{"decision":"accept","source":"hook"}}`
+	for _, meta := range []string{ours + "," + theirs, theirs + "," + ours} {
+		synctest.Test(t, func(t *testing.T) {
+			_, _, err := play(t, byWord, func(f *fake) {
+				f.ready()
+				f.use("u1", "Bash", bash("x"))
+				f.say(`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"u1","content":"x"}]},"tool_result_meta":[` + meta + `]}`)
+				f.ends()
+			})
+			var breach *Breach
+			if !errors.As(err, &breach) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// TestModeChangesLater: the permission mode of every turn is looked at.
+func TestModeChangesLater(t *testing.T) {
+	for mode, good := range map[string]bool{"default": true, "plan": true, "bypassPermissions": false, "acceptEdits": false, "auto": false, "": false} {
+		synctest.Test(t, func(t *testing.T) {
+			_, _, err := play(t, byWord, func(f *fake) {
+				f.ready()
+				f.say(fmt.Sprintf(`{"type":"system","subtype":"init","session_id":"s-1","permissionMode":%q,"claude_code_version":"2.1.329"}`, mode))
+				f.ends()
+			})
+			if (err == nil) != good || err != nil && !strings.Contains(err.Error(), "permission mode") {
+				t.Errorf("%q: %v", mode, err)
+			}
+		})
+	}
+}
+
+// TestUnreadableBesideApproved: a question that cannot be read is denied and
+// leaves the approval of the same tool use as it is.
+func TestUnreadableBesideApproved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, _, err := play(t, byWord, func(f *fake) {
+			f.ready()
+			f.use("u1", "Bash", bash("x"))
+			f.say(`{"type":"control_request","request_id":"r2","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{"command":"\ud83d"},"tool_use_id":"u1"}}`)
+			if got := reply(f.hear()); got["behavior"] != "deny" {
+				t.Errorf("got %v", got)
+			}
+			f.results("u1", true, "user_temporary")
+			f.ends()
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
