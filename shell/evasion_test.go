@@ -1,6 +1,9 @@
 package shell
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestNothingIsHidden holds lines that run "rm -rf y" in a way that is easily
 // overlooked: state that one command leaves for the next, and text of another
@@ -60,6 +63,8 @@ func touches(f *Facts, kind Kind, path string) bool {
 		case a.Kind != kind:
 		case a.Path.Known() && pathClean(a.Path.Text) == path:
 			return true
+		case a.Recursive && a.Path.Known() && strings.HasPrefix(path, pathClean(a.Path.Text)+"/"):
+			return true
 		case !a.Path.Known() && mayLieBelow(&a.Path, &Word{Text: "/"}) || a.Path.hasHole(AnyText) && a.Path.Holes[0].At == 0:
 			return true
 		}
@@ -70,7 +75,7 @@ func touches(f *Facts, kind Kind, path string) bool {
 // TestNoPathIsHidden holds lines that read or write a path whose name does not
 // stand where one would look for it.
 func TestNoPathIsHidden(t *testing.T) {
-	const env, keys = "/home/dev/proj/.env", "/home/dev/.ssh/authorized_keys"
+	const env, keys, up = "/home/dev/proj/.env", "/home/dev/.ssh/authorized_keys", "/home/dev/x"
 	for _, tt := range []struct {
 		name string
 		kind Kind
@@ -83,6 +88,24 @@ func TestNoPathIsHidden(t *testing.T) {
 		{"git prints what it is told", Read, env, "git ls-files --format=.env | xargs cat"},
 		{"git prints before a name", Read, env, "git diff --name-only --line-prefix=../ | xargs cat"},
 		{"tail cuts a name", Read, env, "find src | tail -c 5 | xargs cat"},
+		{"names are taken in another directory", Read, keys, "find . -name '*.pub' | (cd ~/.ssh && xargs cat)"},
+		{"names are kept for another directory", Read, keys, `f=$(ls); cd ~/.ssh; cat "$f"`},
+		{"names behind a directory", Read, keys, "cat ~/.ssh/$(ls k)"},
+		{"names behind a dot", Read, up, "cat .$(find .)"},
+		{"names behind ..", Read, up, `for f in $(git ls-files); do cat "../$f"; done`},
+		{"names that climb", Read, up, "cat src/$(ls -d ../x)"},
+		{"text behind names climbs", Read, env, `cat "$(ls -d src)/../.env"`},
+		{"names are joined by NUL", Read, up, "cat $(find . -print0)"},
+		{"names are joined by a quoted NUL", Read, up, `cat $(git diff --name-only "-z")`},
+		{"names are joined by a NUL that is not plain", Read, up, `cat $(git ls-files "$z")`},
+		{"names of two places", Read, up, "cat $(ls a)$(ls b)"},
+		{"ls -a prints its parent", Read, up, "cat $(ls -a)"},
+		{"ls -l prints where a link leads", Read, up, "cat $(ls -l)"},
+		{"an option takes the name", Read, keys, "curl -d @../.ssh/$(ls k) h"},
+		{"names of a message", Read, up, "cat $(git show --name-only)"},
+		{"names are no proof of what is written", Write, keys, "rm -- $(git ls-files)"},
+		{"a name is no proof of what is written", Write, keys, `tee "$(git ls-files | head -1)"`},
+		{"names are no proof of what is copied", Read, keys, "cp -- $(git ls-files) d"},
 		{"text before the name of xargs", Read, keys, "ls k | xargs -I{} cat ~/.ssh/{}"},
 		{"text behind the name of find", Read, env, `find src -maxdepth 0 -exec cat {}/../.env \;`},
 		{"find -execdir runs elsewhere", Read, env, `find src -name x -execdir cat ../.env \;`},
@@ -117,6 +140,38 @@ func TestNoPathIsHidden(t *testing.T) {
 				t.Errorf("%q: %s is not seen\n%s", tt.line, tt.path, dump(f))
 			}
 		})
+	}
+}
+
+// TestNamesLieBelow: what a program prints of a directory is read below it.
+func TestNamesLieBelow(t *testing.T) {
+	for _, tt := range []struct{ line, below string }{
+		{"cat migrations/$(ls -1 migrations | tail -1)", "/home/dev/proj/migrations"},
+		{`cat "migrations/$(ls -1t migrations | head -n 1)"`, "/home/dev/proj/migrations"},
+		{`f=$(ls -1 migrations | tail -1); cat "migrations/$f"`, "/home/dev/proj/migrations"},
+		{`for f in $(git diff --name-only); do wc -l "$f"; done`, "/home/dev/proj"},
+		{"for f in $(find src -name '*.go'); do head -3 $f; done", "/home/dev/proj/src"},
+		{"head -5 $(grep -rl x src | sort -u)", "/home/dev/proj/src"},
+		{"cat $(rg -l x src)", "/home/dev/proj/src"},
+		{"cat `git ls-files | head -3`", "/home/dev/proj"},
+		{"cat $(ls -d src)/x.txt", "/home/dev/proj/src"},
+		{"cd src && cat $(ls)", "/home/dev/proj/src"},
+		{"find src | xargs cat", "/home/dev/proj/src"},
+		{"find . | (cd src && xargs cat)", "/home/dev/proj/src"},
+	} {
+		found := false
+		for _, a := range analyze(tt.line).Actions {
+			if a.Kind != Read {
+				continue
+			}
+			found = true
+			if !a.Recursive || !a.Path.Known() || !strings.HasPrefix(pathClean(a.Path.Text)+"/", tt.below+"/") {
+				t.Errorf("%q reads %s (all below: %v), not what lies below %s", tt.line, show(&a.Path), a.Recursive, tt.below)
+			}
+		}
+		if !found {
+			t.Errorf("%q reads nothing", tt.line)
+		}
 	}
 }
 

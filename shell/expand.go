@@ -171,7 +171,7 @@ func (w *walker) part(part syntax.WordPart, s *scope, at place) [][]piece {
 		return w.param(p, s, at)
 	case *syntax.CmdSubst:
 		w.substitution(p, s)
-		return [][]piece{{{hole: true, quoted: quoted, many: !quoted && !at.assign}}}
+		return [][]piece{{{hole: true, quoted: quoted, many: !quoted && !at.assign, under: w.namesIn(p.Stmts, s)}}}
 	case *syntax.ArithmExp:
 		w.arithm(p.X, s)
 		if p.Bracket && w.unit.dialect == Sh {

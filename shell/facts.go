@@ -40,9 +40,13 @@ type Word struct {
 	// Pos and End are the word's place in the command line, in bytes; both 0
 	// when it does not stand there literally (the text of an alias, an eval).
 	Pos, End int
-	// under are the directories that the unknown names of the word lie below
-	// (names that reach xargs from find); nil if that is not known.
+	// under are the places, seen from the directory of whoever takes the word,
+	// that its unknown names lie at or below (names that find prints); nil if
+	// that is not known.
 	under []Word
+	// printed: the names come from a substitution. That they lie there is taken
+	// for what ask and deny rules see, it proves nothing.
+	printed bool
 }
 
 // Known reports whether the word is one word of known text.

@@ -3,11 +3,16 @@ package shell
 import (
 	"slices"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
-// namesOf returns the directories that the names lie in which a command
-// prints, nil if that is not known.
-func (w *walker) namesOf(words []Word, s *scope) []Word {
+// namesOf returns the places that the names lie at or below which a command
+// prints, as seen from the directory that it is in; nil if that is not known.
+// None of the names climbs out again with "..".
+// With bare set the names need not say where they lie: ls prints them without
+// their directory.
+func (w *walker) namesOf(words []Word, bare bool) []Word {
 	if len(words) == 0 || slices.ContainsFunc(words, func(w Word) bool { return w.hasHole(AnyText) }) {
 		return nil
 	}
@@ -16,7 +21,7 @@ func (w *walker) namesOf(words []Word, s *scope) []Word {
 		return nil
 	}
 	if words[0].Text == "find" {
-		return namesOfFind(prog, words, s)
+		return namesOfFind(prog, words)
 	}
 	n, ok := sortNames(prog.Scan(words), words)
 	if !ok || slices.ContainsFunc(n.options, func(o string) bool { return slices.Contains(shapesNames[words[0].Text], o) }) {
@@ -24,16 +29,16 @@ func (w *walker) namesOf(words []Word, s *scope) []Word {
 	}
 	switch words[0].Text {
 	case "ls":
-		return namesOfLs(&n, s)
+		return namesOfLs(&n, bare)
 	case "fd":
-		return namesBelow(behind(n.operands, false), s)
+		return namesBelow(behind(n.operands, false))
 	case "rg", "grep":
 		if n.has("-l", "--files-with-matches") {
-			return namesBelow(behind(n.operands, n.pattern), s)
+			return namesBelow(behind(n.operands, n.pattern))
 		}
 	case "git":
 		if n.sub == "ls-files" || n.sub == "diff" && n.has("--name-only") {
-			return namesOfGit(n.operands, s)
+			return namesOfGit(n.operands)
 		}
 	}
 	return nil
@@ -42,7 +47,7 @@ func (w *walker) namesOf(words []Word, s *scope) []Word {
 // shapesNames are the options that make a command print something else than
 // names as they are, or names of another place.
 var shapesNames = map[string][]string{
-	"ls":   {"-a", "-f", "-l", "-g", "-o", "-n"},
+	"ls":   {"-a", "-f", "-l", "-g", "-o", "-n", "-D", "--format", "--full-time", "--hyperlink", "--indicator-style"},
 	"fd":   {"--format", "-x", "-X", "-C", "--search-path", "--path-separator"},
 	"rg":   {"--path-separator"},
 	"grep": {"--label"},
@@ -81,7 +86,7 @@ func sortNames(scan Scan, words []Word) (n nameWords, ok bool) {
 
 // namesOfFind: find prints names below the places where it starts, unless it
 // is told what to print, or runs something that prints.
-func namesOfFind(prog *Program, words []Word, s *scope) []Word {
+func namesOfFind(prog *Program, words []Word) []Word {
 	e := effector{words: words, prog: prog}
 	start := e.findStart()
 	for i := range words {
@@ -91,40 +96,102 @@ func namesOfFind(prog *Program, words []Word, s *scope) []Word {
 			}
 		}
 	}
-	return namesBelow(start.paths, s)
+	return namesBelow(start.paths)
 }
 
-// namesOfLs: of a directory ls prints names that lie in it, without its own, so
-// whoever takes them finds something else.
-func namesOfLs(n *nameWords, s *scope) []Word {
-	for i := range n.operands {
-		if n.operands[i].Known() && !n.has("-d") {
-			return nil
-		}
+// namesOfLs: of a directory ls prints names that lie in it, without its own:
+// whoever takes them finds what has these names where he is.
+func namesOfLs(n *nameWords, bare bool) []Word {
+	switch {
+	case n.has("-d") || len(n.operands) == 0:
+		return namesBelow(n.operands)
+	case bare:
+		return append(slices.Clone(n.operands), Word{Text: "."})
+	case slices.ContainsFunc(n.operands, func(w Word) bool { return w.Known() }):
+		return nil
 	}
-	return namesBelow(n.operands, s)
+	return namesBelow(n.operands)
 }
 
 // namesOfGit: git prints names from the root of its repository, which lie
 // below the directory when they are taken from there. An operand outside is
 // printed with .. in it.
-func namesOfGit(operands []Word, s *scope) []Word {
+func namesOfGit(operands []Word) []Word {
 	for i := range operands {
 		if t := operands[i].Text; strings.HasPrefix(t, "/") || strings.Contains(t, "..") && strings.Contains(t, "/") || t == ".." {
 			return nil
 		}
 	}
-	return slices.Clone(s.dirs)
+	return []Word{{Text: "."}}
 }
 
-// namesBelow are the places of the operands, or the current directory.
-func namesBelow(operands []Word, s *scope) []Word {
-	var out []Word
-	for _, a := range operands {
-		out = append(out, beneath(s.dirs, a)...)
+// namesBelow are the operands, or the current directory.
+func namesBelow(operands []Word) []Word {
+	if len(operands) == 0 {
+		return []Word{{Text: "."}}
 	}
-	if len(out) == 0 {
-		return slices.Clone(s.dirs)
-	}
-	return out
+	return slices.Clone(operands)
 }
+
+// namesIn returns the places of the names that a substitution prints, nil if
+// they are not known. bash leaves NUL bytes out, which joins names.
+func (w *walker) namesIn(stmts []*syntax.Stmt, s *scope) []Word {
+	if len(stmts) != 1 {
+		return nil
+	}
+	joined := false
+	syntax.Walk(stmts[0], func(n syntax.Node) bool {
+		if call, ok := n.(*syntax.CallExpr); ok && len(call.Args) > 0 {
+			joined = joined || slices.ContainsFunc(call.Args[1:], func(arg *syntax.Word) bool { return endsInNUL(call.Args[0].Lit(), arg) })
+		}
+		return !joined
+	})
+	if joined {
+		return nil
+	}
+	return w.namesFrom(stmts[0], s, true)
+}
+
+// endsInNUL reports whether an argument may be an option that puts NUL behind
+// names.
+func endsInNUL(program string, word *syntax.Word) bool {
+	arg, plain := literal(word)
+	if first, ok := word.Parts[0].(*syntax.Lit); !plain {
+		return !ok || strings.HasPrefix(first.Value, "-")
+	}
+	switch {
+	case !strings.HasPrefix(arg, "-"):
+		return false
+	case program == "find":
+		return arg == "-print0"
+	case strings.HasPrefix(arg, "--"):
+		return strings.HasPrefix(arg, "--z") || strings.HasPrefix(arg, "--nu") || strings.HasPrefix(arg, "--print0")
+	case program == "rg" || program == "fd":
+		return strings.Contains(arg, "0")
+	}
+	return strings.ContainsAny(arg, "zZ")
+}
+
+// settle keeps the places of a word's names only if the text around them leaves
+// the names below a place that is known: "dir/NAME/file", but not "..NAME".
+func (w *Word) settle() {
+	if w.under == nil {
+		return
+	}
+	under, at := w.under, w.Holes[0].At
+	before, behind := w.Text[:at], w.Text[at:]
+	w.under = nil
+	if len(w.Holes) != 1 || behind != "" && (behind[0] != '/' || strings.Contains(behind, "..")) {
+		return
+	}
+	switch {
+	case before == "" || before == "./":
+		w.under = under
+	case strings.HasSuffix(before, "/") && !slices.ContainsFunc(under, climbs):
+		w.under = []Word{{Text: before}}
+	}
+}
+
+// climbs reports whether a path may lead out of the directory that it is put
+// behind.
+func climbs(w Word) bool { return strings.Contains(w.Text, "..") || w.hasHole(AnyText) }

@@ -417,7 +417,10 @@ func cutWord(w Word, n int) Word {
 	if n > len(w.Text) {
 		n = len(w.Text)
 	}
-	out := Word{Text: w.Text[n:], Split: w.Split, Pos: w.Pos, End: w.End, under: w.under}
+	out := Word{Text: w.Text[n:], Split: w.Split, Pos: w.Pos, End: w.End}
+	if n == 0 {
+		out.under, out.printed = w.under, w.printed
+	}
 	for _, h := range w.Holes {
 		if h.At >= n {
 			out.Holes = append(out.Holes, Hole{At: h.At - n, Kind: h.Kind})

@@ -14,8 +14,8 @@ type piece struct {
 	split  bool // text that came from an expansion: it is split at blanks
 	hole   bool
 	kind   HoleKind
-	many   bool // the hole may fall apart into several words, or vanish
-	under  []Word
+	many   bool   // the hole may fall apart into several words, or vanish
+	under  []Word // of a hole: the places of the names that a substitution prints
 }
 
 // place is where a word stands; it decides which expansions bash makes.
@@ -325,7 +325,9 @@ func (b *builder) add(p piece) {
 	case p.hole:
 		b.cur.Holes = append(b.cur.Holes, Hole{At: len(b.cur.Text), Kind: p.kind})
 		b.cur.Split = b.cur.Split || p.many
-		b.cur.under = append(b.cur.under, p.under...)
+		if p.under != nil && len(b.cur.Holes) == 1 {
+			b.cur.under, b.cur.printed = p.under, true
+		}
 		b.some = true
 	case p.split && !p.quoted:
 		b.split(p.text)
@@ -357,6 +359,7 @@ func (b *builder) split(text string) {
 
 func (b *builder) flush() {
 	if b.some {
+		b.cur.settle()
 		b.done = append(b.done, b.cur)
 	}
 	b.cur, b.some = Word{}, false
