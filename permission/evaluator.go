@@ -40,9 +40,12 @@ const (
 
 // CanUseTool decides a tool use: by the policy, else by asking the person. The
 // decision is recorded before it is returned. An error comes with a result
-// that denies.
+// that denies. Once ctx has ended nothing is allowed; its cause is the reason.
 func (v *Evaluator) CanUseTool(ctx context.Context, use ToolUse) (Result, error) {
 	res, err := v.settle(ctx, use)
+	if err == nil && res.Behavior == Allow && ctx.Err() != nil {
+		res = failure(res.Decision, context.Cause(ctx)) // nobody waits for it: it will not run
+	}
 	if err == nil && res.Behavior != Allow {
 		res.Behavior, res.UpdatedInput = Deny, nil
 	}

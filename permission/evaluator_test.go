@@ -122,6 +122,20 @@ func TestCancelledWhileAsking(t *testing.T) {
 	}
 }
 
+// What nobody waits for any more is recorded as what it comes to: a deny.
+func TestCancelledIsNotAllowed(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(errors.New("the question was withdrawn"))
+	v, b := evaluator(t, spec{allow: "Bash(ls:*)"}, nil)
+	res, err := v.CanUseTool(ctx, using("Bash", "ls"))
+	if err != nil || res.Behavior != Deny || res.UpdatedInput != nil || res.Reason != "the question was withdrawn" {
+		t.Errorf("%+v %v", res, err)
+	}
+	if len(b.records) != 1 || b.records[0].Result.Behavior != Deny {
+		t.Errorf("%+v", b.records)
+	}
+}
+
 func TestPersonAllows(t *testing.T) {
 	p := &person{answers: []Answer{{Behavior: Allow}}}
 	v, b := evaluator(t, spec{allow: "Read"}, p)
