@@ -32,6 +32,16 @@ func releases() []release {
 	return []release{{"2.1.329", at("claude-agent-sdk")}, {"2.1.197", at("claude-code")}}
 }
 
+// eachRelease runs a test with every agent CLI that is here.
+func eachRelease(t *testing.T, f func(t *testing.T, r release)) {
+	for _, r := range releases() {
+		t.Run(r.Version, func(t *testing.T) {
+			need(t, r)
+			f(t, r)
+		})
+	}
+}
+
 // need skips the test, or fails it under CI, where it cannot run.
 func need(t *testing.T, r release) {
 	t.Helper()

@@ -53,7 +53,7 @@ type trial struct {
 	env    []string
 	hook   bool
 	typed  bool
-	slow   time.Duration // how long an answer takes
+	slow   time.Duration // how long a denial takes
 }
 
 func (x trial) run(t *testing.T) verdict {
@@ -75,7 +75,8 @@ func (x trial) run(t *testing.T) verdict {
 	d := driver{
 		Release: x.release, Args: append(append([]string{}, x.args...), "--mcp-config", b.mcpConfig()), Hook: x.hook, Typed: x.typed,
 		Env:    append(append(w.env(), "CLAUDE_CODE_ENABLE_TODO_TOOLS=1"), x.env...),
-		Answer: func(a ask) (bool, string) { time.Sleep(x.slow); return x.policy(ids[a.ID]), "shut" },
+		Answer: func(a ask) (bool, string) { return x.policy(ids[a.ID]), "shut" },
+		Slow:   x.slow,
 	}
 	before := b.snapshot()
 	prompt := x.Prompt
@@ -83,7 +84,6 @@ func (x trial) run(t *testing.T) verdict {
 		prompt = plainPrompt
 	}
 	asks, lines := d.drive(t, b, m, prompt)
-	d.Answer = func(a ask) (bool, string) { return x.policy(ids[a.ID]), "shut" }
 	v := judge(b, m, rows, before, d.decisions(asks), x.policy)
 	if leaked(m) {
 		v.fault("the file that the prompt names came to the model")

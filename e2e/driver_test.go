@@ -24,6 +24,9 @@ type driver struct {
 	Hook    bool // register the PreToolUse hook, answering ask
 	Typed   bool // send the prompt as if it were typed at the agent CLI
 	Answer  func(ask) (allow bool, message string)
+	// Slow is how long a denial takes, as a person's would: that somebody else
+	// may answer meanwhile is what a test with it is about.
+	Slow time.Duration
 }
 
 // ask is one can_use_tool or hook_callback.
@@ -140,6 +143,7 @@ func (d driver) answer(out *lineWriter, raw []byte) ask {
 		if allow, message := d.Answer(a); allow {
 			response = map[string]any{"behavior": "allow", "updatedInput": withAnswers(r.Request.Input)}
 		} else {
+			time.Sleep(d.Slow)
 			response = map[string]any{"behavior": "deny", "message": message}
 		}
 	}

@@ -46,24 +46,22 @@ func killScript() (script, []row) {
 
 // TestKillWhileAsked kills agent-wrapper while a person is asked.
 func TestKillWhileAsked(t *testing.T) {
-	for _, r := range releases() {
-		t.Run(r.Version, func(t *testing.T) {
-			sc, x := caseRun(t, r, firstCase, "first")
-			term := x.onTerminal(t, sc.b, sc.m, sc.w)
-			term.expect("[o]nce")
-			term.cmd.Process.Kill()
-			term.wait()
-			took, dead := gone(r.Path, 5*time.Second)
-			if !dead {
-				t.Errorf("the agent CLI is still there after %v", took)
-				end(agents(r.Path))
-			}
-			time.Sleep(300 * time.Millisecond)
-			if !sc.b.has("home/.pm/secret_key_backup.txt") {
-				t.Error("what was asked ran")
-			}
-		})
-	}
+	eachRelease(t, func(t *testing.T, r release) {
+		sc, x := caseRun(t, r, firstCase, "first")
+		term := x.onTerminal(t, sc.b, sc.m, sc.w)
+		term.expect("[o]nce")
+		term.cmd.Process.Kill()
+		term.wait()
+		took, dead := gone(r.Path, 5*time.Second)
+		if !dead {
+			t.Errorf("the agent CLI is still there after %v", took)
+			end(agents(r.Path))
+		}
+		settled(t)
+		if !sc.b.has("home/.pm/secret_key_backup.txt") {
+			t.Error("what was asked ran")
+		}
+	})
 }
 
 // TestKill ends agent-wrapper at random moments, mostly by kill -9: no tool use runs that was
@@ -74,23 +72,20 @@ func TestKill(t *testing.T) {
 		times = 100
 	}
 	random := rand.New(rand.NewPCG(seed(t), 0))
-	for _, r := range releases() {
-		t.Run(r.Version, func(t *testing.T) {
-			need(t, r)
-			partial, slowest := 0, time.Duration(0)
-			for i := range times {
-				ran, all, took := killOnce(t, r, random)
-				if ran > 0 && ran < all {
-					partial++
-				}
-				slowest = max(slowest, took)
-				if t.Failed() {
-					t.Fatalf("at kill %d of %d", i+1, times)
-				}
+	eachRelease(t, func(t *testing.T, r release) {
+		partial, slowest := 0, time.Duration(0)
+		for i := range times {
+			ran, all, took := killOnce(t, r, random)
+			if ran > 0 && ran < all {
+				partial++
 			}
-			t.Logf("%d kills, %d of them in the midst of tool uses; the agent CLI was gone after at most %v", times, partial, slowest)
-		})
-	}
+			slowest = max(slowest, took)
+			if t.Failed() {
+				t.Fatalf("at kill %d of %d", i+1, times)
+			}
+		}
+		t.Logf("%d kills, %d of them in the midst of tool uses; the agent CLI was gone after at most %v", times, partial, slowest)
+	})
 }
 
 // signals that end the wrapper; most often the one that it cannot see.
@@ -120,12 +115,13 @@ func killOnce(t *testing.T, r release, random *rand.Rand) (ran, all int, took ti
 	if !dead {
 		t.Errorf("the agent CLI is still there %v after the wrapper was killed", took)
 	}
-	time.Sleep(300 * time.Millisecond) // whatever still runs leaves its mark
+	settled(t)
 	return onlyDecided(t, b, m, rows), len(rows), took
 }
 
 // someMoment waits until a random moment: while the agent CLI starts, or some
-// time behind its first tool use. It fails if that does not come.
+// time behind its first tool use. It fails if that does not come. That the
+// moment follows no event is what the test is about, so it sleeps.
 func someMoment(m *model, random *rand.Rand) bool {
 	starting := random.IntN(5) == 0
 	ready := starting || m.await("k00", 90*time.Second)

@@ -76,16 +76,9 @@ func TestSettingsWrittenInMidRun(t *testing.T) {
 			for _, r := range rows {
 				names[r.id()] = r
 			}
-			d := driver{Release: r, Hook: true, Args: []string{"--mcp-config", b.mcpConfig()}}
-			d.Answer = func(a ask) (bool, string) {
-				allow := allowInstall(names[a.ID])
-				if !allow {
-					time.Sleep(300 * time.Millisecond) // as a person would
-				}
-				return allow, "no"
-			}
+			d := driver{Release: r, Hook: true, Args: []string{"--mcp-config", b.mcpConfig()}, Slow: 300 * time.Millisecond}
+			d.Answer = func(a ask) (bool, string) { return allowInstall(names[a.ID]), "no" }
 			asks, _ := d.drive(t, b, m, plainPrompt)
-			d.Answer = func(a ask) (bool, string) { return allowInstall(names[a.ID]), "" }
 			v := judge(b, m, rows, before, d.decisions(asks), allowInstall)
 			if faults := strings.Join(v.Faults, "\n"); !strings.Contains(faults, "ran although it was denied") {
 				t.Errorf("the settings did nothing even here, so this test shows nothing: %s", faults)

@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -25,7 +26,8 @@ type call struct {
 	// Wait names calls whose results must be back before this one is sent, each
 	// with the call that starts them: if that failed there is no wait.
 	Wait map[string]string
-	// Pause is how long the model thinks before it.
+	// Pause is how long the model thinks before it: time for the agent CLI to
+	// take up what has changed on disk, of which it says nothing.
 	Pause time.Duration
 }
 
@@ -143,7 +145,7 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.mu.Unlock()
 	answer := m.next(&req)
 	for _, c := range answer {
-		time.Sleep(c.Pause)
+		think(r.Context(), c.Pause)
 		for name, starter := range c.Wait {
 			if res, ok := m.result(starter); ok && !res.Error {
 				m.await(name, 20*time.Second)
@@ -151,6 +153,17 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	reply(w, &req, answer)
+}
+
+// think passes time, unless the agent CLI hangs up.
+func think(ctx context.Context, pause time.Duration) {
+	if pause == 0 {
+		return
+	}
+	select {
+	case <-time.After(pause):
+	case <-ctx.Done():
+	}
 }
 
 // await waits until the result of a call is back.

@@ -7,7 +7,10 @@ import (
 	"os"
 	"strconv"
 	"syscall"
+	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // adoptOrphans makes every process that our runs leave behind a child of ours.
@@ -64,17 +67,47 @@ func agents(path string) []int {
 	return found
 }
 
+// ended waits until a process has ended; false if it has not by the deadline.
+func ended(pid int, deadline time.Time) bool {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return err == unix.ESRCH
+	}
+	defer unix.Close(fd)
+	for {
+		left := max(0, time.Until(deadline)).Milliseconds()
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(left))
+		if err != unix.EINTR {
+			return n > 0
+		}
+	}
+}
+
+// allEnded waits until a list of processes, which is made anew each time, is
+// empty. It reports how long that took, and false if it took too long.
+func allEnded(list func() []int, limit time.Duration) (time.Duration, bool) {
+	start := time.Now()
+	for pids := list(); len(pids) > 0; pids = list() {
+		for _, pid := range pids {
+			if !ended(pid, start.Add(limit)) {
+				return time.Since(start), false
+			}
+		}
+	}
+	return time.Since(start), true
+}
+
 // gone waits until no process runs the program; it reports how long that took.
 func gone(path string, limit time.Duration) (time.Duration, bool) {
-	start := time.Now()
-	for {
-		if len(agents(path)) == 0 {
-			return time.Since(start), true
-		}
-		if time.Since(start) > limit {
-			return time.Since(start), false
-		}
-		time.Sleep(10 * time.Millisecond)
+	return allEnded(func() []int { return agents(path) }, limit)
+}
+
+// settled waits until all that a run has left has ended by itself: what it did
+// is on disk then.
+func settled(t testing.TB) {
+	t.Helper()
+	if _, all := allEnded(descendants, 5*time.Second); !all {
+		t.Errorf("processes of the run live on: %v", descendants())
 	}
 }
 
@@ -83,12 +116,9 @@ func end(pids []int) {
 	for _, pid := range pids {
 		syscall.Kill(pid, syscall.SIGKILL)
 	}
+	deadline := time.Now().Add(5 * time.Second)
 	for _, pid := range pids {
-		for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-			if _, state := status(pid); state == 'Z' || state == 'X' {
-				break
-			}
-		}
+		ended(pid, deadline)
 	}
 	reap()
 }

@@ -100,20 +100,17 @@ func TestRandomAgents(t *testing.T) {
 		times = 50
 	}
 	source := rand.New(rand.NewPCG(seed(t), 1))
-	for _, r := range releases() {
-		t.Run(r.Version, func(t *testing.T) {
-			need(t, r)
-			ran, denied := 0, 0
-			for range times {
-				v := randomRun(t, r, source)
-				ran, denied = ran+v.Ran, denied+v.Denied
-				if t.Failed() {
-					return
-				}
+	eachRelease(t, func(t *testing.T, r release) {
+		ran, denied := 0, 0
+		for range times {
+			v := randomRun(t, r, source)
+			ran, denied = ran+v.Ran, denied+v.Denied
+			if t.Failed() {
+				return
 			}
-			t.Logf("%d random agents: %d tool uses ran, %d were denied", times, ran, denied)
-		})
-	}
+		}
+		t.Logf("%d random agents: %d tool uses ran, %d were denied", times, ran, denied)
+	})
 }
 
 func randomRun(t *testing.T, r release, source *rand.Rand) verdict {

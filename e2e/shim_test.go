@@ -127,48 +127,43 @@ func shimmed(t *testing.T, r release, kind string, policy []string) wrapped {
 // TestSettingsRemoved is the main job without the wrapper's --settings: it
 // must fail. The wrapper sees it before the agent has its prompt.
 func TestSettingsRemoved(t *testing.T) {
-	for _, r := range releases() {
-		t.Run(r.Version, func(t *testing.T) {
-			sc := newScene(t, r, profile{})
-			before := sc.b.snapshot()
-			res := shimmed(t, r, "drop", shutPolicy).run(t, sc.b, sc.m, sc.w)
-			v := judge(sc.b, sc.m, sc.rows, before, record(t, sc.b), allowAgents)
-			if len(v.Missed) == 0 {
-				t.Error("the main job went well without --settings")
-			}
-			if v.Ran > 0 || len(v.Faults) > 0 || res.Code != 1 {
-				t.Errorf("%d tools ran, exit code %d; the wrapper should have refused the agent %q", v.Ran, res.Code, v.Faults)
-			}
-			if !strings.Contains(res.Out+res.Errors, "not in force") {
-				t.Errorf("the error does not say what is wrong: %s", lastOf(res.Out+res.Errors))
-			}
-		})
-	}
+	eachRelease(t, func(t *testing.T, r release) {
+		sc := newScene(t, r, profile{})
+		before := sc.b.snapshot()
+		res := shimmed(t, r, "drop", shutPolicy).run(t, sc.b, sc.m, sc.w)
+		v := judge(sc.b, sc.m, sc.rows, before, record(t, sc.b), allowAgents)
+		if len(v.Missed) == 0 {
+			t.Error("the main job went well without --settings")
+		}
+		if v.Ran > 0 || len(v.Faults) > 0 || res.Code != 1 {
+			t.Errorf("%d tools ran, exit code %d; the wrapper should have refused the agent %q", v.Ran, res.Code, v.Faults)
+		}
+		if !strings.Contains(res.Out+res.Errors, "not in force") {
+			t.Errorf("the error does not say what is wrong: %s", lastOf(res.Out+res.Errors))
+		}
+	})
 }
 
 // TestPreflightForged: where even the preflight lies, the judge sees a tool
 // that ran undecided, and the wrapper kills the run at the first of them.
 func TestPreflightForged(t *testing.T) {
-	for _, r := range releases() {
-		t.Run(r.Version, func(t *testing.T) {
-			need(t, r)
-			b := newBox(t)
-			laySimple(b)
-			s, rows := killScript()
-			m := startModel(t, s)
-			before := b.snapshot()
-			res := shimmed(t, r, "forge", nil).run(t, b, m, startWeb(t, b))
-			v := judge(b, m, rows, before, record(t, b), func(row) bool { return false })
-			if !strings.Contains(strings.Join(v.Faults, "\n"), "k00: ran without a decision") {
-				t.Errorf("the judge saw no tool that ran undecided: %q", v.Faults)
-			}
-			if v.Ran > 2 {
-				t.Errorf("%d tools ran before the wrapper ended it", v.Ran)
-			}
-			if res.Code != 3 || !strings.Contains(res.Out, "breach") {
-				t.Errorf("exit code %d, the last events %s", res.Code, lastOf(res.Out))
-			}
-			t.Logf("%d tools ran before the run was killed: %s", v.Ran, lastOf(res.Out))
-		})
-	}
+	eachRelease(t, func(t *testing.T, r release) {
+		b := newBox(t)
+		laySimple(b)
+		s, rows := killScript()
+		m := startModel(t, s)
+		before := b.snapshot()
+		res := shimmed(t, r, "forge", nil).run(t, b, m, startWeb(t, b))
+		v := judge(b, m, rows, before, record(t, b), func(row) bool { return false })
+		if !strings.Contains(strings.Join(v.Faults, "\n"), "k00: ran without a decision") {
+			t.Errorf("the judge saw no tool that ran undecided: %q", v.Faults)
+		}
+		if v.Ran > 2 {
+			t.Errorf("%d tools ran before the wrapper ended it", v.Ran)
+		}
+		if res.Code != 3 || !strings.Contains(res.Out, "breach") {
+			t.Errorf("exit code %d, the last events %s", res.Code, lastOf(res.Out))
+		}
+		t.Logf("%d tools ran before the run was killed: %s", v.Ran, lastOf(res.Out))
+	})
 }

@@ -95,6 +95,25 @@ func (x *terminal) answer(line string) {
 	}
 }
 
+// question waits for a question about a tool use and answers it. It returns
+// what was shown up to the choices.
+func (x *terminal) question(about, answer string) string {
+	x.t.Helper()
+	seen := x.expect(about) + x.expect("[o]nce")
+	x.expect("> ")
+	x.answer(answer)
+	return seen
+}
+
+// asked waits for the end and checks how many questions there were.
+func (x *terminal) asked(want int) {
+	x.t.Helper()
+	_, shown := x.wait()
+	if n := strings.Count(shown, "[o]nce"); n != want {
+		x.t.Errorf("%d questions, want %d\n%s", n, want, shown)
+	}
+}
+
 // wait waits for the end and gives all that the terminal showed.
 func (x *terminal) wait() (code int, shown string) {
 	x.t.Helper()

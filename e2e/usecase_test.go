@@ -112,24 +112,13 @@ func TestUseCases(t *testing.T) {
 		t.Run(r.Version+"/first/on a terminal", func(t *testing.T) {
 			sc, x := caseRun(t, r, firstCase, "first")
 			term := x.onTerminal(t, sc.b, sc.m, sc.w)
-			seen := term.expect("[o]nce")
-			if !strings.Contains(seen, "rm ~/.pm/secret_key_backup.txt") || !strings.Contains(seen, "Bash(rm:*)") {
-				t.Errorf("the question does not show the command and the rule:\n%s", seen)
+			seen := term.question("rm ~/.pm/secret_key_backup.txt", "d")
+			if !strings.Contains(seen, "Bash(rm:*)") {
+				t.Errorf("the question does not show the rule:\n%s", seen)
 			}
-			term.expect("> ")
-			term.answer("d")
-			term.expect("sudo -n true")
-			term.expect("[o]nce")
-			term.expect("> ")
-			term.answer("w use the test user")
-			term.expect("dd if=a.txt")
-			term.expect("[o]nce")
-			term.expect("> ")
-			term.answer("o")
-			_, shown := term.wait()
-			if n := strings.Count(shown, "[o]nce"); n != 3 {
-				t.Errorf("%d questions, want 3\n%s", n, shown)
-			}
+			term.question("sudo -n true", "w use the test user")
+			term.question("dd if=a.txt", "o")
+			term.asked(3)
 			sc.went(t, map[string]bool{"git": true, "npm": true, "rm": false, "sudo": false, "dd": true, "git-log": true})
 			if res, _ := sc.m.result("sudo"); !strings.Contains(res.Text, "use the test user") {
 				t.Errorf("the words did not reach the model: %s", short(res.Text))
@@ -143,18 +132,9 @@ func TestUseCases(t *testing.T) {
 		t.Run(r.Version+"/second/on a terminal", func(t *testing.T) {
 			sc, x := caseRun(t, r, secondCase, "second")
 			term := x.onTerminal(t, sc.b, sc.m, sc.w)
-			term.expect("npm install left-pad")
-			term.expect("[o]nce")
-			term.expect("> ")
-			term.answer("o")
-			term.expect("git push origin main")
-			term.expect("[o]nce")
-			term.expect("> ")
-			term.answer("o")
-			_, shown := term.wait()
-			if n := strings.Count(shown, "[o]nce"); n != 2 {
-				t.Errorf("%d questions, want 2\n%s", n, shown)
-			}
+			term.question("npm install left-pad", "o")
+			term.question("git push origin main", "o")
+			term.asked(2)
 			sc.went(t, map[string]bool{"write": true, "read": true, "edit": true, "test": true, "install": true, "push": true})
 		})
 	}

@@ -11,26 +11,24 @@ import (
 // TestDenyList: the deny list is also handed to the agent CLI. What stands on
 // it does not run, and what the CLI denies by itself is in the record too.
 func TestDenyList(t *testing.T) {
-	for _, r := range releases() {
-		t.Run(r.Version, func(t *testing.T) {
-			sc := newScene(t, r, profiles[1])
-			removed := map[string]bool{"WebFetch": true, "CronCreate": true, "mcp__marks__poke": true}
-			for i, x := range sc.rows {
-				// 2.1.197 looks at its rules for this one before it asks.
-				early := x.Name == "read" && r.Version == "2.1.197"
-				sc.rows[i].Refused = early || x.Refused || removed[x.Tool]
-			}
-			allowed := func(r row) bool { return !r.Person && !onDenyList(r) }
-			before := sc.b.snapshot()
-			policy := append([]string{"--deny", "Bash(touch:*),Read(a.txt),WebFetch,CronCreate,mcp__marks__poke"}, openPolicy...)
-			res := wrapped{release: r, profile: profiles[1], Policy: policy, Lift: []string{"CLAUDE_CODE_ENABLE_TODO_TOOLS=1"}}.run(t, sc.b, sc.m, sc.w)
-			v := judge(sc.b, sc.m, sc.rows, before, record(t, sc.b), allowed)
-			if res.Code != 0 || res.Errors != "" {
-				v.miss("exit code %d, standard error %s", res.Code, short(res.Errors))
-			}
-			report(t, v)
-		})
-	}
+	eachRelease(t, func(t *testing.T, r release) {
+		sc := newScene(t, r, profiles[1])
+		removed := map[string]bool{"WebFetch": true, "CronCreate": true, "mcp__marks__poke": true}
+		for i, x := range sc.rows {
+			// 2.1.197 looks at its rules for this one before it asks.
+			early := x.Name == "read" && r.Version == "2.1.197"
+			sc.rows[i].Refused = early || x.Refused || removed[x.Tool]
+		}
+		allowed := func(r row) bool { return !r.Person && !onDenyList(r) }
+		before := sc.b.snapshot()
+		policy := append([]string{"--deny", "Bash(touch:*),Read(a.txt),WebFetch,CronCreate,mcp__marks__poke"}, openPolicy...)
+		res := wrapped{release: r, profile: profiles[1], Policy: policy, Lift: []string{"CLAUDE_CODE_ENABLE_TODO_TOOLS=1"}}.run(t, sc.b, sc.m, sc.w)
+		v := judge(sc.b, sc.m, sc.rows, before, record(t, sc.b), allowed)
+		if res.Code != 0 || res.Errors != "" {
+			v.miss("exit code %d, standard error %s", res.Code, short(res.Errors))
+		}
+		report(t, v)
+	})
 }
 
 // onDenyList: Bash(touch:*), Read(a.txt), mcp__marks__poke. The last names of
@@ -54,33 +52,30 @@ func TestSameID(t *testing.T) {
 	bash := func(name, command string) call {
 		return call{Name: name, Tool: "Bash", Input: in{"command": command, "description": "x"}}
 	}
-	for _, r := range releases() {
-		t.Run(r.Version, func(t *testing.T) {
-			need(t, r)
-			b := newBox(t)
-			m := startModel(t, script{"main": {
-				{bash("x", "touch s1")}, {bash("x", "touch s2")},
-				{bash("y", "touch s3"), bash("y", "touch s4")},
-				{bash("z", "touch s5"), bash("z", "cat a.txt")},
-				{bash("w", "ls"), bash("w", "touch s6")},
-			}})
-			x := wrapped{release: r, Policy: []string{"--allow", "Bash(touch s1),Bash(touch s3),Bash(touch s5),Bash(ls)", "--unlisted", "deny"}}
-			x.run(t, b, m, startWeb(t, b))
-			for _, name := range []string{"s2", "s4", "s6"} {
-				if b.has("repo/" + name) {
-					t.Errorf("%s ran, which no rule allows", name)
-				}
+	eachRelease(t, func(t *testing.T, r release) {
+		b := newBox(t)
+		m := startModel(t, script{"main": {
+			{bash("x", "touch s1")}, {bash("x", "touch s2")},
+			{bash("y", "touch s3"), bash("y", "touch s4")},
+			{bash("z", "touch s5"), bash("z", "cat a.txt")},
+			{bash("w", "ls"), bash("w", "touch s6")},
+		}})
+		x := wrapped{release: r, Policy: []string{"--allow", "Bash(touch s1),Bash(touch s3),Bash(touch s5),Bash(ls)", "--unlisted", "deny"}}
+		x.run(t, b, m, startWeb(t, b))
+		for _, name := range []string{"s2", "s4", "s6"} {
+			if b.has("repo/" + name) {
+				t.Errorf("%s ran, which no rule allows", name)
 			}
-			for _, name := range []string{"s1", "s3", "s5"} {
-				if !b.has("repo/" + name) {
-					t.Errorf("%s did not run, which a rule allows", name)
-				}
+		}
+		for _, name := range []string{"s1", "s3", "s5"} {
+			if !b.has("repo/" + name) {
+				t.Errorf("%s did not run, which a rule allows", name)
 			}
-			if n := len(record(t, b)); n != 8 {
-				t.Errorf("%d decisions for 8 tool uses", n)
-			}
-		})
-	}
+		}
+		if n := len(record(t, b)); n != 8 {
+			t.Errorf("%d decisions for 8 tool uses", n)
+		}
+	})
 }
 
 // TestOtherTools: tools that the agent CLI offers only on request.
