@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
 
 // release is one agent CLI under test.
@@ -120,6 +121,20 @@ func (b *box) read(name string) string {
 func (b *box) has(name string) bool {
 	_, err := os.Lstat(filepath.Join(b.Dir, name))
 	return err == nil
+}
+
+// appears waits until a path is there; it gives up at the limit.
+func (b *box) appears(name string, limit time.Duration) bool {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for over := time.After(limit); !b.has(name); {
+		select {
+		case <-tick.C:
+		case <-over:
+			return b.has(name)
+		}
+	}
+	return true
 }
 
 // env is the whole environment of the agent: nothing of ours but PATH.

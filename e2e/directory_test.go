@@ -5,6 +5,7 @@ package e2e
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestDirectory: after a cd, relative paths of the next call are decided in
@@ -130,6 +131,34 @@ func TestDirectoryBeside(t *testing.T) {
 		for _, alone := range []string{"p5", "p7"} {
 			if !known[alone] {
 				t.Errorf("%s ran alone, and its directory was not known", alone)
+			}
+		}
+	})
+}
+
+// TestDirectoryWhileAsked: while a person thinks about a command, a cd beside
+// it may run (2.1.197 asks for it first, 2.1.329 last). The command does not
+// then run in another directory than it was decided for.
+func TestDirectoryWhileAsked(t *testing.T) {
+	eachRelease(t, func(t *testing.T, r release) {
+		b := newBox(t)
+		b.write("home/.bashrc", "cd() { builtin cd \"$@\" && : > "+b.Marks+"/cd; }\n")
+		m := startModel(t, script{"main": {{
+			{Name: "down", Tool: "Bash", Input: in{"command": "cd sub", "description": "d"}},
+			{Name: "show", Tool: "Bash", Input: in{"command": "cat b.txt; pwd", "description": "d"}},
+		}}})
+		term := wrapped{release: r, Policy: []string{"--allow", "Bash", "--ask", "Bash(cat:*)"}}.onTerminal(t, b, m, startWeb(t, b))
+		term.expect("[o]nce")
+		moved := b.appears("marks/cd", time.Second)
+		term.answer("o")
+		term.asked(1)
+		if !b.has("marks/cd") {
+			t.Fatal("the cd never ran")
+		}
+		for _, d := range record(t, b) {
+			res, _ := m.result("show")
+			if d.ID == "toolu_show" && (d.Dir == "" != moved || !strings.HasSuffix(strings.TrimSpace(res.Text), d.Dir)) {
+				t.Errorf("moved %v: decided in %q and ran in %s", moved, d.Dir, short(res.Text))
 			}
 		}
 	})
