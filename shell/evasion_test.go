@@ -143,6 +143,30 @@ func TestNoPathIsHidden(t *testing.T) {
 	}
 }
 
+// TestFindNames: a name that find looks for is read somewhere below where it
+// starts, whether or not such a file is known to be there.
+func TestFindNames(t *testing.T) {
+	for line, want := range map[string]string{
+		"find . -name .env -exec cat {} +":          "/home/dev/proj/./….env",
+		"find . -name '.e*' | xargs cat":            "/home/dev/proj/./….e…",
+		"find src -iname ID_RSA -exec cat {} ';'":   "/home/dev/proj/src/…id_rsa",
+		"find . -path './secrets/*' -exec cat {} +": "/home/dev/proj/./…secrets/…",
+		"find . -name '*.go' -exec cat {} +":        "",
+		"find . -name '?env' | xargs cat":           "",
+		"find . -type f | xargs cat":                "",
+	} {
+		got := ""
+		for _, a := range analyze(line).Actions {
+			if a.Kind == Read && !a.Path.Known() {
+				got = show(&a.Path)
+			}
+		}
+		if got != want {
+			t.Errorf("%s: reads %q, want %q", line, got, want)
+		}
+	}
+}
+
 // TestNamesLieBelow: what a program prints of a directory is read below it.
 func TestNamesLieBelow(t *testing.T) {
 	for _, tt := range []struct{ line, below string }{

@@ -96,7 +96,42 @@ func namesOfFind(prog *Program, words []Word) []Word {
 			}
 		}
 	}
-	return namesBelow(start.paths)
+	return e.findPlaces(start)
+}
+
+// findPlaces are the places at or below which the names lie that find finds:
+// where it starts and, for a name that it looks for, that name somewhere there.
+// A name that begins with a wildcard tells too little.
+func (e *effector) findPlaces(start findPaths) []Word {
+	places := slices.Clone(start.paths)
+	for i := start.end; i+1 < len(e.words); i++ {
+		name := e.words[i+1]
+		switch e.words[i].Text {
+		case "-name", "-path", "-wholename":
+		case "-iname", "-ipath", "-iwholename":
+			name.Text = strings.ToLower(name.Text)
+		default:
+			continue
+		}
+		if literal := strings.IndexAny(name.Text+"*", `*?[\\`); name.Known() && literal > 0 {
+			name.Text = strings.TrimPrefix(name.Text[:literal], "./")
+			for _, p := range start.paths {
+				places = append(places, somewhereBelow(p, name.Text, literal < len(e.words[i+1].Text)))
+			}
+		}
+	}
+	return places
+}
+
+// somewhereBelow is a name at any depth below a directory, perhaps with more
+// text behind it.
+func somewhereBelow(dir Word, name string, more bool) Word {
+	at := joinPath(dir, Word{Holes: []Hole{{Kind: AnyText}}})
+	at.Text += name
+	if more {
+		at.Holes = append(at.Holes, Hole{At: len(at.Text), Kind: Glob})
+	}
+	return at
 }
 
 // namesOfLs: of a directory ls prints names that lie in it, without its own:
