@@ -367,7 +367,7 @@ func (e *effector) findExec(i int, start findPaths) int {
 		end++
 	}
 	var under []Word
-	for _, p := range start.paths {
+	for _, p := range e.findPlaces(start) {
 		under = append(under, beneath(e.dirs, p)...)
 	}
 	words := append([]Word(nil), e.words[i+1:end]...)
