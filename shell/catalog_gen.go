@@ -4582,23 +4582,23 @@ var programs = [...]Program{
 	{Name: "bunx", Style: Exact, Operands: RunsArgs, Options: options49, Ends: true, Workdir: true},
 	{Name: "busybox", Style: POSIX, Operands: RunsArgs, Ends: true, Special: "busybox"},
 	{Name: "toybox", Style: POSIX, Operands: RunsArgs, Ends: true, Special: "busybox"},
-	{Name: "bzip2", Operands: Outputs, Options: options50},
-	{Name: "bunzip2", Operands: Outputs, Options: options50},
-	{Name: "pbzip2", Operands: Outputs, Options: options50},
-	{Name: "lbzip2", Operands: Outputs, Options: options50},
-	{Name: "xz", Operands: Outputs, Options: options50},
-	{Name: "unxz", Operands: Outputs, Options: options50},
-	{Name: "lzma", Operands: Outputs, Options: options50},
-	{Name: "unlzma", Operands: Outputs, Options: options50},
-	{Name: "pxz", Operands: Outputs, Options: options50},
-	{Name: "lzip", Operands: Outputs, Options: options50},
-	{Name: "zstd", Operands: Outputs, Options: options50},
-	{Name: "unzstd", Operands: Outputs, Options: options50},
-	{Name: "zstdmt", Operands: Outputs, Options: options50},
-	{Name: "lz4", Operands: Outputs, Options: options50},
-	{Name: "unlz4", Operands: Outputs, Options: options50},
-	{Name: "lzop", Operands: Outputs, Options: options50},
-	{Name: "lrzip", Operands: Outputs, Options: options50},
+	{Name: "bzip2", Operands: Outputs, Options: options50, Beside: true},
+	{Name: "bunzip2", Operands: Outputs, Options: options50, Beside: true},
+	{Name: "pbzip2", Operands: Outputs, Options: options50, Beside: true},
+	{Name: "lbzip2", Operands: Outputs, Options: options50, Beside: true},
+	{Name: "xz", Operands: Outputs, Options: options50, Beside: true},
+	{Name: "unxz", Operands: Outputs, Options: options50, Beside: true},
+	{Name: "lzma", Operands: Outputs, Options: options50, Beside: true},
+	{Name: "unlzma", Operands: Outputs, Options: options50, Beside: true},
+	{Name: "pxz", Operands: Outputs, Options: options50, Beside: true},
+	{Name: "lzip", Operands: Outputs, Options: options50, Beside: true},
+	{Name: "zstd", Operands: Outputs, Options: options50, Beside: true},
+	{Name: "unzstd", Operands: Outputs, Options: options50, Beside: true},
+	{Name: "zstdmt", Operands: Outputs, Options: options50, Beside: true},
+	{Name: "lz4", Operands: Outputs, Options: options50, Beside: true},
+	{Name: "unlz4", Operands: Outputs, Options: options50, Beside: true},
+	{Name: "lzop", Operands: Outputs, Options: options50, Beside: true},
+	{Name: "lrzip", Operands: Outputs, Options: options50, Beside: true},
 	{Name: "cProfile", Operands: Script, Options: options51, Ends: true},
 	{Name: "profile", Operands: Script, Options: options51, Ends: true},
 	{Name: "trace", Operands: Script, Options: options51, Ends: true},
@@ -4913,7 +4913,7 @@ var programs = [...]Program{
 	{Name: "gfind", Style: Dash, Operands: Names, Options: options288, Special: "find"},
 	{Name: "firejail", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "fish", Style: POSIX, Operands: Script, Options: options289, Ends: true, Stdin: true},
-	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options290},
+	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options290, Special: "flock"},
 	{Name: "fmt", Operands: Reads, Options: options291, Shared: [][]Option{options4}, Safe: true},
 	{Name: "fnm", Operands: Unread, Subs: subs293},
 	{Name: "n", Operands: Unread, Subs: subs293},
@@ -5106,381 +5106,381 @@ var programs = [...]Program{
 	{Name: "getconf", Options: options306, Shared: [][]Option{options4}, Safe: true},
 	{Name: "getopts", Style: NoOpts, Operands: Assigns, Skip: 1, Special: "getopts"},
 	{Name: "gh", Style: Exact, Operands: Unread, Options: options307, Subs: subs418, Inherit: true, Special: "gh"},
-	{Name: "git", Operands: Unread, Options: options419, Subs: subs533, Workdir: true, Special: "git"},
-	{Name: "go", Style: Dash, Operands: Unread, Options: options534, Subs: subs559, Workdir: true, Special: "go"},
-	{Name: "go1.21", Style: Dash, Operands: Unread, Options: options534, Subs: subs559, Workdir: true, Special: "go"},
-	{Name: "go1.22", Style: Dash, Operands: Unread, Options: options534, Subs: subs559, Workdir: true, Special: "go"},
-	{Name: "go1.23", Style: Dash, Operands: Unread, Options: options534, Subs: subs559, Workdir: true, Special: "go"},
-	{Name: "go1.24", Style: Dash, Operands: Unread, Options: options534, Subs: subs559, Workdir: true, Special: "go"},
-	{Name: "go1.25", Style: Dash, Operands: Unread, Options: options534, Subs: subs559, Workdir: true, Special: "go"},
-	{Name: "go1.26", Style: Dash, Operands: Unread, Options: options534, Subs: subs559, Workdir: true, Special: "go"},
-	{Name: "gotip", Style: Dash, Operands: Unread, Options: options534, Subs: subs559, Workdir: true, Special: "go"},
-	{Name: "gofmt", Style: Dash, Operands: Reads, Options: options560},
-	{Name: "goimports", Style: Dash, Operands: Reads, Options: options560},
-	{Name: "gofumpt", Style: Dash, Operands: Reads, Options: options560},
-	{Name: "gci", Style: Dash, Operands: Reads, Options: options560},
-	{Name: "golines", Style: Dash, Operands: Reads, Options: options560},
-	{Name: "golangci-lint", Style: Exact, Options: options561, Subs: subs565, Inherit: true, Workdir: true},
+	{Name: "git", Operands: Unread, Options: options419, Subs: subs539, Workdir: true, Special: "git"},
+	{Name: "go", Style: Dash, Operands: Unread, Options: options540, Subs: subs565, Workdir: true, Special: "go"},
+	{Name: "go1.21", Style: Dash, Operands: Unread, Options: options540, Subs: subs565, Workdir: true, Special: "go"},
+	{Name: "go1.22", Style: Dash, Operands: Unread, Options: options540, Subs: subs565, Workdir: true, Special: "go"},
+	{Name: "go1.23", Style: Dash, Operands: Unread, Options: options540, Subs: subs565, Workdir: true, Special: "go"},
+	{Name: "go1.24", Style: Dash, Operands: Unread, Options: options540, Subs: subs565, Workdir: true, Special: "go"},
+	{Name: "go1.25", Style: Dash, Operands: Unread, Options: options540, Subs: subs565, Workdir: true, Special: "go"},
+	{Name: "go1.26", Style: Dash, Operands: Unread, Options: options540, Subs: subs565, Workdir: true, Special: "go"},
+	{Name: "gotip", Style: Dash, Operands: Unread, Options: options540, Subs: subs565, Workdir: true, Special: "go"},
+	{Name: "gofmt", Style: Dash, Operands: Reads, Options: options566},
+	{Name: "goimports", Style: Dash, Operands: Reads, Options: options566},
+	{Name: "gofumpt", Style: Dash, Operands: Reads, Options: options566},
+	{Name: "gci", Style: Dash, Operands: Reads, Options: options566},
+	{Name: "golines", Style: Dash, Operands: Reads, Options: options566},
+	{Name: "golangci-lint", Style: Exact, Options: options567, Subs: subs571, Inherit: true, Workdir: true},
 	{Name: "gosu", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
 	{Name: "su-exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
 	{Name: "setuidgid", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
-	{Name: "gpg", Operands: Unread, Options: options566},
-	{Name: "gpg2", Operands: Unread, Options: options566},
-	{Name: "gpgv", Operands: Unread, Options: options566},
-	{Name: "age", Operands: Unread, Options: options566},
-	{Name: "age-keygen", Operands: Unread, Options: options566},
-	{Name: "sops", Operands: Unread, Options: options566},
-	{Name: "pass", Operands: Unread, Options: options566},
-	{Name: "gopass", Operands: Unread, Options: options566},
-	{Name: "minisign", Operands: Unread, Options: options566},
-	{Name: "signify", Operands: Unread, Options: options566},
-	{Name: "keybase", Operands: Unread, Options: options566},
-	{Name: "vault", Operands: Unread, Options: options566},
-	{Name: "op", Operands: Unread, Options: options566},
-	{Name: "bw", Operands: Unread, Options: options566},
-	{Name: "lpass", Operands: Unread, Options: options566},
-	{Name: "doppler", Operands: Unread, Options: options566},
-	{Name: "infisical", Operands: Unread, Options: options566},
-	{Name: "chamber", Operands: Unread, Options: options566},
-	{Name: "aws-vault", Operands: Unread, Options: options566},
-	{Name: "teller", Operands: Unread, Options: options566},
-	{Name: "gradle", Style: Exact, Options: options567, Workdir: true},
-	{Name: "gradlew", Style: Exact, Options: options567, Workdir: true},
-	{Name: "grep", Operands: PatternReads, Options: options568, Shared: [][]Option{options4}, Safe: true},
-	{Name: "egrep", Operands: PatternReads, Options: options568, Shared: [][]Option{options4}, Safe: true},
-	{Name: "fgrep", Operands: PatternReads, Options: options568, Shared: [][]Option{options4}, Safe: true},
-	{Name: "rgrep", Operands: PatternReads, Options: options568, Shared: [][]Option{options4}, Safe: true},
-	{Name: "ggrep", Operands: PatternReads, Options: options568, Shared: [][]Option{options4}, Safe: true},
-	{Name: "zgrep", Operands: PatternReads, Options: options568, Shared: [][]Option{options4}, Safe: true},
-	{Name: "zegrep", Operands: PatternReads, Options: options568, Shared: [][]Option{options4}, Safe: true},
-	{Name: "zfgrep", Operands: PatternReads, Options: options568, Shared: [][]Option{options4}, Safe: true},
-	{Name: "bzgrep", Operands: PatternReads, Options: options568, Shared: [][]Option{options4}, Safe: true},
-	{Name: "xzgrep", Operands: PatternReads, Options: options568, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pcregrep", Operands: PatternReads, Options: options568, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pcre2grep", Operands: PatternReads, Options: options568, Shared: [][]Option{options4}, Safe: true},
-	{Name: "groovy", Style: POSIX, Operands: Script, Options: options569, Ends: true, Workdir: true, Stdin: true},
-	{Name: "scala", Style: POSIX, Operands: Script, Options: options569, Ends: true, Workdir: true, Stdin: true},
-	{Name: "kotlin", Style: POSIX, Operands: Script, Options: options569, Ends: true, Workdir: true, Stdin: true},
-	{Name: "kscript", Style: POSIX, Operands: Script, Options: options569, Ends: true, Workdir: true, Stdin: true},
-	{Name: "jshell", Style: POSIX, Operands: Script, Options: options569, Ends: true, Workdir: true, Stdin: true},
-	{Name: "julia", Style: POSIX, Operands: Script, Options: options569, Ends: true, Workdir: true, Stdin: true},
-	{Name: "elixir", Style: POSIX, Operands: Script, Options: options569, Ends: true, Workdir: true, Stdin: true},
-	{Name: "iex", Style: POSIX, Operands: Script, Options: options569, Ends: true, Workdir: true, Stdin: true},
-	{Name: "erl", Style: POSIX, Operands: Script, Options: options569, Ends: true, Workdir: true, Stdin: true},
-	{Name: "escript", Style: POSIX, Operands: Script, Options: options569, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ghci", Style: POSIX, Operands: Script, Options: options569, Ends: true, Workdir: true, Stdin: true},
-	{Name: "runghc", Style: POSIX, Operands: Script, Options: options569, Ends: true, Workdir: true, Stdin: true},
-	{Name: "runhaskell", Style: POSIX, Operands: Script, Options: options569, Ends: true, Workdir: true, Stdin: true},
-	{Name: "clojure", Style: POSIX, Operands: Script, Options: options569, Ends: true, Workdir: true, Stdin: true},
-	{Name: "clj", Style: POSIX, Operands: Script, Options: options569, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bb", Style: POSIX, Operands: Script, Options: options569, Ends: true, Workdir: true, Stdin: true},
-	{Name: "racket", Style: POSIX, Operands: Script, Options: options569, Ends: true, Workdir: true, Stdin: true},
-	{Name: "guile", Style: POSIX, Operands: Script, Options: options569, Ends: true, Workdir: true, Stdin: true},
-	{Name: "sbcl", Style: POSIX, Operands: Script, Options: options569, Ends: true, Workdir: true, Stdin: true},
-	{Name: "emacs", Style: POSIX, Operands: Script, Options: options569, Ends: true, Workdir: true, Stdin: true},
-	{Name: "emacsclient", Style: POSIX, Operands: Script, Options: options569, Ends: true, Workdir: true, Stdin: true},
-	{Name: "swipl", Style: POSIX, Operands: Script, Options: options569, Ends: true, Workdir: true, Stdin: true},
-	{Name: "octave", Style: POSIX, Operands: Script, Options: options569, Ends: true, Workdir: true, Stdin: true},
-	{Name: "matlab", Style: POSIX, Operands: Script, Options: options569, Ends: true, Workdir: true, Stdin: true},
-	{Name: "janet", Style: POSIX, Operands: Script, Options: options569, Ends: true, Workdir: true, Stdin: true},
-	{Name: "gjs", Style: POSIX, Operands: Script, Options: options569, Ends: true, Workdir: true, Stdin: true},
-	{Name: "qjs", Style: POSIX, Operands: Script, Options: options569, Ends: true, Workdir: true, Stdin: true},
-	{Name: "d8", Style: POSIX, Operands: Script, Options: options569, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bun.exe", Style: POSIX, Operands: Script, Options: options569, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ts-node", Style: POSIX, Operands: Script, Options: options569, Ends: true, Workdir: true, Stdin: true},
-	{Name: "tsx", Style: POSIX, Operands: Script, Options: options569, Ends: true, Workdir: true, Stdin: true},
-	{Name: "esno", Style: POSIX, Operands: Script, Options: options569, Ends: true, Workdir: true, Stdin: true},
-	{Name: "babel-node", Style: POSIX, Operands: Script, Options: options569, Ends: true, Workdir: true, Stdin: true},
-	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options569, Ends: true, Workdir: true, Stdin: true},
-	{Name: "coffee", Style: POSIX, Operands: Script, Options: options569, Ends: true, Workdir: true, Stdin: true},
-	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options570}, Ends: true, Plain: true},
-	{Name: "gunicorn", Operands: Unread, Options: options571, Workdir: true},
-	{Name: "uvicorn", Operands: Unread, Options: options571, Workdir: true},
-	{Name: "hypercorn", Operands: Unread, Options: options571, Workdir: true},
-	{Name: "daphne", Operands: Unread, Options: options571, Workdir: true},
-	{Name: "waitress-serve", Operands: Unread, Options: options571, Workdir: true},
-	{Name: "uwsgi", Operands: Unread, Options: options571, Workdir: true},
-	{Name: "flask", Operands: Unread, Options: options571, Workdir: true},
-	{Name: "fastapi", Operands: Unread, Options: options571, Workdir: true},
-	{Name: "granian", Operands: Unread, Options: options571, Workdir: true},
-	{Name: "celery", Operands: Unread, Options: options571, Workdir: true},
-	{Name: "django-admin", Operands: Unread, Options: options571, Workdir: true},
-	{Name: "alembic", Operands: Unread, Options: options571, Workdir: true},
-	{Name: "airflow", Operands: Unread, Options: options571, Workdir: true},
-	{Name: "dagster", Operands: Unread, Options: options571, Workdir: true},
-	{Name: "prefect", Operands: Unread, Options: options571, Workdir: true},
-	{Name: "dbt", Operands: Unread, Options: options571, Workdir: true},
-	{Name: "scrapy", Operands: Unread, Options: options571, Workdir: true},
-	{Name: "locust", Operands: Unread, Options: options571, Workdir: true},
-	{Name: "rq", Operands: Unread, Options: options571, Workdir: true},
-	{Name: "dramatiq", Operands: Unread, Options: options571, Workdir: true},
-	{Name: "huey", Operands: Unread, Options: options571, Workdir: true},
-	{Name: "supervisord", Operands: Unread, Options: options571, Workdir: true},
-	{Name: "supervisorctl", Operands: Unread, Options: options571, Workdir: true},
-	{Name: "ansible", Operands: Unread, Options: options571, Workdir: true},
-	{Name: "ansible-playbook", Operands: Unread, Options: options571, Workdir: true},
-	{Name: "ansible-galaxy", Operands: Unread, Options: options571, Workdir: true},
-	{Name: "ansible-vault", Operands: Unread, Options: options571, Workdir: true},
-	{Name: "ansible-inventory", Operands: Unread, Options: options571, Workdir: true},
-	{Name: "ansible-doc", Operands: Unread, Options: options571, Workdir: true},
-	{Name: "salt", Operands: Unread, Options: options571, Workdir: true},
-	{Name: "salt-call", Operands: Unread, Options: options571, Workdir: true},
-	{Name: "puppet", Operands: Unread, Options: options571, Workdir: true},
-	{Name: "chef-client", Operands: Unread, Options: options571, Workdir: true},
-	{Name: "knife", Operands: Unread, Options: options571, Workdir: true},
-	{Name: "gzip", Operands: Outputs, Options: options572},
-	{Name: "gunzip", Operands: Outputs, Options: options572},
-	{Name: "pigz", Operands: Outputs, Options: options572},
-	{Name: "unpigz", Operands: Outputs, Options: options572},
-	{Name: "compress", Operands: Outputs, Options: options572},
-	{Name: "uncompress", Operands: Outputs, Options: options572},
-	{Name: "zopfli", Operands: Outputs, Options: options572},
-	{Name: "brotli", Operands: Outputs, Options: options572},
-	{Name: "hash", Style: POSIX, Operands: Names, Options: options573, Special: "hash"},
-	{Name: "head", Operands: Reads, Options: options574, Shared: [][]Option{options4}, Safe: true},
-	{Name: "helm", Style: Exact, Operands: Unread, Options: options575, Subs: subs582, Inherit: true},
-	{Name: "help", Style: POSIX, Options: options583, Safe: true},
-	{Name: "hexdump", Operands: Reads, Options: options584, Shared: [][]Option{options4}, Safe: true},
-	{Name: "hd", Operands: Reads, Options: options584, Shared: [][]Option{options4}, Safe: true},
-	{Name: "history", Style: POSIX, Operands: Unread, Options: options585, Special: "history"},
-	{Name: "host", Options: options586},
-	{Name: "nslookup", Options: options586},
-	{Name: "drill", Options: options586},
-	{Name: "resolvectl", Options: options586},
-	{Name: "getent", Options: options586},
+	{Name: "gpg", Operands: Unread, Options: options572},
+	{Name: "gpg2", Operands: Unread, Options: options572},
+	{Name: "gpgv", Operands: Unread, Options: options572},
+	{Name: "age", Operands: Unread, Options: options572},
+	{Name: "age-keygen", Operands: Unread, Options: options572},
+	{Name: "sops", Operands: Unread, Options: options572},
+	{Name: "pass", Operands: Unread, Options: options572},
+	{Name: "gopass", Operands: Unread, Options: options572},
+	{Name: "minisign", Operands: Unread, Options: options572},
+	{Name: "signify", Operands: Unread, Options: options572},
+	{Name: "keybase", Operands: Unread, Options: options572},
+	{Name: "vault", Operands: Unread, Options: options572},
+	{Name: "op", Operands: Unread, Options: options572},
+	{Name: "bw", Operands: Unread, Options: options572},
+	{Name: "lpass", Operands: Unread, Options: options572},
+	{Name: "doppler", Operands: Unread, Options: options572},
+	{Name: "infisical", Operands: Unread, Options: options572},
+	{Name: "chamber", Operands: Unread, Options: options572},
+	{Name: "aws-vault", Operands: Unread, Options: options572},
+	{Name: "teller", Operands: Unread, Options: options572},
+	{Name: "gradle", Style: Exact, Options: options573, Workdir: true},
+	{Name: "gradlew", Style: Exact, Options: options573, Workdir: true},
+	{Name: "grep", Operands: PatternReads, Options: options574, Shared: [][]Option{options4}, Safe: true},
+	{Name: "egrep", Operands: PatternReads, Options: options574, Shared: [][]Option{options4}, Safe: true},
+	{Name: "fgrep", Operands: PatternReads, Options: options574, Shared: [][]Option{options4}, Safe: true},
+	{Name: "rgrep", Operands: PatternReads, Options: options574, Shared: [][]Option{options4}, Safe: true},
+	{Name: "ggrep", Operands: PatternReads, Options: options574, Shared: [][]Option{options4}, Safe: true},
+	{Name: "zgrep", Operands: PatternReads, Options: options574, Shared: [][]Option{options4}, Safe: true},
+	{Name: "zegrep", Operands: PatternReads, Options: options574, Shared: [][]Option{options4}, Safe: true},
+	{Name: "zfgrep", Operands: PatternReads, Options: options574, Shared: [][]Option{options4}, Safe: true},
+	{Name: "bzgrep", Operands: PatternReads, Options: options574, Shared: [][]Option{options4}, Safe: true},
+	{Name: "xzgrep", Operands: PatternReads, Options: options574, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pcregrep", Operands: PatternReads, Options: options574, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pcre2grep", Operands: PatternReads, Options: options574, Shared: [][]Option{options4}, Safe: true},
+	{Name: "groovy", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
+	{Name: "scala", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
+	{Name: "kotlin", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
+	{Name: "kscript", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
+	{Name: "jshell", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
+	{Name: "julia", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
+	{Name: "elixir", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
+	{Name: "iex", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
+	{Name: "erl", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
+	{Name: "escript", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ghci", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
+	{Name: "runghc", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
+	{Name: "runhaskell", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
+	{Name: "clojure", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
+	{Name: "clj", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bb", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
+	{Name: "racket", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
+	{Name: "guile", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
+	{Name: "sbcl", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
+	{Name: "emacs", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
+	{Name: "emacsclient", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
+	{Name: "swipl", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
+	{Name: "octave", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
+	{Name: "matlab", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
+	{Name: "janet", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
+	{Name: "gjs", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
+	{Name: "qjs", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
+	{Name: "d8", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bun.exe", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ts-node", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
+	{Name: "tsx", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
+	{Name: "esno", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
+	{Name: "babel-node", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
+	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
+	{Name: "coffee", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
+	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options576}, Ends: true, Plain: true},
+	{Name: "gunicorn", Operands: Unread, Options: options577, Workdir: true},
+	{Name: "uvicorn", Operands: Unread, Options: options577, Workdir: true},
+	{Name: "hypercorn", Operands: Unread, Options: options577, Workdir: true},
+	{Name: "daphne", Operands: Unread, Options: options577, Workdir: true},
+	{Name: "waitress-serve", Operands: Unread, Options: options577, Workdir: true},
+	{Name: "uwsgi", Operands: Unread, Options: options577, Workdir: true},
+	{Name: "flask", Operands: Unread, Options: options577, Workdir: true},
+	{Name: "fastapi", Operands: Unread, Options: options577, Workdir: true},
+	{Name: "granian", Operands: Unread, Options: options577, Workdir: true},
+	{Name: "celery", Operands: Unread, Options: options577, Workdir: true},
+	{Name: "django-admin", Operands: Unread, Options: options577, Workdir: true},
+	{Name: "alembic", Operands: Unread, Options: options577, Workdir: true},
+	{Name: "airflow", Operands: Unread, Options: options577, Workdir: true},
+	{Name: "dagster", Operands: Unread, Options: options577, Workdir: true},
+	{Name: "prefect", Operands: Unread, Options: options577, Workdir: true},
+	{Name: "dbt", Operands: Unread, Options: options577, Workdir: true},
+	{Name: "scrapy", Operands: Unread, Options: options577, Workdir: true},
+	{Name: "locust", Operands: Unread, Options: options577, Workdir: true},
+	{Name: "rq", Operands: Unread, Options: options577, Workdir: true},
+	{Name: "dramatiq", Operands: Unread, Options: options577, Workdir: true},
+	{Name: "huey", Operands: Unread, Options: options577, Workdir: true},
+	{Name: "supervisord", Operands: Unread, Options: options577, Workdir: true},
+	{Name: "supervisorctl", Operands: Unread, Options: options577, Workdir: true},
+	{Name: "ansible", Operands: Unread, Options: options577, Workdir: true},
+	{Name: "ansible-playbook", Operands: Unread, Options: options577, Workdir: true},
+	{Name: "ansible-galaxy", Operands: Unread, Options: options577, Workdir: true},
+	{Name: "ansible-vault", Operands: Unread, Options: options577, Workdir: true},
+	{Name: "ansible-inventory", Operands: Unread, Options: options577, Workdir: true},
+	{Name: "ansible-doc", Operands: Unread, Options: options577, Workdir: true},
+	{Name: "salt", Operands: Unread, Options: options577, Workdir: true},
+	{Name: "salt-call", Operands: Unread, Options: options577, Workdir: true},
+	{Name: "puppet", Operands: Unread, Options: options577, Workdir: true},
+	{Name: "chef-client", Operands: Unread, Options: options577, Workdir: true},
+	{Name: "knife", Operands: Unread, Options: options577, Workdir: true},
+	{Name: "gzip", Operands: Outputs, Options: options578, Beside: true},
+	{Name: "gunzip", Operands: Outputs, Options: options578, Beside: true},
+	{Name: "pigz", Operands: Outputs, Options: options578, Beside: true},
+	{Name: "unpigz", Operands: Outputs, Options: options578, Beside: true},
+	{Name: "compress", Operands: Outputs, Options: options578, Beside: true},
+	{Name: "uncompress", Operands: Outputs, Options: options578, Beside: true},
+	{Name: "zopfli", Operands: Outputs, Options: options578, Beside: true},
+	{Name: "brotli", Operands: Outputs, Options: options578, Beside: true},
+	{Name: "hash", Style: POSIX, Operands: Names, Options: options579, Special: "hash"},
+	{Name: "head", Operands: Reads, Options: options580, Shared: [][]Option{options4}, Safe: true},
+	{Name: "helm", Style: Exact, Operands: Unread, Options: options581, Subs: subs588, Inherit: true},
+	{Name: "help", Style: POSIX, Options: options589, Safe: true},
+	{Name: "hexdump", Operands: Reads, Options: options590, Shared: [][]Option{options4}, Safe: true},
+	{Name: "hd", Operands: Reads, Options: options590, Shared: [][]Option{options4}, Safe: true},
+	{Name: "history", Style: POSIX, Operands: Unread, Options: options591, Special: "history"},
+	{Name: "host", Options: options592},
+	{Name: "nslookup", Options: options592},
+	{Name: "drill", Options: options592},
+	{Name: "resolvectl", Options: options592},
+	{Name: "getent", Options: options592},
 	{Name: "hostid", Shared: [][]Option{options4}, Safe: true},
-	{Name: "hostname", Operands: Unread, Options: options587, Shared: [][]Option{options4}},
-	{Name: "http", Options: options588},
-	{Name: "https", Options: options588},
-	{Name: "xh", Options: options588},
-	{Name: "xhs", Options: options588},
-	{Name: "httpie", Options: options588},
-	{Name: "http-server", Options: options589},
-	{Name: "serve", Options: options589},
-	{Name: "http.server", Options: options590},
-	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options591},
-	{Name: "iconv", Operands: Reads, Options: options592, Shared: [][]Option{options4}},
-	{Name: "id", Options: options593, Shared: [][]Option{options4}, Safe: true},
+	{Name: "hostname", Operands: Unread, Options: options593, Shared: [][]Option{options4}},
+	{Name: "http", Options: options594},
+	{Name: "https", Options: options594},
+	{Name: "xh", Options: options594},
+	{Name: "xhs", Options: options594},
+	{Name: "httpie", Options: options594},
+	{Name: "http-server", Options: options595},
+	{Name: "serve", Options: options595},
+	{Name: "http.server", Options: options596},
+	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options597},
+	{Name: "iconv", Operands: Reads, Options: options598, Shared: [][]Option{options4}},
+	{Name: "id", Options: options599, Shared: [][]Option{options4}, Safe: true},
 	{Name: "ifconfig", Operands: Unread},
 	{Name: "iwconfig", Operands: Unread},
 	{Name: "arp", Operands: Unread},
 	{Name: "route", Operands: Unread},
-	{Name: "inotifywait", Operands: Names, Options: options594},
-	{Name: "inotifywatch", Operands: Names, Options: options594},
-	{Name: "fsnotifywait", Operands: Names, Options: options594},
-	{Name: "fswatch", Operands: Names, Options: options594},
-	{Name: "install", Operands: Copy, Options: options595, Shared: [][]Option{options4}},
-	{Name: "ginstall", Operands: Copy, Options: options595, Shared: [][]Option{options4}},
-	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options596, Ends: true},
-	{Name: "ip", Style: POSIX, Operands: Unread, Options: options597, Subs: subs601},
-	{Name: "ipython", Operands: Unread, Options: options602},
-	{Name: "ipython3", Operands: Unread, Options: options602},
-	{Name: "jupyter", Operands: Unread, Options: options602},
-	{Name: "jupyter-lab", Operands: Unread, Options: options602},
-	{Name: "jupyter-notebook", Operands: Unread, Options: options602},
-	{Name: "jupyter-nbconvert", Operands: Unread, Options: options602},
-	{Name: "papermill", Operands: Unread, Options: options602},
-	{Name: "streamlit", Operands: Unread, Options: options602},
-	{Name: "gradio", Operands: Unread, Options: options602},
-	{Name: "chainlit", Operands: Unread, Options: options602},
-	{Name: "mlflow", Operands: Unread, Options: options602},
-	{Name: "tensorboard", Operands: Unread, Options: options602},
-	{Name: "java", Style: Joined, Operands: Script, Options: options603, Ends: true},
-	{Name: "javac", Style: Joined, Operands: Reads, Options: options604, Here: true},
-	{Name: "jest", Options: options605, Workdir: true},
-	{Name: "jj", Style: Exact, Operands: Unread, Options: options606, Subs: subs607, Inherit: true, Workdir: true},
-	{Name: "jobs", Style: POSIX, Options: options608, Special: "jobs"},
-	{Name: "join", Operands: Reads, Options: options609, Shared: [][]Option{options4}, Safe: true},
-	{Name: "journalctl", Options: options610},
-	{Name: "jq", Operands: PatternReads, Options: options611, Shared: [][]Option{options4}, Special: "jq"},
-	{Name: "gojq", Operands: PatternReads, Options: options611, Shared: [][]Option{options4}, Special: "jq"},
-	{Name: "jaq", Operands: PatternReads, Options: options611, Shared: [][]Option{options4}, Special: "jq"},
-	{Name: "json.tool", Operands: InOut, Options: options612},
-	{Name: "just", Style: Exact, Options: options613, Workdir: true},
-	{Name: "k9s", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "kubectx", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "kubens", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "stern", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "kubetail", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "istioctl", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "linkerd", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "argocd", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "flux", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "velero", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "cilium", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "eksctl", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "kops", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "kubeadm", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "tkn", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "kn", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "crossplane", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "werf", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "devspace", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "okteto", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "kubeseal", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "kubeconform", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "kubeval", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "conftest", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "opa", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "trivy", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "grype", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "syft", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "cosign", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "crane", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "dive", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "hadolint", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "buildah", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "lxc", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "incus", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "multipass", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "vagrant", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "packer", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "ctr", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "crictl", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "buildctl", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "umoci", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "oras", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "dockle", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "docker-machine", Style: Exact, Operands: Unread, Options: options614},
-	{Name: "kill", Style: Dash, Options: options615, Shared: [][]Option{options298}, Safe: true, Special: "kill"},
-	{Name: "killall", Options: options616, Shared: [][]Option{options298}},
-	{Name: "kubectl", Style: Exact, Operands: Unread, Options: options617, Subs: subs695, Inherit: true},
-	{Name: "oc", Style: Exact, Operands: Unread, Options: options617, Subs: subs695, Inherit: true},
-	{Name: "k", Style: Exact, Operands: Unread, Options: options617, Subs: subs695, Inherit: true},
-	{Name: "kubecolor", Style: Exact, Operands: Unread, Options: options617, Subs: subs695, Inherit: true},
-	{Name: "kustomize", Style: Exact, Operands: Unread, Options: options696, Subs: subs698},
-	{Name: "ld", Style: Joined, Operands: Outputs, Options: options699},
-	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options699},
-	{Name: "lld", Style: Joined, Operands: Outputs, Options: options699},
-	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options699},
-	{Name: "mold", Style: Joined, Operands: Outputs, Options: options699},
-	{Name: "as", Style: Joined, Operands: Outputs, Options: options699},
-	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options699},
-	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options699},
-	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options699},
-	{Name: "strip", Style: Joined, Operands: Outputs, Options: options699},
-	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options699},
-	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options699},
-	{Name: "windres", Style: Joined, Operands: Outputs, Options: options699},
-	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options699},
-	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options699},
-	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options700, Ends: true},
-	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options700, Ends: true},
-	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options700, Ends: true},
-	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options700, Ends: true},
-	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options700, Ends: true},
-	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options700, Ends: true},
-	{Name: "less", Operands: Reads, Options: options701, Shared: [][]Option{options4}},
-	{Name: "lessecho", Operands: Reads, Options: options701, Shared: [][]Option{options4}},
+	{Name: "inotifywait", Operands: Names, Options: options600},
+	{Name: "inotifywatch", Operands: Names, Options: options600},
+	{Name: "fsnotifywait", Operands: Names, Options: options600},
+	{Name: "fswatch", Operands: Names, Options: options600},
+	{Name: "install", Operands: Copy, Options: options601, Shared: [][]Option{options4}},
+	{Name: "ginstall", Operands: Copy, Options: options601, Shared: [][]Option{options4}},
+	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options602, Ends: true},
+	{Name: "ip", Style: POSIX, Operands: Unread, Options: options603, Subs: subs607},
+	{Name: "ipython", Operands: Unread, Options: options608},
+	{Name: "ipython3", Operands: Unread, Options: options608},
+	{Name: "jupyter", Operands: Unread, Options: options608},
+	{Name: "jupyter-lab", Operands: Unread, Options: options608},
+	{Name: "jupyter-notebook", Operands: Unread, Options: options608},
+	{Name: "jupyter-nbconvert", Operands: Unread, Options: options608},
+	{Name: "papermill", Operands: Unread, Options: options608},
+	{Name: "streamlit", Operands: Unread, Options: options608},
+	{Name: "gradio", Operands: Unread, Options: options608},
+	{Name: "chainlit", Operands: Unread, Options: options608},
+	{Name: "mlflow", Operands: Unread, Options: options608},
+	{Name: "tensorboard", Operands: Unread, Options: options608},
+	{Name: "java", Style: Joined, Operands: Script, Options: options609, Ends: true},
+	{Name: "javac", Style: Joined, Operands: Reads, Options: options610, Here: true},
+	{Name: "jest", Options: options611, Workdir: true},
+	{Name: "jj", Style: Exact, Operands: Unread, Options: options612, Subs: subs613, Inherit: true, Workdir: true},
+	{Name: "jobs", Style: POSIX, Options: options614, Special: "jobs"},
+	{Name: "join", Operands: Reads, Options: options615, Shared: [][]Option{options4}, Safe: true},
+	{Name: "journalctl", Options: options616},
+	{Name: "jq", Operands: PatternReads, Options: options617, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "gojq", Operands: PatternReads, Options: options617, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "jaq", Operands: PatternReads, Options: options617, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "json.tool", Operands: InOut, Options: options618},
+	{Name: "just", Style: Exact, Options: options619, Workdir: true},
+	{Name: "k9s", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "kubectx", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "kubens", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "stern", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "kubetail", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "istioctl", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "linkerd", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "argocd", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "flux", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "velero", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "cilium", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "eksctl", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "kops", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "kubeadm", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "tkn", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "kn", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "crossplane", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "werf", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "devspace", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "okteto", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "kubeseal", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "kubeconform", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "kubeval", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "conftest", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "opa", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "trivy", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "grype", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "syft", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "cosign", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "crane", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "dive", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "hadolint", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "buildah", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "lxc", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "incus", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "multipass", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "vagrant", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "packer", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "ctr", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "crictl", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "buildctl", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "umoci", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "oras", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "dockle", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "docker-machine", Style: Exact, Operands: Unread, Options: options620},
+	{Name: "kill", Style: Dash, Options: options621, Shared: [][]Option{options298}, Safe: true, Special: "kill"},
+	{Name: "killall", Options: options622, Shared: [][]Option{options298}},
+	{Name: "kubectl", Style: Exact, Operands: Unread, Options: options623, Subs: subs701, Inherit: true},
+	{Name: "oc", Style: Exact, Operands: Unread, Options: options623, Subs: subs701, Inherit: true},
+	{Name: "k", Style: Exact, Operands: Unread, Options: options623, Subs: subs701, Inherit: true},
+	{Name: "kubecolor", Style: Exact, Operands: Unread, Options: options623, Subs: subs701, Inherit: true},
+	{Name: "kustomize", Style: Exact, Operands: Unread, Options: options702, Subs: subs704},
+	{Name: "ld", Style: Joined, Operands: Outputs, Options: options705},
+	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options705},
+	{Name: "lld", Style: Joined, Operands: Outputs, Options: options705},
+	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options705},
+	{Name: "mold", Style: Joined, Operands: Outputs, Options: options705},
+	{Name: "as", Style: Joined, Operands: Outputs, Options: options705},
+	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options705},
+	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options705},
+	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options705},
+	{Name: "strip", Style: Joined, Operands: Outputs, Options: options705},
+	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options705},
+	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options705},
+	{Name: "windres", Style: Joined, Operands: Outputs, Options: options705},
+	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options705},
+	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options705},
+	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options706, Ends: true},
+	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options706, Ends: true},
+	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options706, Ends: true},
+	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options706, Ends: true},
+	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options706, Ends: true},
+	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options706, Ends: true},
+	{Name: "less", Operands: Reads, Options: options707, Shared: [][]Option{options4}},
+	{Name: "lessecho", Operands: Reads, Options: options707, Shared: [][]Option{options4}},
 	{Name: "let", Style: NoOpts, Special: "let"},
 	{Name: "link", Operands: Copy, Shared: [][]Option{options4}},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options702}, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options702}, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options702}, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options702}, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options702}, Ends: true},
-	{Name: "ln", Operands: Copy, Options: options703, Shared: [][]Option{options4}},
-	{Name: "locate", Operands: Names, Options: options704, Safe: true},
-	{Name: "plocate", Operands: Names, Options: options704, Safe: true},
-	{Name: "mlocate", Operands: Names, Options: options704, Safe: true},
-	{Name: "look", Operands: PatternReads, Options: options705, Shared: [][]Option{options4}, Safe: true},
-	{Name: "ls", Operands: Names, Options: options706, Shared: [][]Option{options4}, Safe: true},
-	{Name: "gls", Operands: Names, Options: options706, Shared: [][]Option{options4}, Safe: true},
-	{Name: "lsof", Operands: Names, Options: options707},
-	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options708, Ends: true},
-	{Name: "lua", Style: POSIX, Operands: Script, Options: options709, Ends: true, Stdin: true},
-	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options709, Ends: true, Stdin: true},
-	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options709, Ends: true, Stdin: true},
-	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options709, Ends: true, Stdin: true},
-	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options709, Ends: true, Stdin: true},
-	{Name: "luajit", Style: POSIX, Operands: Script, Options: options709, Ends: true, Stdin: true},
-	{Name: "texlua", Style: POSIX, Operands: Script, Options: options709, Ends: true, Stdin: true},
-	{Name: "make", Options: options710, Workdir: true, Special: "make"},
-	{Name: "gmake", Options: options710, Workdir: true, Special: "make"},
-	{Name: "remake", Options: options710, Workdir: true, Special: "make"},
-	{Name: "bmake", Options: options710, Workdir: true, Special: "make"},
-	{Name: "pmake", Options: options710, Workdir: true, Special: "make"},
-	{Name: "man", Options: options711, Shared: [][]Option{options4}},
-	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options712, Special: "mapfile"},
-	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options712, Special: "mapfile"},
-	{Name: "mdfind", Style: Dash, Options: options713, Safe: true},
-	{Name: "meson", Operands: Unread, Subs: subs718, Workdir: true},
-	{Name: "minikube", Style: Exact, Operands: Unread, Options: options719, Subs: subs722, Inherit: true},
-	{Name: "kind", Style: Exact, Operands: Unread, Options: options719, Subs: subs722, Inherit: true},
-	{Name: "k3d", Style: Exact, Operands: Unread, Options: options719, Subs: subs722, Inherit: true},
-	{Name: "k3s", Style: Exact, Operands: Unread, Options: options719, Subs: subs722, Inherit: true},
-	{Name: "microk8s", Style: Exact, Operands: Unread, Options: options719, Subs: subs722, Inherit: true},
-	{Name: "colima", Style: Exact, Operands: Unread, Options: options719, Subs: subs722, Inherit: true},
-	{Name: "rancher-desktop", Style: Exact, Operands: Unread, Options: options719, Subs: subs722, Inherit: true},
-	{Name: "lima", Style: Exact, Operands: Unread, Options: options719, Subs: subs722, Inherit: true},
-	{Name: "limactl", Style: Exact, Operands: Unread, Options: options719, Subs: subs722, Inherit: true},
-	{Name: "mise", Style: Exact, Options: options723, Subs: subs729, Inherit: true, Workdir: true},
-	{Name: "rtx", Style: Exact, Options: options723, Subs: subs729, Inherit: true, Workdir: true},
-	{Name: "mkdir", Operands: Writes, Options: options730, Shared: [][]Option{options4}},
-	{Name: "mkfifo", Operands: Outputs, Options: options731, Shared: [][]Option{options4}},
-	{Name: "mknod", Operands: Outputs, Options: options731, Shared: [][]Option{options4}},
-	{Name: "mktemp", Operands: Outputs, Options: options732, Shared: [][]Option{options4}},
-	{Name: "mocha", Options: options733, Workdir: true},
-	{Name: "mongosh", Operands: Unread, Options: options734},
-	{Name: "mongo", Operands: Unread, Options: options734},
-	{Name: "mongodump", Operands: Unread, Options: options734},
-	{Name: "mongorestore", Operands: Unread, Options: options734},
-	{Name: "mongoexport", Operands: Unread, Options: options734},
-	{Name: "mongoimport", Operands: Unread, Options: options734},
-	{Name: "cqlsh", Operands: Unread, Options: options734},
-	{Name: "clickhouse", Operands: Unread, Options: options734},
-	{Name: "clickhouse-client", Operands: Unread, Options: options734},
-	{Name: "influx", Operands: Unread, Options: options734},
-	{Name: "etcdctl", Operands: Unread, Options: options734},
-	{Name: "consul", Operands: Unread, Options: options734},
-	{Name: "nomad", Operands: Unread, Options: options734},
-	{Name: "boundary", Operands: Unread, Options: options734},
-	{Name: "waypoint", Operands: Unread, Options: options734},
-	{Name: "memcached", Operands: Unread, Options: options734},
-	{Name: "redis-server", Operands: Unread, Options: options734},
-	{Name: "cockroach", Operands: Unread, Options: options734},
-	{Name: "surreal", Operands: Unread, Options: options734},
-	{Name: "neo4j", Operands: Unread, Options: options734},
-	{Name: "cypher-shell", Operands: Unread, Options: options734},
-	{Name: "sqlcmd", Operands: Unread, Options: options734},
-	{Name: "bcp", Operands: Unread, Options: options734},
-	{Name: "sqlplus", Operands: Unread, Options: options734},
-	{Name: "snowsql", Operands: Unread, Options: options734},
-	{Name: "bq", Operands: Unread, Options: options734},
-	{Name: "trino", Operands: Unread, Options: options734},
-	{Name: "presto", Operands: Unread, Options: options734},
-	{Name: "beeline", Operands: Unread, Options: options734},
-	{Name: "hive", Operands: Unread, Options: options734},
-	{Name: "spark-submit", Operands: Unread, Options: options734},
-	{Name: "spark-shell", Operands: Unread, Options: options734},
-	{Name: "pyspark", Operands: Unread, Options: options734},
-	{Name: "hadoop", Operands: Unread, Options: options734},
-	{Name: "hdfs", Operands: Unread, Options: options734},
-	{Name: "kafka-topics", Operands: Unread, Options: options734},
-	{Name: "kafka-console-consumer", Operands: Unread, Options: options734},
-	{Name: "kafka-console-producer", Operands: Unread, Options: options734},
-	{Name: "kcat", Operands: Unread, Options: options734},
-	{Name: "rabbitmqctl", Operands: Unread, Options: options734},
-	{Name: "nats", Operands: Unread, Options: options734},
-	{Name: "mosquitto_pub", Operands: Unread, Options: options734},
-	{Name: "mosquitto_sub", Operands: Unread, Options: options734},
-	{Name: "flyway", Operands: Unread, Options: options734},
-	{Name: "liquibase", Operands: Unread, Options: options734},
-	{Name: "dbmate", Operands: Unread, Options: options734},
-	{Name: "migrate", Operands: Unread, Options: options734},
-	{Name: "goose-db", Operands: Unread, Options: options734},
-	{Name: "atlas", Operands: Unread, Options: options734},
-	{Name: "sqitch", Operands: Unread, Options: options734},
-	{Name: "hasura", Operands: Unread, Options: options734},
-	{Name: "neonctl", Operands: Unread, Options: options734},
-	{Name: "turso", Operands: Unread, Options: options734},
-	{Name: "pscale", Operands: Unread, Options: options734},
-	{Name: "usql", Operands: Unread, Options: options734},
-	{Name: "pgcli", Operands: Unread, Options: options734},
-	{Name: "mycli", Operands: Unread, Options: options734},
-	{Name: "more", Operands: Reads, Options: options735, Shared: [][]Option{options4}},
-	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options736, Ends: true},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options708}, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options708}, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options708}, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options708}, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options708}, Ends: true},
+	{Name: "ln", Operands: Copy, Options: options709, Shared: [][]Option{options4}},
+	{Name: "locate", Operands: Names, Options: options710, Safe: true},
+	{Name: "plocate", Operands: Names, Options: options710, Safe: true},
+	{Name: "mlocate", Operands: Names, Options: options710, Safe: true},
+	{Name: "look", Operands: PatternReads, Options: options711, Shared: [][]Option{options4}, Safe: true},
+	{Name: "ls", Operands: Names, Options: options712, Shared: [][]Option{options4}, Safe: true},
+	{Name: "gls", Operands: Names, Options: options712, Shared: [][]Option{options4}, Safe: true},
+	{Name: "lsof", Operands: Names, Options: options713},
+	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options714, Ends: true},
+	{Name: "lua", Style: POSIX, Operands: Script, Options: options715, Ends: true, Stdin: true},
+	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options715, Ends: true, Stdin: true},
+	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options715, Ends: true, Stdin: true},
+	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options715, Ends: true, Stdin: true},
+	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options715, Ends: true, Stdin: true},
+	{Name: "luajit", Style: POSIX, Operands: Script, Options: options715, Ends: true, Stdin: true},
+	{Name: "texlua", Style: POSIX, Operands: Script, Options: options715, Ends: true, Stdin: true},
+	{Name: "make", Options: options716, Workdir: true, Special: "make"},
+	{Name: "gmake", Options: options716, Workdir: true, Special: "make"},
+	{Name: "remake", Options: options716, Workdir: true, Special: "make"},
+	{Name: "bmake", Options: options716, Workdir: true, Special: "make"},
+	{Name: "pmake", Options: options716, Workdir: true, Special: "make"},
+	{Name: "man", Options: options717, Shared: [][]Option{options4}},
+	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options718, Special: "mapfile"},
+	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options718, Special: "mapfile"},
+	{Name: "mdfind", Style: Dash, Options: options719, Safe: true},
+	{Name: "meson", Operands: Unread, Subs: subs724, Workdir: true},
+	{Name: "minikube", Style: Exact, Operands: Unread, Options: options725, Subs: subs728, Inherit: true},
+	{Name: "kind", Style: Exact, Operands: Unread, Options: options725, Subs: subs728, Inherit: true},
+	{Name: "k3d", Style: Exact, Operands: Unread, Options: options725, Subs: subs728, Inherit: true},
+	{Name: "k3s", Style: Exact, Operands: Unread, Options: options725, Subs: subs728, Inherit: true},
+	{Name: "microk8s", Style: Exact, Operands: Unread, Options: options725, Subs: subs728, Inherit: true},
+	{Name: "colima", Style: Exact, Operands: Unread, Options: options725, Subs: subs728, Inherit: true},
+	{Name: "rancher-desktop", Style: Exact, Operands: Unread, Options: options725, Subs: subs728, Inherit: true},
+	{Name: "lima", Style: Exact, Operands: Unread, Options: options725, Subs: subs728, Inherit: true},
+	{Name: "limactl", Style: Exact, Operands: Unread, Options: options725, Subs: subs728, Inherit: true},
+	{Name: "mise", Style: Exact, Options: options729, Subs: subs735, Inherit: true, Workdir: true},
+	{Name: "rtx", Style: Exact, Options: options729, Subs: subs735, Inherit: true, Workdir: true},
+	{Name: "mkdir", Operands: Writes, Options: options736, Shared: [][]Option{options4}},
+	{Name: "mkfifo", Operands: Outputs, Options: options737, Shared: [][]Option{options4}},
+	{Name: "mknod", Operands: Outputs, Options: options737, Shared: [][]Option{options4}},
+	{Name: "mktemp", Operands: Outputs, Options: options738, Shared: [][]Option{options4}},
+	{Name: "mocha", Options: options739, Workdir: true},
+	{Name: "mongosh", Operands: Unread, Options: options740},
+	{Name: "mongo", Operands: Unread, Options: options740},
+	{Name: "mongodump", Operands: Unread, Options: options740},
+	{Name: "mongorestore", Operands: Unread, Options: options740},
+	{Name: "mongoexport", Operands: Unread, Options: options740},
+	{Name: "mongoimport", Operands: Unread, Options: options740},
+	{Name: "cqlsh", Operands: Unread, Options: options740},
+	{Name: "clickhouse", Operands: Unread, Options: options740},
+	{Name: "clickhouse-client", Operands: Unread, Options: options740},
+	{Name: "influx", Operands: Unread, Options: options740},
+	{Name: "etcdctl", Operands: Unread, Options: options740},
+	{Name: "consul", Operands: Unread, Options: options740},
+	{Name: "nomad", Operands: Unread, Options: options740},
+	{Name: "boundary", Operands: Unread, Options: options740},
+	{Name: "waypoint", Operands: Unread, Options: options740},
+	{Name: "memcached", Operands: Unread, Options: options740},
+	{Name: "redis-server", Operands: Unread, Options: options740},
+	{Name: "cockroach", Operands: Unread, Options: options740},
+	{Name: "surreal", Operands: Unread, Options: options740},
+	{Name: "neo4j", Operands: Unread, Options: options740},
+	{Name: "cypher-shell", Operands: Unread, Options: options740},
+	{Name: "sqlcmd", Operands: Unread, Options: options740},
+	{Name: "bcp", Operands: Unread, Options: options740},
+	{Name: "sqlplus", Operands: Unread, Options: options740},
+	{Name: "snowsql", Operands: Unread, Options: options740},
+	{Name: "bq", Operands: Unread, Options: options740},
+	{Name: "trino", Operands: Unread, Options: options740},
+	{Name: "presto", Operands: Unread, Options: options740},
+	{Name: "beeline", Operands: Unread, Options: options740},
+	{Name: "hive", Operands: Unread, Options: options740},
+	{Name: "spark-submit", Operands: Unread, Options: options740},
+	{Name: "spark-shell", Operands: Unread, Options: options740},
+	{Name: "pyspark", Operands: Unread, Options: options740},
+	{Name: "hadoop", Operands: Unread, Options: options740},
+	{Name: "hdfs", Operands: Unread, Options: options740},
+	{Name: "kafka-topics", Operands: Unread, Options: options740},
+	{Name: "kafka-console-consumer", Operands: Unread, Options: options740},
+	{Name: "kafka-console-producer", Operands: Unread, Options: options740},
+	{Name: "kcat", Operands: Unread, Options: options740},
+	{Name: "rabbitmqctl", Operands: Unread, Options: options740},
+	{Name: "nats", Operands: Unread, Options: options740},
+	{Name: "mosquitto_pub", Operands: Unread, Options: options740},
+	{Name: "mosquitto_sub", Operands: Unread, Options: options740},
+	{Name: "flyway", Operands: Unread, Options: options740},
+	{Name: "liquibase", Operands: Unread, Options: options740},
+	{Name: "dbmate", Operands: Unread, Options: options740},
+	{Name: "migrate", Operands: Unread, Options: options740},
+	{Name: "goose-db", Operands: Unread, Options: options740},
+	{Name: "atlas", Operands: Unread, Options: options740},
+	{Name: "sqitch", Operands: Unread, Options: options740},
+	{Name: "hasura", Operands: Unread, Options: options740},
+	{Name: "neonctl", Operands: Unread, Options: options740},
+	{Name: "turso", Operands: Unread, Options: options740},
+	{Name: "pscale", Operands: Unread, Options: options740},
+	{Name: "usql", Operands: Unread, Options: options740},
+	{Name: "pgcli", Operands: Unread, Options: options740},
+	{Name: "mycli", Operands: Unread, Options: options740},
+	{Name: "more", Operands: Reads, Options: options741, Shared: [][]Option{options4}},
+	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options742, Ends: true},
 	{Name: "mount", Operands: Unread},
 	{Name: "umount", Operands: Unread},
 	{Name: "fusermount", Operands: Unread},
@@ -5686,505 +5686,505 @@ var programs = [...]Program{
 	{Name: "sulogin", Operands: Unread},
 	{Name: "agetty", Operands: Unread},
 	{Name: "login", Operands: Unread},
-	{Name: "mv", Operands: Move, Options: options737, Shared: [][]Option{options4}},
-	{Name: "mvn", Options: options738, Workdir: true},
-	{Name: "mvnw", Options: options738, Workdir: true},
-	{Name: "mvnd", Options: options738, Workdir: true},
-	{Name: "mypy", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "pyright", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "basedpyright", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "pyre", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "pytype", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "flake8", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "pylint", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "pyflakes", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "pycodestyle", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "pydocstyle", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "bandit", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "vulture", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "radon", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "xenon", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "pyroma", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "interrogate", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "safety", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "pip-audit", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "semgrep", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "ty", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "zuban", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "dmypy", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "yamllint", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "ansible-lint", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "cfn-lint", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "sqlfluff", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "codespell", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "curlylint", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "refurb", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "fixit", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "slotscheck", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "import-linter", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "lint-imports", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "deptry", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "mutmut", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "proselint", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "vale", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "rstcheck", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "doc8", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "check-manifest", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "twine", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "towncrier", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "bumpversion", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "bump2version", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "bump-my-version", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "cz", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "commitizen", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "jupytext", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "stubtest", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "stubgen", Operands: Reads, Options: options739, Workdir: true},
-	{Name: "mysql", Options: options740, Stdin: true},
-	{Name: "mariadb", Options: options740, Stdin: true},
-	{Name: "mysqldump", Operands: Unread, Options: options741},
-	{Name: "mariadb-dump", Operands: Unread, Options: options741},
-	{Name: "mysqladmin", Operands: Unread, Options: options741},
-	{Name: "mariadb-admin", Operands: Unread, Options: options741},
-	{Name: "mysqlcheck", Operands: Unread, Options: options741},
-	{Name: "mariadb-check", Operands: Unread, Options: options741},
-	{Name: "mysqlimport", Operands: Unread, Options: options741},
-	{Name: "mysqlshow", Operands: Unread, Options: options741},
-	{Name: "mariadb-show", Operands: Unread, Options: options741},
-	{Name: "mysqlpump", Operands: Unread, Options: options741},
-	{Name: "mysqlslap", Operands: Unread, Options: options741},
-	{Name: "mysqlbinlog", Operands: Unread, Options: options741},
-	{Name: "mysqld", Operands: Unread, Options: options741},
-	{Name: "mariadbd", Operands: Unread, Options: options741},
-	{Name: "nc", Options: options742},
-	{Name: "netcat", Options: options742},
-	{Name: "ncat", Options: options742},
-	{Name: "nc.openbsd", Options: options742},
-	{Name: "nc.traditional", Options: options742},
+	{Name: "mv", Operands: Move, Options: options743, Shared: [][]Option{options4}},
+	{Name: "mvn", Options: options744, Workdir: true},
+	{Name: "mvnw", Options: options744, Workdir: true},
+	{Name: "mvnd", Options: options744, Workdir: true},
+	{Name: "mypy", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "pyright", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "basedpyright", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "pyre", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "pytype", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "flake8", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "pylint", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "pyflakes", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "pycodestyle", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "pydocstyle", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "bandit", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "vulture", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "radon", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "xenon", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "pyroma", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "interrogate", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "safety", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "pip-audit", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "semgrep", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "ty", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "zuban", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "dmypy", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "yamllint", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "ansible-lint", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "cfn-lint", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "sqlfluff", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "codespell", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "curlylint", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "refurb", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "fixit", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "slotscheck", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "import-linter", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "lint-imports", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "deptry", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "mutmut", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "proselint", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "vale", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "rstcheck", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "doc8", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "check-manifest", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "twine", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "towncrier", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "bumpversion", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "bump2version", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "bump-my-version", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "cz", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "commitizen", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "jupytext", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "stubtest", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "stubgen", Operands: Reads, Options: options745, Workdir: true},
+	{Name: "mysql", Options: options746, Stdin: true},
+	{Name: "mariadb", Options: options746, Stdin: true},
+	{Name: "mysqldump", Operands: Unread, Options: options747},
+	{Name: "mariadb-dump", Operands: Unread, Options: options747},
+	{Name: "mysqladmin", Operands: Unread, Options: options747},
+	{Name: "mariadb-admin", Operands: Unread, Options: options747},
+	{Name: "mysqlcheck", Operands: Unread, Options: options747},
+	{Name: "mariadb-check", Operands: Unread, Options: options747},
+	{Name: "mysqlimport", Operands: Unread, Options: options747},
+	{Name: "mysqlshow", Operands: Unread, Options: options747},
+	{Name: "mariadb-show", Operands: Unread, Options: options747},
+	{Name: "mysqlpump", Operands: Unread, Options: options747},
+	{Name: "mysqlslap", Operands: Unread, Options: options747},
+	{Name: "mysqlbinlog", Operands: Unread, Options: options747},
+	{Name: "mysqld", Operands: Unread, Options: options747},
+	{Name: "mariadbd", Operands: Unread, Options: options747},
+	{Name: "nc", Options: options748},
+	{Name: "netcat", Options: options748},
+	{Name: "ncat", Options: options748},
+	{Name: "nc.openbsd", Options: options748},
+	{Name: "nc.traditional", Options: options748},
 	{Name: "newgrp", Stdin: true},
-	{Name: "next", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "parcel", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "wmr", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "metro", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "turbopack", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "postcss", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "tailwindcss", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "sass", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "lessc", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "stylus", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "pug", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "uglifyjs", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "terser", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "cleancss", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "html-minifier", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "svelte-kit", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "svelte-check", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "nuxt", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "nuxi", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "astro", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "remix", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "gatsby", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "vue-cli-service", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "react-scripts", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "craco", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "ng", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "nest", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "expo", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "eas", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "react-native", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "ionic", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "capacitor", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "cap", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "quasar", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "ember", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "docusaurus", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "vuepress", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "vitepress", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "eleventy", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "strapi", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "medusa", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "payload", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "wrangler", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "vercel", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "netlify", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "firebase", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "amplify", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "serverless", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "sls", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "cdk", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "cdktf", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "sst", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "supabase", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "prisma", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "drizzle-kit", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "typeorm", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "sequelize", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "sequelize-cli", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "knex", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "mikro-orm", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "graphql-codegen", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "openapi-generator", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "openapi-generator-cli", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "openapi-typescript", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "orval", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "swagger-cli", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "redocly", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "spectral", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "changeset", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "semantic-release", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "release-it", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "np", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "lerna", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "nx", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "turbo", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "rush", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "rushx", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "wireit", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "moon", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "husky", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "patch-package", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "live-server", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "json-server", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "browser-sync", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "localtunnel", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "lt", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "pm2", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "forever", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "plop", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "hygen", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "yo", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "degit", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "tiged", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "create-react-app", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "create-next-app", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "create-vite", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "shadcn", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "vsce", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "ovsx", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "electron", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "electron-builder", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "electron-forge", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "tauri", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "esm", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "zx", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "wasp", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "convex", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "inngest", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "trigger", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "solid", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "qwik", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "hardhat", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "forge", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "cast", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "anvil", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "truffle", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "anchor", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "solana", Style: Exact, Operands: Unread, Options: options743, Workdir: true},
-	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options744, Ends: true, Plain: true},
-	{Name: "ninja", Options: options745, Workdir: true},
-	{Name: "ninja-build", Options: options745, Workdir: true},
-	{Name: "samu", Options: options745, Workdir: true},
-	{Name: "nix", Operands: Unread, Subs: subs747},
-	{Name: "nix-shell", Operands: Script, Options: options748, Ends: true},
-	{Name: "nl", Operands: Reads, Options: options749, Shared: [][]Option{options4}, Safe: true},
-	{Name: "nm", Operands: Reads, Options: options750},
-	{Name: "objdump", Operands: Reads, Options: options750},
-	{Name: "readelf", Operands: Reads, Options: options750},
-	{Name: "size", Operands: Reads, Options: options750},
-	{Name: "ldd", Operands: Reads, Options: options750},
-	{Name: "c++filt", Operands: Reads, Options: options750},
-	{Name: "addr2line", Operands: Reads, Options: options750},
-	{Name: "elfedit", Operands: Reads, Options: options750},
-	{Name: "llvm-nm", Operands: Reads, Options: options750},
-	{Name: "llvm-objdump", Operands: Reads, Options: options750},
-	{Name: "llvm-readelf", Operands: Reads, Options: options750},
-	{Name: "otool", Operands: Reads, Options: options750},
-	{Name: "dwarfdump", Operands: Reads, Options: options750},
-	{Name: "nmap", Style: Joined, Options: options751},
-	{Name: "node", Style: Exact, Operands: Script, Options: options752, Ends: true, Workdir: true, Stdin: true},
-	{Name: "nodejs", Style: Exact, Operands: Script, Options: options752, Ends: true, Workdir: true, Stdin: true},
-	{Name: "node.exe", Style: Exact, Operands: Script, Options: options752, Ends: true, Workdir: true, Stdin: true},
-	{Name: "nodemon", Style: POSIX, Operands: Script, Options: options753, Ends: true, Workdir: true},
-	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options754, Ends: true, Plain: true},
-	{Name: "npm", Operands: Unread, Options: options755, Subs: subs757, Inherit: true, Workdir: true},
-	{Name: "cnpm", Operands: Unread, Options: options755, Subs: subs757, Inherit: true, Workdir: true},
-	{Name: "tnpm", Operands: Unread, Options: options755, Subs: subs757, Inherit: true, Workdir: true},
-	{Name: "npm-run-all", Options: options758, Workdir: true},
-	{Name: "run-s", Options: options758, Workdir: true},
-	{Name: "run-p", Options: options758, Workdir: true},
-	{Name: "npm-run-all2", Options: options758, Workdir: true},
-	{Name: "nproc", Options: options759, Shared: [][]Option{options4}, Safe: true},
-	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options760, Ends: true, Workdir: true},
-	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options761, Ends: true, Stdin: true},
-	{Name: "nu", Style: POSIX, Operands: Unread, Options: options762, Stdin: true},
-	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options762, Stdin: true},
-	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options762, Stdin: true},
-	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options762, Stdin: true},
-	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options762, Stdin: true},
-	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options762, Stdin: true},
-	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options762, Stdin: true},
-	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options762, Stdin: true},
-	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options762, Stdin: true},
-	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options762, Stdin: true},
-	{Name: "oil", Style: POSIX, Operands: Unread, Options: options762, Stdin: true},
-	{Name: "osh", Style: POSIX, Operands: Unread, Options: options762, Stdin: true},
-	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options762, Stdin: true},
-	{Name: "rc", Style: POSIX, Operands: Unread, Options: options762, Stdin: true},
-	{Name: "es", Style: POSIX, Operands: Unread, Options: options762, Stdin: true},
-	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options763, Ends: true},
-	{Name: "numfmt", Options: options764, Shared: [][]Option{options4}, Safe: true},
-	{Name: "od", Operands: Reads, Options: options765, Shared: [][]Option{options4}, Safe: true},
-	{Name: "god", Operands: Reads, Options: options765, Shared: [][]Option{options4}, Safe: true},
-	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs771},
-	{Name: "osascript", Style: POSIX, Operands: Script, Options: options772, Ends: true, Stdin: true},
-	{Name: "pandoc", Operands: Reads, Options: options773},
-	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options774, Ends: true, Stdin: true},
-	{Name: "paste", Operands: Reads, Options: options775, Shared: [][]Option{options4}, Safe: true},
-	{Name: "patch", Operands: InOut, Options: options776, Shared: [][]Option{options4}, Here: true},
-	{Name: "pathchk", Operands: Names, Options: options777, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pct", Style: Joined, Operands: Unread, Shared: [][]Option{options778}, Subs: subs784},
-	{Name: "pdfinfo", Style: Dash, Operands: Reads, Options: options785},
-	{Name: "identify", Style: Dash, Operands: Reads, Options: options785},
-	{Name: "pdffonts", Style: Dash, Operands: Reads, Options: options785},
-	{Name: "mediainfo", Style: Dash, Operands: Reads, Options: options785},
-	{Name: "mutool", Style: Dash, Operands: Reads, Options: options785},
-	{Name: "tiffinfo", Style: Dash, Operands: Reads, Options: options785},
-	{Name: "pnginfo", Style: Dash, Operands: Reads, Options: options785},
-	{Name: "jpeginfo", Style: Dash, Operands: Reads, Options: options785},
-	{Name: "xlsinfo", Style: Dash, Operands: Reads, Options: options785},
-	{Name: "fc-list", Style: Dash, Operands: Reads, Options: options785},
-	{Name: "fc-match", Style: Dash, Operands: Reads, Options: options785},
-	{Name: "pdftotext", Style: Dash, Operands: InOut, Options: options786},
-	{Name: "pdftoppm", Style: Dash, Operands: InOut, Options: options786},
-	{Name: "pdfimages", Style: Dash, Operands: InOut, Options: options786},
-	{Name: "tesseract", Style: Dash, Operands: InOut, Options: options786},
-	{Name: "ps2pdf", Style: Dash, Operands: InOut, Options: options786},
-	{Name: "pdfseparate", Style: Dash, Operands: InOut, Options: options786},
-	{Name: "pdftohtml", Style: Dash, Operands: InOut, Options: options786},
-	{Name: "pdftops", Style: Dash, Operands: InOut, Options: options786},
-	{Name: "pdftocairo", Style: Dash, Operands: InOut, Options: options786},
-	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs792},
-	{Name: "perl", Style: POSIX, Operands: Script, Options: options793, Ends: true, Stdin: true},
-	{Name: "perl5", Style: POSIX, Operands: Script, Options: options793, Ends: true, Stdin: true},
-	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options793, Ends: true, Stdin: true},
-	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options793, Ends: true, Stdin: true},
-	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options793, Ends: true, Stdin: true},
-	{Name: "pg_dump", Options: options794},
-	{Name: "pg_dumpall", Options: options794},
-	{Name: "pg_restore", Options: options794},
-	{Name: "pg_basebackup", Options: options794},
-	{Name: "pgbench", Options: options794},
-	{Name: "vacuumdb", Options: options794},
-	{Name: "reindexdb", Options: options794},
-	{Name: "clusterdb", Options: options794},
-	{Name: "createdb", Options: options794},
-	{Name: "dropdb", Options: options794},
-	{Name: "createuser", Options: options794},
-	{Name: "dropuser", Options: options794},
-	{Name: "pg_isready", Options: options794},
-	{Name: "initdb", Options: options794},
-	{Name: "pg_ctl", Options: options794},
-	{Name: "pg_ctlcluster", Options: options794},
-	{Name: "pg_lsclusters", Options: options794},
-	{Name: "pgrep", Options: options795, Shared: [][]Option{options298}, Safe: true},
-	{Name: "php", Style: POSIX, Operands: Script, Options: options796, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options796, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options796, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options796, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options796, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options796, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options796, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options796, Ends: true, Workdir: true, Stdin: true},
-	{Name: "phpunit", Operands: Unread, Options: options797, Workdir: true},
-	{Name: "pest", Operands: Unread, Options: options797, Workdir: true},
-	{Name: "phpstan", Operands: Unread, Options: options797, Workdir: true},
-	{Name: "psalm", Operands: Unread, Options: options797, Workdir: true},
-	{Name: "phpcs", Operands: Unread, Options: options797, Workdir: true},
-	{Name: "phpcbf", Operands: Unread, Options: options797, Workdir: true},
-	{Name: "php-cs-fixer", Operands: Unread, Options: options797, Workdir: true},
-	{Name: "pint", Operands: Unread, Options: options797, Workdir: true},
-	{Name: "rector", Operands: Unread, Options: options797, Workdir: true},
-	{Name: "phpmd", Operands: Unread, Options: options797, Workdir: true},
-	{Name: "infection", Operands: Unread, Options: options797, Workdir: true},
-	{Name: "phan", Operands: Unread, Options: options797, Workdir: true},
-	{Name: "deptrac", Operands: Unread, Options: options797, Workdir: true},
-	{Name: "larastan", Operands: Unread, Options: options797, Workdir: true},
-	{Name: "behat", Operands: Unread, Options: options797, Workdir: true},
-	{Name: "codecept", Operands: Unread, Options: options797, Workdir: true},
-	{Name: "paratest", Operands: Unread, Options: options797, Workdir: true},
-	{Name: "artisan", Operands: Unread, Options: options797, Workdir: true},
-	{Name: "symfony", Operands: Unread, Options: options797, Workdir: true},
-	{Name: "drush", Operands: Unread, Options: options797, Workdir: true},
-	{Name: "wp", Operands: Unread, Options: options797, Workdir: true},
-	{Name: "ping", Options: options798},
-	{Name: "ping6", Options: options798},
-	{Name: "arping", Options: options798},
-	{Name: "fping", Options: options798},
-	{Name: "pinky", Options: options799, Shared: [][]Option{options4}, Safe: true},
-	{Name: "finger", Options: options799, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pip", Operands: Unread, Options: options800, Subs: subs805, Inherit: true},
-	{Name: "pip3", Operands: Unread, Options: options800, Subs: subs805, Inherit: true},
-	{Name: "pip2", Operands: Unread, Options: options800, Subs: subs805, Inherit: true},
-	{Name: "pip3.8", Operands: Unread, Options: options800, Subs: subs805, Inherit: true},
-	{Name: "pip3.9", Operands: Unread, Options: options800, Subs: subs805, Inherit: true},
-	{Name: "pip3.10", Operands: Unread, Options: options800, Subs: subs805, Inherit: true},
-	{Name: "pip3.11", Operands: Unread, Options: options800, Subs: subs805, Inherit: true},
-	{Name: "pip3.12", Operands: Unread, Options: options800, Subs: subs805, Inherit: true},
-	{Name: "pip3.13", Operands: Unread, Options: options800, Subs: subs805, Inherit: true},
-	{Name: "pip3.14", Operands: Unread, Options: options800, Subs: subs805, Inherit: true},
-	{Name: "pip.exe", Operands: Unread, Options: options800, Subs: subs805, Inherit: true},
-	{Name: "pipx", Operands: Unread, Options: options806, Subs: subs810},
-	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options811, Ends: true},
-	{Name: "pkill", Options: options812, Shared: [][]Option{options298}},
-	{Name: "pidwait", Options: options812, Shared: [][]Option{options298}},
-	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs815, Workdir: true},
-	{Name: "pnpm", Style: Exact, Options: options816, Subs: subs820, Inherit: true, Workdir: true},
-	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options821, Ends: true, Workdir: true},
-	{Name: "poetry", Style: Exact, Operands: Unread, Options: options822, Subs: subs826, Inherit: true, Workdir: true},
-	{Name: "pdm", Style: Exact, Operands: Unread, Options: options822, Subs: subs826, Inherit: true, Workdir: true},
-	{Name: "hatch", Style: Exact, Operands: Unread, Options: options822, Subs: subs826, Inherit: true, Workdir: true},
-	{Name: "rye", Style: Exact, Operands: Unread, Options: options822, Subs: subs826, Inherit: true, Workdir: true},
-	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options822, Subs: subs826, Inherit: true, Workdir: true},
-	{Name: "pixi", Style: Exact, Operands: Unread, Options: options822, Subs: subs826, Inherit: true, Workdir: true},
-	{Name: "flit", Style: Exact, Operands: Unread, Options: options822, Subs: subs826, Inherit: true, Workdir: true},
-	{Name: "popd", Style: POSIX, Operands: Names, Options: options827, Safe: true, Special: "popd"},
-	{Name: "pr", Operands: Reads, Options: options828, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pre-commit", Operands: Unread, Options: options829, Subs: subs831, Inherit: true, Workdir: true},
-	{Name: "prek", Operands: Unread, Options: options829, Subs: subs831, Inherit: true, Workdir: true},
-	{Name: "lefthook", Operands: Unread, Options: options829, Subs: subs831, Inherit: true, Workdir: true},
-	{Name: "overcommit", Operands: Unread, Options: options829, Subs: subs831, Inherit: true, Workdir: true},
-	{Name: "prettier", Operands: Reads, Options: options832, Workdir: true},
-	{Name: "print", Style: POSIX, Options: options833},
-	{Name: "printenv", Options: options834, Shared: [][]Option{options4}, Safe: true},
-	{Name: "printf", Style: POSIX, Options: options835, Special: "printf"},
-	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options836, Ends: true},
+	{Name: "next", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "parcel", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "wmr", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "metro", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "turbopack", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "postcss", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "tailwindcss", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "sass", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "lessc", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "stylus", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "pug", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "uglifyjs", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "terser", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "cleancss", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "html-minifier", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "svelte-kit", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "svelte-check", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "nuxt", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "nuxi", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "astro", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "remix", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "gatsby", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "vue-cli-service", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "react-scripts", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "craco", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "ng", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "nest", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "expo", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "eas", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "react-native", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "ionic", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "capacitor", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "cap", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "quasar", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "ember", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "docusaurus", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "vuepress", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "vitepress", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "eleventy", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "strapi", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "medusa", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "payload", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "wrangler", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "vercel", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "netlify", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "firebase", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "amplify", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "serverless", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "sls", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "cdk", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "cdktf", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "sst", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "supabase", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "prisma", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "drizzle-kit", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "typeorm", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "sequelize", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "sequelize-cli", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "knex", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "mikro-orm", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "graphql-codegen", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "openapi-generator", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "openapi-generator-cli", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "openapi-typescript", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "orval", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "swagger-cli", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "redocly", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "spectral", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "changeset", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "semantic-release", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "release-it", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "np", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "lerna", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "nx", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "turbo", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "rush", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "rushx", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "wireit", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "moon", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "husky", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "patch-package", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "live-server", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "json-server", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "browser-sync", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "localtunnel", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "lt", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "pm2", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "forever", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "plop", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "hygen", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "yo", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "degit", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "tiged", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "create-react-app", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "create-next-app", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "create-vite", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "shadcn", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "vsce", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "ovsx", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "electron", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "electron-builder", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "electron-forge", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "tauri", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "esm", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "zx", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "wasp", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "convex", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "inngest", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "trigger", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "solid", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "qwik", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "hardhat", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "forge", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "cast", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "anvil", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "truffle", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "anchor", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "solana", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
+	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options750, Ends: true, Plain: true},
+	{Name: "ninja", Options: options751, Workdir: true},
+	{Name: "ninja-build", Options: options751, Workdir: true},
+	{Name: "samu", Options: options751, Workdir: true},
+	{Name: "nix", Operands: Unread, Subs: subs753},
+	{Name: "nix-shell", Operands: Script, Options: options754, Ends: true},
+	{Name: "nl", Operands: Reads, Options: options755, Shared: [][]Option{options4}, Safe: true},
+	{Name: "nm", Operands: Reads, Options: options756},
+	{Name: "objdump", Operands: Reads, Options: options756},
+	{Name: "readelf", Operands: Reads, Options: options756},
+	{Name: "size", Operands: Reads, Options: options756},
+	{Name: "ldd", Operands: Reads, Options: options756},
+	{Name: "c++filt", Operands: Reads, Options: options756},
+	{Name: "addr2line", Operands: Reads, Options: options756},
+	{Name: "elfedit", Operands: Reads, Options: options756},
+	{Name: "llvm-nm", Operands: Reads, Options: options756},
+	{Name: "llvm-objdump", Operands: Reads, Options: options756},
+	{Name: "llvm-readelf", Operands: Reads, Options: options756},
+	{Name: "otool", Operands: Reads, Options: options756},
+	{Name: "dwarfdump", Operands: Reads, Options: options756},
+	{Name: "nmap", Style: Joined, Options: options757},
+	{Name: "node", Style: Exact, Operands: Script, Options: options758, Ends: true, Workdir: true, Stdin: true},
+	{Name: "nodejs", Style: Exact, Operands: Script, Options: options758, Ends: true, Workdir: true, Stdin: true},
+	{Name: "node.exe", Style: Exact, Operands: Script, Options: options758, Ends: true, Workdir: true, Stdin: true},
+	{Name: "nodemon", Style: POSIX, Operands: Script, Options: options759, Ends: true, Workdir: true},
+	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options760, Ends: true, Plain: true},
+	{Name: "npm", Operands: Unread, Options: options761, Subs: subs763, Inherit: true, Workdir: true},
+	{Name: "cnpm", Operands: Unread, Options: options761, Subs: subs763, Inherit: true, Workdir: true},
+	{Name: "tnpm", Operands: Unread, Options: options761, Subs: subs763, Inherit: true, Workdir: true},
+	{Name: "npm-run-all", Options: options764, Workdir: true},
+	{Name: "run-s", Options: options764, Workdir: true},
+	{Name: "run-p", Options: options764, Workdir: true},
+	{Name: "npm-run-all2", Options: options764, Workdir: true},
+	{Name: "nproc", Options: options765, Shared: [][]Option{options4}, Safe: true},
+	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options766, Ends: true, Workdir: true},
+	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options767, Ends: true, Stdin: true},
+	{Name: "nu", Style: POSIX, Operands: Unread, Options: options768, Stdin: true},
+	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options768, Stdin: true},
+	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options768, Stdin: true},
+	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options768, Stdin: true},
+	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options768, Stdin: true},
+	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options768, Stdin: true},
+	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options768, Stdin: true},
+	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options768, Stdin: true},
+	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options768, Stdin: true},
+	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options768, Stdin: true},
+	{Name: "oil", Style: POSIX, Operands: Unread, Options: options768, Stdin: true},
+	{Name: "osh", Style: POSIX, Operands: Unread, Options: options768, Stdin: true},
+	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options768, Stdin: true},
+	{Name: "rc", Style: POSIX, Operands: Unread, Options: options768, Stdin: true},
+	{Name: "es", Style: POSIX, Operands: Unread, Options: options768, Stdin: true},
+	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options769, Ends: true},
+	{Name: "numfmt", Options: options770, Shared: [][]Option{options4}, Safe: true},
+	{Name: "od", Operands: Reads, Options: options771, Shared: [][]Option{options4}, Safe: true},
+	{Name: "god", Operands: Reads, Options: options771, Shared: [][]Option{options4}, Safe: true},
+	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs777},
+	{Name: "osascript", Style: POSIX, Operands: Script, Options: options778, Ends: true, Stdin: true},
+	{Name: "pandoc", Operands: Reads, Options: options779},
+	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options780, Ends: true, Stdin: true},
+	{Name: "paste", Operands: Reads, Options: options781, Shared: [][]Option{options4}, Safe: true},
+	{Name: "patch", Operands: InOut, Options: options782, Shared: [][]Option{options4}, Here: true},
+	{Name: "pathchk", Operands: Names, Options: options783, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pct", Style: Joined, Operands: Unread, Shared: [][]Option{options784}, Subs: subs790},
+	{Name: "pdfinfo", Style: Dash, Operands: Reads, Options: options791},
+	{Name: "identify", Style: Dash, Operands: Reads, Options: options791},
+	{Name: "pdffonts", Style: Dash, Operands: Reads, Options: options791},
+	{Name: "mediainfo", Style: Dash, Operands: Reads, Options: options791},
+	{Name: "mutool", Style: Dash, Operands: Reads, Options: options791},
+	{Name: "tiffinfo", Style: Dash, Operands: Reads, Options: options791},
+	{Name: "pnginfo", Style: Dash, Operands: Reads, Options: options791},
+	{Name: "jpeginfo", Style: Dash, Operands: Reads, Options: options791},
+	{Name: "xlsinfo", Style: Dash, Operands: Reads, Options: options791},
+	{Name: "fc-list", Style: Dash, Operands: Reads, Options: options791},
+	{Name: "fc-match", Style: Dash, Operands: Reads, Options: options791},
+	{Name: "pdftotext", Style: Dash, Operands: InOut, Options: options792},
+	{Name: "pdftoppm", Style: Dash, Operands: InOut, Options: options792},
+	{Name: "pdfimages", Style: Dash, Operands: InOut, Options: options792},
+	{Name: "tesseract", Style: Dash, Operands: InOut, Options: options792},
+	{Name: "ps2pdf", Style: Dash, Operands: InOut, Options: options792},
+	{Name: "pdfseparate", Style: Dash, Operands: InOut, Options: options792},
+	{Name: "pdftohtml", Style: Dash, Operands: InOut, Options: options792},
+	{Name: "pdftops", Style: Dash, Operands: InOut, Options: options792},
+	{Name: "pdftocairo", Style: Dash, Operands: InOut, Options: options792},
+	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs798},
+	{Name: "perl", Style: POSIX, Operands: Script, Options: options799, Ends: true, Stdin: true},
+	{Name: "perl5", Style: POSIX, Operands: Script, Options: options799, Ends: true, Stdin: true},
+	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options799, Ends: true, Stdin: true},
+	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options799, Ends: true, Stdin: true},
+	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options799, Ends: true, Stdin: true},
+	{Name: "pg_dump", Options: options800},
+	{Name: "pg_dumpall", Options: options800},
+	{Name: "pg_restore", Options: options800},
+	{Name: "pg_basebackup", Options: options800},
+	{Name: "pgbench", Options: options800},
+	{Name: "vacuumdb", Options: options800},
+	{Name: "reindexdb", Options: options800},
+	{Name: "clusterdb", Options: options800},
+	{Name: "createdb", Options: options800},
+	{Name: "dropdb", Options: options800},
+	{Name: "createuser", Options: options800},
+	{Name: "dropuser", Options: options800},
+	{Name: "pg_isready", Options: options800},
+	{Name: "initdb", Options: options800},
+	{Name: "pg_ctl", Options: options800},
+	{Name: "pg_ctlcluster", Options: options800},
+	{Name: "pg_lsclusters", Options: options800},
+	{Name: "pgrep", Options: options801, Shared: [][]Option{options298}, Safe: true},
+	{Name: "php", Style: POSIX, Operands: Script, Options: options802, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options802, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options802, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options802, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options802, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options802, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options802, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options802, Ends: true, Workdir: true, Stdin: true},
+	{Name: "phpunit", Operands: Unread, Options: options803, Workdir: true},
+	{Name: "pest", Operands: Unread, Options: options803, Workdir: true},
+	{Name: "phpstan", Operands: Unread, Options: options803, Workdir: true},
+	{Name: "psalm", Operands: Unread, Options: options803, Workdir: true},
+	{Name: "phpcs", Operands: Unread, Options: options803, Workdir: true},
+	{Name: "phpcbf", Operands: Unread, Options: options803, Workdir: true},
+	{Name: "php-cs-fixer", Operands: Unread, Options: options803, Workdir: true},
+	{Name: "pint", Operands: Unread, Options: options803, Workdir: true},
+	{Name: "rector", Operands: Unread, Options: options803, Workdir: true},
+	{Name: "phpmd", Operands: Unread, Options: options803, Workdir: true},
+	{Name: "infection", Operands: Unread, Options: options803, Workdir: true},
+	{Name: "phan", Operands: Unread, Options: options803, Workdir: true},
+	{Name: "deptrac", Operands: Unread, Options: options803, Workdir: true},
+	{Name: "larastan", Operands: Unread, Options: options803, Workdir: true},
+	{Name: "behat", Operands: Unread, Options: options803, Workdir: true},
+	{Name: "codecept", Operands: Unread, Options: options803, Workdir: true},
+	{Name: "paratest", Operands: Unread, Options: options803, Workdir: true},
+	{Name: "artisan", Operands: Unread, Options: options803, Workdir: true},
+	{Name: "symfony", Operands: Unread, Options: options803, Workdir: true},
+	{Name: "drush", Operands: Unread, Options: options803, Workdir: true},
+	{Name: "wp", Operands: Unread, Options: options803, Workdir: true},
+	{Name: "ping", Options: options804},
+	{Name: "ping6", Options: options804},
+	{Name: "arping", Options: options804},
+	{Name: "fping", Options: options804},
+	{Name: "pinky", Options: options805, Shared: [][]Option{options4}, Safe: true},
+	{Name: "finger", Options: options805, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pip", Operands: Unread, Options: options806, Subs: subs811, Inherit: true},
+	{Name: "pip3", Operands: Unread, Options: options806, Subs: subs811, Inherit: true},
+	{Name: "pip2", Operands: Unread, Options: options806, Subs: subs811, Inherit: true},
+	{Name: "pip3.8", Operands: Unread, Options: options806, Subs: subs811, Inherit: true},
+	{Name: "pip3.9", Operands: Unread, Options: options806, Subs: subs811, Inherit: true},
+	{Name: "pip3.10", Operands: Unread, Options: options806, Subs: subs811, Inherit: true},
+	{Name: "pip3.11", Operands: Unread, Options: options806, Subs: subs811, Inherit: true},
+	{Name: "pip3.12", Operands: Unread, Options: options806, Subs: subs811, Inherit: true},
+	{Name: "pip3.13", Operands: Unread, Options: options806, Subs: subs811, Inherit: true},
+	{Name: "pip3.14", Operands: Unread, Options: options806, Subs: subs811, Inherit: true},
+	{Name: "pip.exe", Operands: Unread, Options: options806, Subs: subs811, Inherit: true},
+	{Name: "pipx", Operands: Unread, Options: options812, Subs: subs816},
+	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options817, Ends: true},
+	{Name: "pkill", Options: options818, Shared: [][]Option{options298}},
+	{Name: "pidwait", Options: options818, Shared: [][]Option{options298}},
+	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs821, Workdir: true},
+	{Name: "pnpm", Style: Exact, Options: options822, Subs: subs826, Inherit: true, Workdir: true},
+	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options827, Ends: true, Workdir: true},
+	{Name: "poetry", Style: Exact, Operands: Unread, Options: options828, Subs: subs832, Inherit: true, Workdir: true},
+	{Name: "pdm", Style: Exact, Operands: Unread, Options: options828, Subs: subs832, Inherit: true, Workdir: true},
+	{Name: "hatch", Style: Exact, Operands: Unread, Options: options828, Subs: subs832, Inherit: true, Workdir: true},
+	{Name: "rye", Style: Exact, Operands: Unread, Options: options828, Subs: subs832, Inherit: true, Workdir: true},
+	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options828, Subs: subs832, Inherit: true, Workdir: true},
+	{Name: "pixi", Style: Exact, Operands: Unread, Options: options828, Subs: subs832, Inherit: true, Workdir: true},
+	{Name: "flit", Style: Exact, Operands: Unread, Options: options828, Subs: subs832, Inherit: true, Workdir: true},
+	{Name: "popd", Style: POSIX, Operands: Names, Options: options833, Safe: true, Special: "popd"},
+	{Name: "pr", Operands: Reads, Options: options834, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pre-commit", Operands: Unread, Options: options835, Subs: subs837, Inherit: true, Workdir: true},
+	{Name: "prek", Operands: Unread, Options: options835, Subs: subs837, Inherit: true, Workdir: true},
+	{Name: "lefthook", Operands: Unread, Options: options835, Subs: subs837, Inherit: true, Workdir: true},
+	{Name: "overcommit", Operands: Unread, Options: options835, Subs: subs837, Inherit: true, Workdir: true},
+	{Name: "prettier", Operands: Reads, Options: options838, Workdir: true},
+	{Name: "print", Style: POSIX, Options: options839},
+	{Name: "printenv", Options: options840, Shared: [][]Option{options4}, Safe: true},
+	{Name: "printf", Style: POSIX, Options: options841, Special: "printf"},
+	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options842, Ends: true},
 	{Name: "proot", Style: POSIX, Operands: Unread},
 	{Name: "bwrap", Style: POSIX, Operands: Unread},
-	{Name: "protoc", Operands: Reads, Options: options837},
-	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options838, Ends: true},
-	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options838, Ends: true},
-	{Name: "ps", Style: Bundle, Options: options839, Safe: true},
-	{Name: "psql", Options: options840, Stdin: true},
-	{Name: "ptx", Operands: InOut, Options: options841, Shared: [][]Option{options4}},
-	{Name: "pushd", Style: POSIX, Operands: Names, Options: options827, Safe: true, Special: "pushd"},
-	{Name: "pv", Operands: Reads, Options: options842},
-	{Name: "pvecm", Style: Joined, Operands: Unread, Subs: subs845},
-	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options778}, Subs: subs848},
-	{Name: "pvesm", Style: Joined, Options: options849, Shared: [][]Option{options778}},
-	{Name: "pveum", Style: Joined, Options: options849, Shared: [][]Option{options778}},
-	{Name: "pvenode", Style: Joined, Options: options849, Shared: [][]Option{options778}},
-	{Name: "pveceph", Style: Joined, Options: options849, Shared: [][]Option{options778}},
-	{Name: "pve-firewall", Style: Joined, Options: options849, Shared: [][]Option{options778}},
-	{Name: "pveversion", Style: Joined, Options: options849, Shared: [][]Option{options778}},
-	{Name: "pveam", Style: Joined, Options: options849, Shared: [][]Option{options778}},
-	{Name: "ha-manager", Style: Joined, Options: options849, Shared: [][]Option{options778}},
-	{Name: "pvesr", Style: Joined, Options: options849, Shared: [][]Option{options778}},
-	{Name: "vzdump", Style: Joined, Options: options849, Shared: [][]Option{options778}},
-	{Name: "qmrestore", Style: Joined, Options: options849, Shared: [][]Option{options778}},
-	{Name: "pmxcfs", Style: Joined, Options: options849, Shared: [][]Option{options778}},
-	{Name: "pvesubscription", Style: Joined, Options: options849, Shared: [][]Option{options778}},
-	{Name: "pveperf", Style: Joined, Options: options849, Shared: [][]Option{options778}},
-	{Name: "pvereport", Style: Joined, Options: options849, Shared: [][]Option{options778}},
-	{Name: "pvedaemon", Style: Joined, Options: options849, Shared: [][]Option{options778}},
-	{Name: "pveproxy", Style: Joined, Options: options849, Shared: [][]Option{options778}},
-	{Name: "pvestatd", Style: Joined, Options: options849, Shared: [][]Option{options778}},
-	{Name: "proxmox-backup-client", Style: Joined, Options: options849, Shared: [][]Option{options778}},
-	{Name: "proxmox-backup-manager", Style: Joined, Options: options849, Shared: [][]Option{options778}},
-	{Name: "ceph", Style: Joined, Options: options849, Shared: [][]Option{options778}},
-	{Name: "rados", Style: Joined, Options: options849, Shared: [][]Option{options778}},
-	{Name: "rbd", Style: Joined, Options: options849, Shared: [][]Option{options778}},
-	{Name: "corosync-cfgtool", Style: Joined, Options: options849, Shared: [][]Option{options778}},
-	{Name: "corosync-quorumtool", Style: Joined, Options: options849, Shared: [][]Option{options778}},
-	{Name: "crm", Style: Joined, Options: options849, Shared: [][]Option{options778}},
-	{Name: "pcs", Style: Joined, Options: options849, Shared: [][]Option{options778}},
-	{Name: "pwd", Style: POSIX, Options: options850, Safe: true},
-	{Name: "py_compile", Operands: Outputs, Options: options851},
-	{Name: "compileall", Operands: Outputs, Options: options851},
-	{Name: "pytest", Options: options852, Workdir: true},
-	{Name: "py.test", Options: options852, Workdir: true},
-	{Name: "python", Style: POSIX, Operands: Script, Options: options853, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python2", Style: POSIX, Operands: Script, Options: options853, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options853, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3", Style: POSIX, Operands: Script, Options: options853, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options853, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options853, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options853, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options853, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options853, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options853, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options853, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options853, Ends: true, Workdir: true, Stdin: true},
-	{Name: "pypy", Style: POSIX, Operands: Script, Options: options853, Ends: true, Workdir: true, Stdin: true},
-	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options853, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options853, Ends: true, Workdir: true, Stdin: true},
-	{Name: "py", Style: POSIX, Operands: Script, Options: options853, Ends: true, Workdir: true, Stdin: true},
-	{Name: "qm", Style: Joined, Operands: Unread, Shared: [][]Option{options778}, Subs: subs859},
-	{Name: "rails", Options: options860, Subs: subs863, Workdir: true},
-	{Name: "rake", Options: options864, Workdir: true},
-	{Name: "rclone", Style: Exact, Operands: Unread, Options: options865},
-	{Name: "read", Style: POSIX, Operands: Assigns, Options: options866, Special: "read"},
-	{Name: "readlink", Operands: Names, Options: options867, Shared: [][]Option{options4}, Safe: true},
-	{Name: "realpath", Operands: Names, Options: options868, Shared: [][]Option{options4}, Safe: true},
-	{Name: "grealpath", Operands: Names, Options: options868, Shared: [][]Option{options4}, Safe: true},
-	{Name: "redis-cli", Options: options869},
-	{Name: "valkey-cli", Options: options869},
-	{Name: "keydb-cli", Options: options869},
-	{Name: "rev", Operands: Reads, Options: options870, Shared: [][]Option{options4}, Safe: true},
-	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options871},
-	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options871},
-	{Name: "rimraf", Operands: Outputs, Options: options872},
-	{Name: "del", Operands: Outputs, Options: options872},
-	{Name: "trash", Operands: Outputs, Options: options872},
-	{Name: "trash-put", Operands: Outputs, Options: options872},
-	{Name: "del-cli", Operands: Outputs, Options: options872},
-	{Name: "shx", Operands: Outputs, Options: options872},
-	{Name: "cpx", Operands: Outputs, Options: options872},
-	{Name: "cpy", Operands: Outputs, Options: options872},
-	{Name: "ncp", Operands: Outputs, Options: options872},
-	{Name: "mkdirp", Operands: Outputs, Options: options872},
-	{Name: "copyfiles", Operands: Outputs, Options: options872},
-	{Name: "replace-in-file", Operands: Outputs, Options: options872},
-	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options873, Ends: true},
-	{Name: "rm", Operands: Writes, Options: options874, Shared: [][]Option{options4}},
-	{Name: "grm", Operands: Writes, Options: options874, Shared: [][]Option{options4}},
-	{Name: "rmdir", Operands: Writes, Options: options875, Shared: [][]Option{options4}},
-	{Name: "rspec", Options: options876, Workdir: true},
-	{Name: "rsync", Operands: Transfer, Options: options877},
-	{Name: "openrsync", Operands: Transfer, Options: options877},
-	{Name: "rubocop", Operands: Reads, Options: options878, Workdir: true},
-	{Name: "standardrb", Operands: Reads, Options: options878, Workdir: true},
-	{Name: "reek", Operands: Reads, Options: options878, Workdir: true},
-	{Name: "brakeman", Operands: Reads, Options: options878, Workdir: true},
-	{Name: "erblint", Operands: Reads, Options: options878, Workdir: true},
-	{Name: "haml-lint", Operands: Reads, Options: options878, Workdir: true},
-	{Name: "slim-lint", Operands: Reads, Options: options878, Workdir: true},
-	{Name: "srb", Operands: Reads, Options: options878, Workdir: true},
-	{Name: "steep", Operands: Reads, Options: options878, Workdir: true},
-	{Name: "sorbet", Operands: Reads, Options: options878, Workdir: true},
-	{Name: "solargraph", Operands: Reads, Options: options878, Workdir: true},
-	{Name: "yard", Operands: Reads, Options: options878, Workdir: true},
-	{Name: "rails_best_practices", Operands: Reads, Options: options878, Workdir: true},
-	{Name: "fasterer", Operands: Reads, Options: options878, Workdir: true},
-	{Name: "flog", Operands: Reads, Options: options878, Workdir: true},
-	{Name: "flay", Operands: Reads, Options: options878, Workdir: true},
-	{Name: "ruby", Style: POSIX, Operands: Script, Options: options879, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options879, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options879, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options879, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options879, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options879, Ends: true, Workdir: true, Stdin: true},
-	{Name: "jruby", Style: POSIX, Operands: Script, Options: options879, Ends: true, Workdir: true, Stdin: true},
-	{Name: "irb", Style: POSIX, Operands: Script, Options: options879, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruff", Style: Exact, Operands: Unread, Options: options880, Subs: subs884, Inherit: true, Workdir: true},
-	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options885, Ends: true, Stdin: true},
-	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options886, Shared: [][]Option{options4}, Ends: true},
-	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options887, Stdin: true},
-	{Name: "rustc", Style: Exact, Operands: Reads, Options: options888},
-	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options889},
-	{Name: "rustup", Style: Exact, Operands: Unread, Options: options890, Subs: subs894},
+	{Name: "protoc", Operands: Reads, Options: options843},
+	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options844, Ends: true},
+	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options844, Ends: true},
+	{Name: "ps", Style: Bundle, Options: options845, Safe: true},
+	{Name: "psql", Options: options846, Stdin: true},
+	{Name: "ptx", Operands: InOut, Options: options847, Shared: [][]Option{options4}},
+	{Name: "pushd", Style: POSIX, Operands: Names, Options: options833, Safe: true, Special: "pushd"},
+	{Name: "pv", Operands: Reads, Options: options848},
+	{Name: "pvecm", Style: Joined, Operands: Unread, Subs: subs851},
+	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options784}, Subs: subs854},
+	{Name: "pvesm", Style: Joined, Options: options855, Shared: [][]Option{options784}},
+	{Name: "pveum", Style: Joined, Options: options855, Shared: [][]Option{options784}},
+	{Name: "pvenode", Style: Joined, Options: options855, Shared: [][]Option{options784}},
+	{Name: "pveceph", Style: Joined, Options: options855, Shared: [][]Option{options784}},
+	{Name: "pve-firewall", Style: Joined, Options: options855, Shared: [][]Option{options784}},
+	{Name: "pveversion", Style: Joined, Options: options855, Shared: [][]Option{options784}},
+	{Name: "pveam", Style: Joined, Options: options855, Shared: [][]Option{options784}},
+	{Name: "ha-manager", Style: Joined, Options: options855, Shared: [][]Option{options784}},
+	{Name: "pvesr", Style: Joined, Options: options855, Shared: [][]Option{options784}},
+	{Name: "vzdump", Style: Joined, Options: options855, Shared: [][]Option{options784}},
+	{Name: "qmrestore", Style: Joined, Options: options855, Shared: [][]Option{options784}},
+	{Name: "pmxcfs", Style: Joined, Options: options855, Shared: [][]Option{options784}},
+	{Name: "pvesubscription", Style: Joined, Options: options855, Shared: [][]Option{options784}},
+	{Name: "pveperf", Style: Joined, Options: options855, Shared: [][]Option{options784}},
+	{Name: "pvereport", Style: Joined, Options: options855, Shared: [][]Option{options784}},
+	{Name: "pvedaemon", Style: Joined, Options: options855, Shared: [][]Option{options784}},
+	{Name: "pveproxy", Style: Joined, Options: options855, Shared: [][]Option{options784}},
+	{Name: "pvestatd", Style: Joined, Options: options855, Shared: [][]Option{options784}},
+	{Name: "proxmox-backup-client", Style: Joined, Options: options855, Shared: [][]Option{options784}},
+	{Name: "proxmox-backup-manager", Style: Joined, Options: options855, Shared: [][]Option{options784}},
+	{Name: "ceph", Style: Joined, Options: options855, Shared: [][]Option{options784}},
+	{Name: "rados", Style: Joined, Options: options855, Shared: [][]Option{options784}},
+	{Name: "rbd", Style: Joined, Options: options855, Shared: [][]Option{options784}},
+	{Name: "corosync-cfgtool", Style: Joined, Options: options855, Shared: [][]Option{options784}},
+	{Name: "corosync-quorumtool", Style: Joined, Options: options855, Shared: [][]Option{options784}},
+	{Name: "crm", Style: Joined, Options: options855, Shared: [][]Option{options784}},
+	{Name: "pcs", Style: Joined, Options: options855, Shared: [][]Option{options784}},
+	{Name: "pwd", Style: POSIX, Options: options856, Safe: true},
+	{Name: "py_compile", Operands: Outputs, Options: options857},
+	{Name: "compileall", Operands: Outputs, Options: options857},
+	{Name: "pytest", Options: options858, Workdir: true},
+	{Name: "py.test", Options: options858, Workdir: true},
+	{Name: "python", Style: POSIX, Operands: Script, Options: options859, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python2", Style: POSIX, Operands: Script, Options: options859, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options859, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3", Style: POSIX, Operands: Script, Options: options859, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options859, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options859, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options859, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options859, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options859, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options859, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options859, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options859, Ends: true, Workdir: true, Stdin: true},
+	{Name: "pypy", Style: POSIX, Operands: Script, Options: options859, Ends: true, Workdir: true, Stdin: true},
+	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options859, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options859, Ends: true, Workdir: true, Stdin: true},
+	{Name: "py", Style: POSIX, Operands: Script, Options: options859, Ends: true, Workdir: true, Stdin: true},
+	{Name: "qm", Style: Joined, Operands: Unread, Shared: [][]Option{options784}, Subs: subs865},
+	{Name: "rails", Options: options866, Subs: subs869, Workdir: true},
+	{Name: "rake", Options: options870, Workdir: true},
+	{Name: "rclone", Style: Exact, Operands: Unread, Options: options871},
+	{Name: "read", Style: POSIX, Operands: Assigns, Options: options872, Special: "read"},
+	{Name: "readlink", Operands: Names, Options: options873, Shared: [][]Option{options4}, Safe: true},
+	{Name: "realpath", Operands: Names, Options: options874, Shared: [][]Option{options4}, Safe: true},
+	{Name: "grealpath", Operands: Names, Options: options874, Shared: [][]Option{options4}, Safe: true},
+	{Name: "redis-cli", Options: options875},
+	{Name: "valkey-cli", Options: options875},
+	{Name: "keydb-cli", Options: options875},
+	{Name: "rev", Operands: Reads, Options: options876, Shared: [][]Option{options4}, Safe: true},
+	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options877},
+	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options877},
+	{Name: "rimraf", Operands: Outputs, Options: options878},
+	{Name: "del", Operands: Outputs, Options: options878},
+	{Name: "trash", Operands: Outputs, Options: options878},
+	{Name: "trash-put", Operands: Outputs, Options: options878},
+	{Name: "del-cli", Operands: Outputs, Options: options878},
+	{Name: "shx", Operands: Outputs, Options: options878},
+	{Name: "cpx", Operands: Outputs, Options: options878},
+	{Name: "cpy", Operands: Outputs, Options: options878},
+	{Name: "ncp", Operands: Outputs, Options: options878},
+	{Name: "mkdirp", Operands: Outputs, Options: options878},
+	{Name: "copyfiles", Operands: Outputs, Options: options878},
+	{Name: "replace-in-file", Operands: Outputs, Options: options878},
+	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options879, Ends: true},
+	{Name: "rm", Operands: Writes, Options: options880, Shared: [][]Option{options4}},
+	{Name: "grm", Operands: Writes, Options: options880, Shared: [][]Option{options4}},
+	{Name: "rmdir", Operands: Writes, Options: options881, Shared: [][]Option{options4}},
+	{Name: "rspec", Options: options882, Workdir: true},
+	{Name: "rsync", Operands: Transfer, Options: options883},
+	{Name: "openrsync", Operands: Transfer, Options: options883},
+	{Name: "rubocop", Operands: Reads, Options: options884, Workdir: true},
+	{Name: "standardrb", Operands: Reads, Options: options884, Workdir: true},
+	{Name: "reek", Operands: Reads, Options: options884, Workdir: true},
+	{Name: "brakeman", Operands: Reads, Options: options884, Workdir: true},
+	{Name: "erblint", Operands: Reads, Options: options884, Workdir: true},
+	{Name: "haml-lint", Operands: Reads, Options: options884, Workdir: true},
+	{Name: "slim-lint", Operands: Reads, Options: options884, Workdir: true},
+	{Name: "srb", Operands: Reads, Options: options884, Workdir: true},
+	{Name: "steep", Operands: Reads, Options: options884, Workdir: true},
+	{Name: "sorbet", Operands: Reads, Options: options884, Workdir: true},
+	{Name: "solargraph", Operands: Reads, Options: options884, Workdir: true},
+	{Name: "yard", Operands: Reads, Options: options884, Workdir: true},
+	{Name: "rails_best_practices", Operands: Reads, Options: options884, Workdir: true},
+	{Name: "fasterer", Operands: Reads, Options: options884, Workdir: true},
+	{Name: "flog", Operands: Reads, Options: options884, Workdir: true},
+	{Name: "flay", Operands: Reads, Options: options884, Workdir: true},
+	{Name: "ruby", Style: POSIX, Operands: Script, Options: options885, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options885, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options885, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options885, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options885, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options885, Ends: true, Workdir: true, Stdin: true},
+	{Name: "jruby", Style: POSIX, Operands: Script, Options: options885, Ends: true, Workdir: true, Stdin: true},
+	{Name: "irb", Style: POSIX, Operands: Script, Options: options885, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruff", Style: Exact, Operands: Unread, Options: options886, Subs: subs890, Inherit: true, Workdir: true},
+	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options891, Ends: true, Stdin: true},
+	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options892, Shared: [][]Option{options4}, Ends: true},
+	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options893, Stdin: true},
+	{Name: "rustc", Style: Exact, Operands: Reads, Options: options894},
+	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options895},
+	{Name: "rustup", Style: Exact, Operands: Unread, Options: options896, Subs: subs900},
 	{Name: "say", Operands: Unread},
 	{Name: "open", Operands: Unread},
 	{Name: "xdg-open", Operands: Unread},
@@ -6221,89 +6221,89 @@ var programs = [...]Program{
 	{Name: "swaks", Operands: Unread},
 	{Name: "logger", Operands: Unread},
 	{Name: "systemd-cat", Operands: Unread},
-	{Name: "scons", Options: options895, Workdir: true},
-	{Name: "waf", Options: options895, Workdir: true},
-	{Name: "tup", Options: options895, Workdir: true},
-	{Name: "redo", Options: options895, Workdir: true},
-	{Name: "buck", Options: options895, Workdir: true},
-	{Name: "buck2", Options: options895, Workdir: true},
-	{Name: "pants", Options: options895, Workdir: true},
-	{Name: "please", Options: options895, Workdir: true},
-	{Name: "drake", Options: options895, Workdir: true},
-	{Name: "thor", Options: options895, Workdir: true},
-	{Name: "invoke", Options: options895, Workdir: true},
-	{Name: "inv", Options: options895, Workdir: true},
-	{Name: "fab", Options: options895, Workdir: true},
-	{Name: "doit", Options: options895, Workdir: true},
-	{Name: "nox", Options: options895, Workdir: true},
-	{Name: "ant", Options: options895, Workdir: true},
-	{Name: "sbt", Options: options895, Workdir: true},
-	{Name: "lein", Options: options895, Workdir: true},
-	{Name: "boot", Options: options895, Workdir: true},
-	{Name: "mill", Options: options895, Workdir: true},
-	{Name: "bleep", Options: options895, Workdir: true},
-	{Name: "grunt", Options: options895, Workdir: true},
-	{Name: "gulp", Options: options895, Workdir: true},
-	{Name: "jake", Options: options895, Workdir: true},
-	{Name: "cake", Options: options895, Workdir: true},
-	{Name: "mage", Options: options895, Workdir: true},
-	{Name: "xmake", Options: options895, Workdir: true},
-	{Name: "premake5", Options: options895, Workdir: true},
-	{Name: "earthly", Options: options895, Workdir: true},
-	{Name: "dagger", Options: options895, Workdir: true},
-	{Name: "tilt", Options: options895, Workdir: true},
-	{Name: "skaffold", Options: options895, Workdir: true},
-	{Name: "garden", Options: options895, Workdir: true},
-	{Name: "bit", Options: options895, Workdir: true},
-	{Name: "scp", Operands: Transfer, Options: options896, Special: "ssh-option"},
-	{Name: "screen", Style: POSIX, Operands: RunsArgs, Options: options897, Ends: true, Stdin: true},
-	{Name: "byobu", Style: POSIX, Operands: RunsArgs, Options: options897, Ends: true, Stdin: true},
-	{Name: "zellij", Style: POSIX, Operands: RunsArgs, Options: options897, Ends: true, Stdin: true},
-	{Name: "dtach", Style: POSIX, Operands: RunsArgs, Options: options897, Ends: true, Stdin: true},
-	{Name: "abduco", Style: POSIX, Operands: RunsArgs, Options: options897, Ends: true, Stdin: true},
-	{Name: "script", Operands: Outputs, Options: options898, Here: true},
-	{Name: "scriptreplay", Operands: Reads, Options: options899},
-	{Name: "sdiff", Operands: Reads, Options: options900, Shared: [][]Option{options4}},
-	{Name: "sed", Operands: PatternReads, Options: options901, Shared: [][]Option{options4}, Special: "sed"},
-	{Name: "gsed", Operands: PatternReads, Options: options901, Shared: [][]Option{options4}, Special: "sed"},
-	{Name: "seq", Options: options902, Shared: [][]Option{options4}, Safe: true},
-	{Name: "set", Style: POSIX, Options: options903, Special: "set"},
-	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options702}, Subs: subs904, Ends: true},
-	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options905},
-	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options905},
-	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options906, Ends: true},
-	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options907, Ends: true},
-	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options908, Stdin: true, Special: "ssh-option"},
-	{Name: "sg", Operands: RunsText, Skip: 1, Options: options909, Ends: true},
-	{Name: "shellcheck", Style: Exact, Operands: Reads, Options: options910},
-	{Name: "shfmt", Style: Dash, Operands: Reads, Options: options911},
-	{Name: "shopt", Style: POSIX, Options: options912, Special: "shopt"},
-	{Name: "shred", Operands: Outputs, Options: options913, Shared: [][]Option{options4}},
-	{Name: "shuf", Operands: Reads, Options: options914, Shared: [][]Option{options4}},
-	{Name: "socat", Style: Dash, Operands: Code, Options: options915},
-	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options916, Ends: true},
-	{Name: "sort", Operands: Reads, Options: options917, Shared: [][]Option{options4}},
-	{Name: "gsort", Operands: Reads, Options: options917, Shared: [][]Option{options4}},
+	{Name: "scons", Options: options901, Workdir: true},
+	{Name: "waf", Options: options901, Workdir: true},
+	{Name: "tup", Options: options901, Workdir: true},
+	{Name: "redo", Options: options901, Workdir: true},
+	{Name: "buck", Options: options901, Workdir: true},
+	{Name: "buck2", Options: options901, Workdir: true},
+	{Name: "pants", Options: options901, Workdir: true},
+	{Name: "please", Options: options901, Workdir: true},
+	{Name: "drake", Options: options901, Workdir: true},
+	{Name: "thor", Options: options901, Workdir: true},
+	{Name: "invoke", Options: options901, Workdir: true},
+	{Name: "inv", Options: options901, Workdir: true},
+	{Name: "fab", Options: options901, Workdir: true},
+	{Name: "doit", Options: options901, Workdir: true},
+	{Name: "nox", Options: options901, Workdir: true},
+	{Name: "ant", Options: options901, Workdir: true},
+	{Name: "sbt", Options: options901, Workdir: true},
+	{Name: "lein", Options: options901, Workdir: true},
+	{Name: "boot", Options: options901, Workdir: true},
+	{Name: "mill", Options: options901, Workdir: true},
+	{Name: "bleep", Options: options901, Workdir: true},
+	{Name: "grunt", Options: options901, Workdir: true},
+	{Name: "gulp", Options: options901, Workdir: true},
+	{Name: "jake", Options: options901, Workdir: true},
+	{Name: "cake", Options: options901, Workdir: true},
+	{Name: "mage", Options: options901, Workdir: true},
+	{Name: "xmake", Options: options901, Workdir: true},
+	{Name: "premake5", Options: options901, Workdir: true},
+	{Name: "earthly", Options: options901, Workdir: true},
+	{Name: "dagger", Options: options901, Workdir: true},
+	{Name: "tilt", Options: options901, Workdir: true},
+	{Name: "skaffold", Options: options901, Workdir: true},
+	{Name: "garden", Options: options901, Workdir: true},
+	{Name: "bit", Options: options901, Workdir: true},
+	{Name: "scp", Operands: Transfer, Options: options902, Special: "ssh-option"},
+	{Name: "screen", Style: POSIX, Operands: RunsArgs, Options: options903, Ends: true, Stdin: true},
+	{Name: "byobu", Style: POSIX, Operands: RunsArgs, Options: options903, Ends: true, Stdin: true},
+	{Name: "zellij", Style: POSIX, Operands: RunsArgs, Options: options903, Ends: true, Stdin: true},
+	{Name: "dtach", Style: POSIX, Operands: RunsArgs, Options: options903, Ends: true, Stdin: true},
+	{Name: "abduco", Style: POSIX, Operands: RunsArgs, Options: options903, Ends: true, Stdin: true},
+	{Name: "script", Operands: Outputs, Options: options904, Here: true},
+	{Name: "scriptreplay", Operands: Reads, Options: options905},
+	{Name: "sdiff", Operands: Reads, Options: options906, Shared: [][]Option{options4}},
+	{Name: "sed", Operands: PatternReads, Options: options907, Shared: [][]Option{options4}, Special: "sed"},
+	{Name: "gsed", Operands: PatternReads, Options: options907, Shared: [][]Option{options4}, Special: "sed"},
+	{Name: "seq", Options: options908, Shared: [][]Option{options4}, Safe: true},
+	{Name: "set", Style: POSIX, Options: options909, Special: "set"},
+	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options708}, Subs: subs910, Ends: true},
+	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options911},
+	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options911},
+	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options912, Ends: true},
+	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options913, Ends: true},
+	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options914, Stdin: true, Special: "ssh-option"},
+	{Name: "sg", Operands: RunsText, Skip: 1, Options: options915, Ends: true},
+	{Name: "shellcheck", Style: Exact, Operands: Reads, Options: options916},
+	{Name: "shfmt", Style: Dash, Operands: Reads, Options: options917},
+	{Name: "shopt", Style: POSIX, Options: options918, Special: "shopt"},
+	{Name: "shred", Operands: Outputs, Options: options919, Shared: [][]Option{options4}},
+	{Name: "shuf", Operands: Reads, Options: options920, Shared: [][]Option{options4}},
+	{Name: "socat", Style: Dash, Operands: Code, Options: options921},
+	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options922, Ends: true},
+	{Name: "sort", Operands: Reads, Options: options923, Shared: [][]Option{options4}},
+	{Name: "gsort", Operands: Reads, Options: options923, Shared: [][]Option{options4}},
 	{Name: "source", Style: POSIX, Operands: Script, Ends: true, Special: "source"},
 	{Name: ".", Style: POSIX, Operands: Script, Ends: true, Special: "source"},
-	{Name: "split", Operands: InOut, Options: options918, Shared: [][]Option{options4}, Here: true},
-	{Name: "gsplit", Operands: InOut, Options: options918, Shared: [][]Option{options4}, Here: true},
-	{Name: "sqlite3", Style: Dash, Operands: Code, Skip: 1, Options: options919, Stdin: true},
-	{Name: "sqlite", Style: Dash, Operands: Code, Skip: 1, Options: options919, Stdin: true},
-	{Name: "sqlcipher", Style: Dash, Operands: Code, Skip: 1, Options: options919, Stdin: true},
-	{Name: "duckdb", Style: Dash, Operands: Code, Skip: 1, Options: options919, Stdin: true},
-	{Name: "litecli", Style: Dash, Operands: Code, Skip: 1, Options: options919, Stdin: true},
-	{Name: "ss", Options: options920},
-	{Name: "netstat", Options: options920},
-	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options921, Ends: true, Special: "ssh"},
-	{Name: "ssh-add", Operands: Reads, Options: options922},
-	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options923, Ends: true},
-	{Name: "ssh-copy-id", Options: options924, Special: "ssh-option"},
-	{Name: "ssh-keygen", Style: POSIX, Options: options925},
-	{Name: "ssh-keyscan", Options: options926},
-	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options927, Ends: true},
-	{Name: "start-stop-daemon", Operands: Unread, Options: options928},
-	{Name: "stat", Operands: Names, Options: options929, Shared: [][]Option{options4}, Safe: true},
+	{Name: "split", Operands: InOut, Options: options924, Shared: [][]Option{options4}, Here: true},
+	{Name: "gsplit", Operands: InOut, Options: options924, Shared: [][]Option{options4}, Here: true},
+	{Name: "sqlite3", Style: Dash, Operands: Code, Skip: 1, Options: options925, Stdin: true},
+	{Name: "sqlite", Style: Dash, Operands: Code, Skip: 1, Options: options925, Stdin: true},
+	{Name: "sqlcipher", Style: Dash, Operands: Code, Skip: 1, Options: options925, Stdin: true},
+	{Name: "duckdb", Style: Dash, Operands: Code, Skip: 1, Options: options925, Stdin: true},
+	{Name: "litecli", Style: Dash, Operands: Code, Skip: 1, Options: options925, Stdin: true},
+	{Name: "ss", Options: options926},
+	{Name: "netstat", Options: options926},
+	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options927, Ends: true, Special: "ssh"},
+	{Name: "ssh-add", Operands: Reads, Options: options928},
+	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options929, Ends: true},
+	{Name: "ssh-copy-id", Options: options930, Special: "ssh-option"},
+	{Name: "ssh-keygen", Style: POSIX, Options: options931},
+	{Name: "ssh-keyscan", Options: options932},
+	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options933, Ends: true},
+	{Name: "start-stop-daemon", Operands: Unread, Options: options934},
+	{Name: "stat", Operands: Names, Options: options935, Shared: [][]Option{options4}, Safe: true},
 	{Name: "staticcheck", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "revive", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "errcheck", Style: Dash, Operands: Unread, Workdir: true},
@@ -6329,16 +6329,16 @@ var programs = [...]Program{
 	{Name: "goreleaser", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "protoc-gen-go", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "gocyclo", Style: Dash, Operands: Unread, Workdir: true},
-	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options930, Ends: true, Plain: true},
-	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options931, Ends: true},
-	{Name: "strings", Operands: Reads, Options: options932, Shared: [][]Option{options4}, Safe: true},
-	{Name: "stty", Options: options933, Shared: [][]Option{options4}},
-	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options934, Stdin: true},
-	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options935, Ends: true, Assigns: true},
-	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options936},
-	{Name: "swift", Style: Exact, Operands: Script, Options: options937, Subs: subs939, Ends: true, Workdir: true, Stdin: true},
-	{Name: "sync", Operands: Names, Options: options940, Shared: [][]Option{options4}, Safe: true},
-	{Name: "systemctl", Operands: Unread, Options: options941, Subs: subs942, Inherit: true},
+	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options936, Ends: true, Plain: true},
+	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options937, Ends: true},
+	{Name: "strings", Operands: Reads, Options: options938, Shared: [][]Option{options4}, Safe: true},
+	{Name: "stty", Options: options939, Shared: [][]Option{options4}},
+	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options940, Stdin: true},
+	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options941, Ends: true, Assigns: true},
+	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options942},
+	{Name: "swift", Style: Exact, Operands: Script, Options: options943, Subs: subs945, Ends: true, Workdir: true, Stdin: true},
+	{Name: "sync", Operands: Names, Options: options946, Shared: [][]Option{options4}, Safe: true},
+	{Name: "systemctl", Operands: Unread, Options: options947, Subs: subs948, Inherit: true},
 	{Name: "systemd-analyze", Operands: Unread},
 	{Name: "systemd-cgls", Operands: Unread},
 	{Name: "systemd-cgtop", Operands: Unread},
@@ -6353,66 +6353,66 @@ var programs = [...]Program{
 	{Name: "homectl", Operands: Unread},
 	{Name: "userdbctl", Operands: Unread},
 	{Name: "oomctl", Operands: Unread},
-	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options943, Ends: true},
+	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options949, Ends: true},
 	{Name: "systemd-nspawn", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options944, Ends: true},
-	{Name: "tac", Operands: Reads, Options: options945, Shared: [][]Option{options4}, Safe: true},
-	{Name: "tail", Operands: Reads, Options: options946, Shared: [][]Option{options4}, Safe: true},
-	{Name: "tar", Style: Bundle, Operands: Unread, Options: options947, Shared: [][]Option{options4}, Special: "tar"},
-	{Name: "gtar", Style: Bundle, Operands: Unread, Options: options947, Shared: [][]Option{options4}, Special: "tar"},
-	{Name: "bsdtar", Style: Bundle, Operands: Unread, Options: options947, Shared: [][]Option{options4}, Special: "tar"},
-	{Name: "task", Style: Exact, Options: options948, Workdir: true},
-	{Name: "go-task", Style: Exact, Options: options948, Workdir: true},
-	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options949, Ends: true},
+	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options950, Ends: true},
+	{Name: "tac", Operands: Reads, Options: options951, Shared: [][]Option{options4}, Safe: true},
+	{Name: "tail", Operands: Reads, Options: options952, Shared: [][]Option{options4}, Safe: true},
+	{Name: "tar", Style: Bundle, Operands: Unread, Options: options953, Shared: [][]Option{options4}, Special: "tar"},
+	{Name: "gtar", Style: Bundle, Operands: Unread, Options: options953, Shared: [][]Option{options4}, Special: "tar"},
+	{Name: "bsdtar", Style: Bundle, Operands: Unread, Options: options953, Shared: [][]Option{options4}, Special: "tar"},
+	{Name: "task", Style: Exact, Options: options954, Workdir: true},
+	{Name: "go-task", Style: Exact, Options: options954, Workdir: true},
+	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options955, Ends: true},
 	{Name: "tclsh", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "wish", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "tclsh8.6", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "expectk", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
-	{Name: "tcpdump", Options: options950},
-	{Name: "tshark", Options: options950},
-	{Name: "tee", Operands: Outputs, Options: options951, Shared: [][]Option{options4}},
-	{Name: "sponge", Operands: Outputs, Options: options951, Shared: [][]Option{options4}},
-	{Name: "telnet", Style: POSIX, Options: options952},
-	{Name: "terraform", Style: Dash, Operands: Unread, Options: options953, Subs: subs958, Inherit: true, Workdir: true},
-	{Name: "tofu", Style: Dash, Operands: Unread, Options: options953, Subs: subs958, Inherit: true, Workdir: true},
-	{Name: "terragrunt", Style: Dash, Operands: Unread, Options: options953, Subs: subs958, Inherit: true, Workdir: true},
-	{Name: "opentofu", Style: Dash, Operands: Unread, Options: options953, Subs: subs958, Inherit: true, Workdir: true},
+	{Name: "tcpdump", Options: options956},
+	{Name: "tshark", Options: options956},
+	{Name: "tee", Operands: Outputs, Options: options957, Shared: [][]Option{options4}},
+	{Name: "sponge", Operands: Outputs, Options: options957, Shared: [][]Option{options4}},
+	{Name: "telnet", Style: POSIX, Options: options958},
+	{Name: "terraform", Style: Dash, Operands: Unread, Options: options959, Subs: subs964, Inherit: true, Workdir: true},
+	{Name: "tofu", Style: Dash, Operands: Unread, Options: options959, Subs: subs964, Inherit: true, Workdir: true},
+	{Name: "terragrunt", Style: Dash, Operands: Unread, Options: options959, Subs: subs964, Inherit: true, Workdir: true},
+	{Name: "opentofu", Style: Dash, Operands: Unread, Options: options959, Subs: subs964, Inherit: true, Workdir: true},
 	{Name: "test", Style: NoOpts, Operands: Names, Special: "test"},
 	{Name: "[", Style: NoOpts, Operands: Names, Special: "test"},
-	{Name: "time", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options570}, Ends: true, Plain: true},
-	{Name: "timeit", Operands: Code, Options: options959},
-	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options960, Ends: true, Plain: true},
-	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options960, Ends: true, Plain: true},
-	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options961, Subs: subs963},
-	{Name: "tokei", Operands: Unread, Options: options964},
-	{Name: "cloc", Operands: Unread, Options: options964},
-	{Name: "scc", Operands: Unread, Options: options964},
-	{Name: "dust", Operands: Unread, Options: options964},
-	{Name: "duf", Operands: Unread, Options: options964},
-	{Name: "procs", Operands: Unread, Options: options964},
-	{Name: "hexyl", Operands: Unread, Options: options964},
-	{Name: "ncdu", Operands: Unread, Options: options964},
-	{Name: "gdu", Operands: Unread, Options: options964},
-	{Name: "dua", Operands: Unread, Options: options964},
-	{Name: "top", Options: options965},
-	{Name: "htop", Options: options965},
-	{Name: "btop", Options: options965},
-	{Name: "atop", Options: options965},
-	{Name: "iotop", Options: options965},
-	{Name: "glances", Options: options965},
-	{Name: "nvtop", Options: options965},
-	{Name: "iftop", Options: options965},
-	{Name: "nethogs", Options: options965},
-	{Name: "touch", Operands: Writes, Options: options966, Shared: [][]Option{options4}},
-	{Name: "tox", Options: options967, Workdir: true},
-	{Name: "tr", Options: options968, Shared: [][]Option{options4}, Safe: true},
-	{Name: "traceroute", Options: options969},
-	{Name: "tracepath", Options: options969},
-	{Name: "mtr", Options: options969},
-	{Name: "traceroute6", Options: options969},
-	{Name: "trap", Style: POSIX, Operands: Unread, Options: options970, Special: "trap"},
-	{Name: "tree", Style: Exact, Operands: Names, Options: options971, Shared: [][]Option{options4}},
-	{Name: "truncate", Operands: Outputs, Options: options972, Shared: [][]Option{options4}},
+	{Name: "time", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options576}, Ends: true, Plain: true},
+	{Name: "timeit", Operands: Code, Options: options965},
+	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options966, Ends: true, Plain: true},
+	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options966, Ends: true, Plain: true},
+	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options967, Subs: subs969},
+	{Name: "tokei", Operands: Unread, Options: options970},
+	{Name: "cloc", Operands: Unread, Options: options970},
+	{Name: "scc", Operands: Unread, Options: options970},
+	{Name: "dust", Operands: Unread, Options: options970},
+	{Name: "duf", Operands: Unread, Options: options970},
+	{Name: "procs", Operands: Unread, Options: options970},
+	{Name: "hexyl", Operands: Unread, Options: options970},
+	{Name: "ncdu", Operands: Unread, Options: options970},
+	{Name: "gdu", Operands: Unread, Options: options970},
+	{Name: "dua", Operands: Unread, Options: options970},
+	{Name: "top", Options: options971},
+	{Name: "htop", Options: options971},
+	{Name: "btop", Options: options971},
+	{Name: "atop", Options: options971},
+	{Name: "iotop", Options: options971},
+	{Name: "glances", Options: options971},
+	{Name: "nvtop", Options: options971},
+	{Name: "iftop", Options: options971},
+	{Name: "nethogs", Options: options971},
+	{Name: "touch", Operands: Writes, Options: options972, Shared: [][]Option{options4}},
+	{Name: "tox", Options: options973, Workdir: true},
+	{Name: "tr", Options: options974, Shared: [][]Option{options4}, Safe: true},
+	{Name: "traceroute", Options: options975},
+	{Name: "tracepath", Options: options975},
+	{Name: "mtr", Options: options975},
+	{Name: "traceroute6", Options: options975},
+	{Name: "trap", Style: POSIX, Operands: Unread, Options: options976, Special: "trap"},
+	{Name: "tree", Style: Exact, Operands: Names, Options: options977, Shared: [][]Option{options4}},
+	{Name: "truncate", Operands: Outputs, Options: options978, Shared: [][]Option{options4}},
 	{Name: "ts", Style: POSIX, Operands: Unread},
 	{Name: "isutf8", Style: POSIX, Operands: Unread},
 	{Name: "errno", Style: POSIX, Operands: Unread},
@@ -6424,152 +6424,152 @@ var programs = [...]Program{
 	{Name: "pee", Style: POSIX, Operands: Unread},
 	{Name: "lckdo", Style: POSIX, Operands: Unread},
 	{Name: "ifdata", Style: POSIX, Operands: Unread},
-	{Name: "tsc", Style: Dash, Options: options973, Workdir: true},
-	{Name: "vue-tsc", Style: Dash, Options: options973, Workdir: true},
-	{Name: "tsgo", Style: Dash, Options: options973, Workdir: true},
+	{Name: "tsc", Style: Dash, Options: options979, Workdir: true},
+	{Name: "vue-tsc", Style: Dash, Options: options979, Workdir: true},
+	{Name: "tsgo", Style: Dash, Options: options979, Workdir: true},
 	{Name: "tsort", Operands: Reads, Shared: [][]Option{options4}, Safe: true},
-	{Name: "tty", Options: options974, Shared: [][]Option{options4}, Safe: true},
-	{Name: "type", Style: POSIX, Operands: Names, Options: options975, Safe: true},
-	{Name: "whence", Style: POSIX, Operands: Names, Options: options975, Safe: true},
-	{Name: "where", Style: POSIX, Operands: Names, Options: options975, Safe: true},
-	{Name: "ulimit", Style: POSIX, Options: options976},
-	{Name: "umask", Style: POSIX, Options: options977},
-	{Name: "unalias", Style: POSIX, Options: options978},
-	{Name: "uname", Options: options979, Shared: [][]Option{options4}, Safe: true},
-	{Name: "uniq", Operands: InOut, Options: options980, Shared: [][]Option{options4}},
-	{Name: "guniq", Operands: InOut, Options: options980, Shared: [][]Option{options4}},
-	{Name: "unittest", Options: options981},
+	{Name: "tty", Options: options980, Shared: [][]Option{options4}, Safe: true},
+	{Name: "type", Style: POSIX, Operands: Names, Options: options981, Safe: true},
+	{Name: "whence", Style: POSIX, Operands: Names, Options: options981, Safe: true},
+	{Name: "where", Style: POSIX, Operands: Names, Options: options981, Safe: true},
+	{Name: "ulimit", Style: POSIX, Options: options982},
+	{Name: "umask", Style: POSIX, Options: options983},
+	{Name: "unalias", Style: POSIX, Options: options984},
+	{Name: "uname", Options: options985, Shared: [][]Option{options4}, Safe: true},
+	{Name: "uniq", Operands: InOut, Options: options986, Shared: [][]Option{options4}},
+	{Name: "guniq", Operands: InOut, Options: options986, Shared: [][]Option{options4}},
+	{Name: "unittest", Options: options987},
 	{Name: "unlink", Operands: Writes, Shared: [][]Option{options4}},
-	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options982, Special: "unset"},
-	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options983, Ends: true, Stdin: true},
-	{Name: "unzip", Operands: Unread, Options: options984, Here: true},
-	{Name: "uptime", Options: options985, Shared: [][]Option{options4}, Safe: true},
-	{Name: "uv", Style: Exact, Operands: Unread, Options: options986, Subs: subs1001, Inherit: true, Workdir: true},
-	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options1002, Ends: true},
-	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options1003, Ends: true},
-	{Name: "venv", Operands: Outputs, Options: options1004},
-	{Name: "vim", Operands: Outputs, Options: options1005},
-	{Name: "vi", Operands: Outputs, Options: options1005},
-	{Name: "nvim", Operands: Outputs, Options: options1005},
-	{Name: "view", Operands: Outputs, Options: options1005},
-	{Name: "vimdiff", Operands: Outputs, Options: options1005},
-	{Name: "gvim", Operands: Outputs, Options: options1005},
-	{Name: "ex", Operands: Outputs, Options: options1005},
-	{Name: "rvim", Operands: Outputs, Options: options1005},
-	{Name: "nvi", Operands: Outputs, Options: options1005},
-	{Name: "vim.tiny", Operands: Outputs, Options: options1005},
-	{Name: "vim.basic", Operands: Outputs, Options: options1005},
-	{Name: "nano", Operands: Outputs, Options: options1005},
-	{Name: "pico", Operands: Outputs, Options: options1005},
-	{Name: "micro", Operands: Outputs, Options: options1005},
-	{Name: "joe", Operands: Outputs, Options: options1005},
-	{Name: "jed", Operands: Outputs, Options: options1005},
-	{Name: "mcedit", Operands: Outputs, Options: options1005},
-	{Name: "helix", Operands: Outputs, Options: options1005},
-	{Name: "hx", Operands: Outputs, Options: options1005},
-	{Name: "kak", Operands: Outputs, Options: options1005},
-	{Name: "ne", Operands: Outputs, Options: options1005},
-	{Name: "zile", Operands: Outputs, Options: options1005},
-	{Name: "mg", Operands: Outputs, Options: options1005},
-	{Name: "emacs-nox", Operands: Outputs, Options: options1005},
-	{Name: "code", Operands: Outputs, Options: options1005},
-	{Name: "cursor", Operands: Outputs, Options: options1005},
-	{Name: "subl", Operands: Outputs, Options: options1005},
-	{Name: "atom", Operands: Outputs, Options: options1005},
-	{Name: "gedit", Operands: Outputs, Options: options1005},
-	{Name: "kate", Operands: Outputs, Options: options1005},
-	{Name: "zed", Operands: Outputs, Options: options1005},
-	{Name: "idea", Operands: Outputs, Options: options1005},
-	{Name: "virtualenv", Operands: Outputs, Options: options1006},
-	{Name: "pyvenv", Operands: Outputs, Options: options1006},
-	{Name: "vitest", Style: Exact, Options: options1007, Subs: subs1008, Inherit: true, Workdir: true},
-	{Name: "w", Options: options1009, Shared: [][]Option{options4}, Safe: true},
-	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options1010, Special: "wait"},
-	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options1011, Ends: true},
-	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options1012, Ends: true},
-	{Name: "wc", Operands: Reads, Options: options1013, Shared: [][]Option{options4}, Safe: true},
-	{Name: "gwc", Operands: Reads, Options: options1013, Shared: [][]Option{options4}, Safe: true},
-	{Name: "wdiff", Operands: Reads, Options: options1014, Shared: [][]Option{options4}, Safe: true},
-	{Name: "webpack", Style: Exact, Operands: Unread, Options: options1015, Workdir: true},
-	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options1015, Workdir: true},
-	{Name: "vite", Style: Exact, Operands: Unread, Options: options1015, Workdir: true},
-	{Name: "rollup", Style: Exact, Operands: Unread, Options: options1015, Workdir: true},
-	{Name: "rspack", Style: Exact, Operands: Unread, Options: options1015, Workdir: true},
-	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options1015, Workdir: true},
-	{Name: "tsup", Style: Exact, Operands: Unread, Options: options1015, Workdir: true},
-	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options1015, Workdir: true},
-	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options1015, Workdir: true},
-	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options1015, Workdir: true},
-	{Name: "swc", Style: Exact, Operands: Unread, Options: options1015, Workdir: true},
-	{Name: "babel", Style: Exact, Operands: Unread, Options: options1015, Workdir: true},
-	{Name: "browserify", Style: Exact, Operands: Unread, Options: options1015, Workdir: true},
-	{Name: "ncc", Style: Exact, Operands: Unread, Options: options1015, Workdir: true},
-	{Name: "wget", Operands: URLs, Options: options1016, Here: true},
-	{Name: "which", Operands: Names, Options: options1017, Shared: [][]Option{options4}, Safe: true},
-	{Name: "whereis", Operands: Names, Options: options1017, Shared: [][]Option{options4}, Safe: true},
-	{Name: "command-not-found", Operands: Names, Options: options1017, Shared: [][]Option{options4}, Safe: true},
-	{Name: "who", Operands: Reads, Options: options1018, Shared: [][]Option{options4}, Safe: true},
-	{Name: "whois", Options: options1019},
-	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1020, Ends: true, Special: "xargs"},
-	{Name: "xcodebuild", Style: Dash, Options: options1021, Workdir: true},
-	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1022, Ends: true},
-	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1023, Shared: [][]Option{options4}},
-	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1024, Ends: true},
-	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1025},
-	{Name: "yarn", Style: Exact, Options: options1026, Subs: subs1031, Inherit: true, Workdir: true},
-	{Name: "yarnpkg", Style: Exact, Options: options1026, Subs: subs1031, Inherit: true, Workdir: true},
-	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1032, Shared: [][]Option{options4}, Special: "jq"},
-	{Name: "yt-dlp", Operands: URLs, Options: options1033, Here: true},
-	{Name: "youtube-dl", Operands: URLs, Options: options1033, Here: true},
-	{Name: "gallery-dl", Operands: URLs, Options: options1033, Here: true},
-	{Name: "zcat", Operands: Reads, Options: options1034},
-	{Name: "bzcat", Operands: Reads, Options: options1034},
-	{Name: "xzcat", Operands: Reads, Options: options1034},
-	{Name: "zstdcat", Operands: Reads, Options: options1034},
-	{Name: "lz4cat", Operands: Reads, Options: options1034},
-	{Name: "lzcat", Operands: Reads, Options: options1034},
-	{Name: "gzcat", Operands: Reads, Options: options1034},
-	{Name: "zless", Operands: Reads, Options: options1034},
-	{Name: "zmore", Operands: Reads, Options: options1034},
-	{Name: "bzless", Operands: Reads, Options: options1034},
-	{Name: "bzmore", Operands: Reads, Options: options1034},
-	{Name: "xzless", Operands: Reads, Options: options1034},
-	{Name: "zcmp", Operands: Reads, Options: options1034},
-	{Name: "zdiff", Operands: Reads, Options: options1034},
-	{Name: "bzcmp", Operands: Reads, Options: options1034},
-	{Name: "bzdiff", Operands: Reads, Options: options1034},
-	{Name: "xzcmp", Operands: Reads, Options: options1034},
-	{Name: "xzdiff", Operands: Reads, Options: options1034},
-	{Name: "zig", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
-	{Name: "nim", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
-	{Name: "dart", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
-	{Name: "crystal", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
-	{Name: "v", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
-	{Name: "gleam", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
-	{Name: "mix", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
-	{Name: "rebar3", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
-	{Name: "stack", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
-	{Name: "cabal", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
-	{Name: "dune", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
-	{Name: "opam", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
-	{Name: "sbcl-make", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
-	{Name: "flutter", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
-	{Name: "fvm", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
-	{Name: "hugo", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
-	{Name: "jekyll", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
-	{Name: "mkdocs", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
-	{Name: "sphinx-build", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
-	{Name: "bazel", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
-	{Name: "bazelisk", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
-	{Name: "gprbuild", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
-	{Name: "alire", Style: Exact, Options: options1035, Subs: subs1036, Workdir: true},
-	{Name: "zip", Operands: Outputs, Options: options1037},
+	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options988, Special: "unset"},
+	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options989, Ends: true, Stdin: true},
+	{Name: "unzip", Operands: Unread, Options: options990, Here: true},
+	{Name: "uptime", Options: options991, Shared: [][]Option{options4}, Safe: true},
+	{Name: "uv", Style: Exact, Operands: Unread, Options: options992, Subs: subs1007, Inherit: true, Workdir: true},
+	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options1008, Ends: true},
+	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options1009, Ends: true},
+	{Name: "venv", Operands: Outputs, Options: options1010},
+	{Name: "vim", Operands: Outputs, Options: options1011},
+	{Name: "vi", Operands: Outputs, Options: options1011},
+	{Name: "nvim", Operands: Outputs, Options: options1011},
+	{Name: "view", Operands: Outputs, Options: options1011},
+	{Name: "vimdiff", Operands: Outputs, Options: options1011},
+	{Name: "gvim", Operands: Outputs, Options: options1011},
+	{Name: "ex", Operands: Outputs, Options: options1011},
+	{Name: "rvim", Operands: Outputs, Options: options1011},
+	{Name: "nvi", Operands: Outputs, Options: options1011},
+	{Name: "vim.tiny", Operands: Outputs, Options: options1011},
+	{Name: "vim.basic", Operands: Outputs, Options: options1011},
+	{Name: "nano", Operands: Outputs, Options: options1011},
+	{Name: "pico", Operands: Outputs, Options: options1011},
+	{Name: "micro", Operands: Outputs, Options: options1011},
+	{Name: "joe", Operands: Outputs, Options: options1011},
+	{Name: "jed", Operands: Outputs, Options: options1011},
+	{Name: "mcedit", Operands: Outputs, Options: options1011},
+	{Name: "helix", Operands: Outputs, Options: options1011},
+	{Name: "hx", Operands: Outputs, Options: options1011},
+	{Name: "kak", Operands: Outputs, Options: options1011},
+	{Name: "ne", Operands: Outputs, Options: options1011},
+	{Name: "zile", Operands: Outputs, Options: options1011},
+	{Name: "mg", Operands: Outputs, Options: options1011},
+	{Name: "emacs-nox", Operands: Outputs, Options: options1011},
+	{Name: "code", Operands: Outputs, Options: options1011},
+	{Name: "cursor", Operands: Outputs, Options: options1011},
+	{Name: "subl", Operands: Outputs, Options: options1011},
+	{Name: "atom", Operands: Outputs, Options: options1011},
+	{Name: "gedit", Operands: Outputs, Options: options1011},
+	{Name: "kate", Operands: Outputs, Options: options1011},
+	{Name: "zed", Operands: Outputs, Options: options1011},
+	{Name: "idea", Operands: Outputs, Options: options1011},
+	{Name: "virtualenv", Operands: Outputs, Options: options1012},
+	{Name: "pyvenv", Operands: Outputs, Options: options1012},
+	{Name: "vitest", Style: Exact, Options: options1013, Subs: subs1014, Inherit: true, Workdir: true},
+	{Name: "w", Options: options1015, Shared: [][]Option{options4}, Safe: true},
+	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options1016, Special: "wait"},
+	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options1017, Ends: true},
+	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options1018, Ends: true},
+	{Name: "wc", Operands: Reads, Options: options1019, Shared: [][]Option{options4}, Safe: true},
+	{Name: "gwc", Operands: Reads, Options: options1019, Shared: [][]Option{options4}, Safe: true},
+	{Name: "wdiff", Operands: Reads, Options: options1020, Shared: [][]Option{options4}, Safe: true},
+	{Name: "webpack", Style: Exact, Operands: Unread, Options: options1021, Workdir: true},
+	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options1021, Workdir: true},
+	{Name: "vite", Style: Exact, Operands: Unread, Options: options1021, Workdir: true},
+	{Name: "rollup", Style: Exact, Operands: Unread, Options: options1021, Workdir: true},
+	{Name: "rspack", Style: Exact, Operands: Unread, Options: options1021, Workdir: true},
+	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options1021, Workdir: true},
+	{Name: "tsup", Style: Exact, Operands: Unread, Options: options1021, Workdir: true},
+	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options1021, Workdir: true},
+	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options1021, Workdir: true},
+	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options1021, Workdir: true},
+	{Name: "swc", Style: Exact, Operands: Unread, Options: options1021, Workdir: true},
+	{Name: "babel", Style: Exact, Operands: Unread, Options: options1021, Workdir: true},
+	{Name: "browserify", Style: Exact, Operands: Unread, Options: options1021, Workdir: true},
+	{Name: "ncc", Style: Exact, Operands: Unread, Options: options1021, Workdir: true},
+	{Name: "wget", Operands: URLs, Options: options1022, Here: true},
+	{Name: "which", Operands: Names, Options: options1023, Shared: [][]Option{options4}, Safe: true},
+	{Name: "whereis", Operands: Names, Options: options1023, Shared: [][]Option{options4}, Safe: true},
+	{Name: "command-not-found", Operands: Names, Options: options1023, Shared: [][]Option{options4}, Safe: true},
+	{Name: "who", Operands: Reads, Options: options1024, Shared: [][]Option{options4}, Safe: true},
+	{Name: "whois", Options: options1025},
+	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1026, Ends: true, Special: "xargs"},
+	{Name: "xcodebuild", Style: Dash, Options: options1027, Workdir: true},
+	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1028, Ends: true},
+	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1029, Shared: [][]Option{options4}},
+	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1030, Ends: true},
+	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1031},
+	{Name: "yarn", Style: Exact, Options: options1032, Subs: subs1037, Inherit: true, Workdir: true},
+	{Name: "yarnpkg", Style: Exact, Options: options1032, Subs: subs1037, Inherit: true, Workdir: true},
+	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1038, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "yt-dlp", Operands: URLs, Options: options1039, Here: true},
+	{Name: "youtube-dl", Operands: URLs, Options: options1039, Here: true},
+	{Name: "gallery-dl", Operands: URLs, Options: options1039, Here: true},
+	{Name: "zcat", Operands: Reads, Options: options1040},
+	{Name: "bzcat", Operands: Reads, Options: options1040},
+	{Name: "xzcat", Operands: Reads, Options: options1040},
+	{Name: "zstdcat", Operands: Reads, Options: options1040},
+	{Name: "lz4cat", Operands: Reads, Options: options1040},
+	{Name: "lzcat", Operands: Reads, Options: options1040},
+	{Name: "gzcat", Operands: Reads, Options: options1040},
+	{Name: "zless", Operands: Reads, Options: options1040},
+	{Name: "zmore", Operands: Reads, Options: options1040},
+	{Name: "bzless", Operands: Reads, Options: options1040},
+	{Name: "bzmore", Operands: Reads, Options: options1040},
+	{Name: "xzless", Operands: Reads, Options: options1040},
+	{Name: "zcmp", Operands: Reads, Options: options1040},
+	{Name: "zdiff", Operands: Reads, Options: options1040},
+	{Name: "bzcmp", Operands: Reads, Options: options1040},
+	{Name: "bzdiff", Operands: Reads, Options: options1040},
+	{Name: "xzcmp", Operands: Reads, Options: options1040},
+	{Name: "xzdiff", Operands: Reads, Options: options1040},
+	{Name: "zig", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
+	{Name: "nim", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
+	{Name: "dart", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
+	{Name: "crystal", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
+	{Name: "v", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
+	{Name: "gleam", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
+	{Name: "mix", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
+	{Name: "rebar3", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
+	{Name: "stack", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
+	{Name: "cabal", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
+	{Name: "dune", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
+	{Name: "opam", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
+	{Name: "sbcl-make", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
+	{Name: "flutter", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
+	{Name: "fvm", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
+	{Name: "hugo", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
+	{Name: "jekyll", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
+	{Name: "mkdocs", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
+	{Name: "sphinx-build", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
+	{Name: "bazel", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
+	{Name: "bazelisk", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
+	{Name: "gprbuild", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
+	{Name: "alire", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
+	{Name: "zip", Operands: Outputs, Options: options1043},
 	{Name: "zipinfo", Operands: Reads},
 	{Name: "zipgrep", Operands: Reads},
 	{Name: "zipnote", Operands: Reads},
 	{Name: "unrar", Operands: Reads},
 	{Name: "lsar", Operands: Reads},
-	{Name: "zmodload", Operands: Unread, Options: options1038},
+	{Name: "zmodload", Operands: Unread, Options: options1044},
 }
 
 var options0 = []Option{
@@ -8200,14 +8200,15 @@ var options50 = []Option{
 	{Names: names{"--ultra"}},
 	{Names: names{"--long"}, Value: Optional},
 	{Names: names{"--adapt"}, Value: Optional},
+	{Names: names{"--trace"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--no-check"}},
 	{Names: names{"--sparse"}},
 	{Names: names{"-m", "--multiple"}},
 	{Names: names{"--no-progress"}},
 	{Names: names{"--progress"}},
 	{Names: names{"--filelist"}, Value: Required, Effect: EffUnproven},
-	{Names: names{"--output-dir-flat"}, Value: Required, Effect: EffWrite},
-	{Names: names{"--output-dir-mirror"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--output-dir-flat"}, Value: Required, Effect: EffBelow},
+	{Names: names{"--output-dir-mirror"}, Value: Required, Effect: EffBelow},
 	{Names: names{"--patch-from"}, Value: Required, Effect: EffInput},
 	{Names: names{"--exclude-compressed"}},
 	{Names: names{"--asyncio"}},
@@ -14698,7 +14699,7 @@ var options428 = []Option{
 }
 
 var options429 = []Option{
-	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffBelow},
 	{Names: names{"-s", "--suffix"}, Value: Required},
 	{Names: names{"--no-diagnose", "--diagnose"}, Value: Optional},
 }
@@ -15060,6 +15061,12 @@ var options451 = []Option{
 }
 
 var options452 = []Option{
+	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffBelow},
+	{Names: names{"-s", "--suffix"}, Value: Required},
+	{Names: names{"--mode"}, Value: Required},
+}
+
+var options453 = []Option{
 	{Names: names{"--no-index"}, Effect: EffUnproven},
 	{Names: names{"--cached"}},
 	{Names: names{"--staged"}},
@@ -15070,7 +15077,7 @@ var options452 = []Option{
 	{Names: names{"-0"}},
 }
 
-var options453 = []Option{
+var options454 = []Option{
 	{Names: names{"-U", "--unified"}, Value: Required},
 	{Names: names{"-s", "--no-patch"}},
 	{Names: names{"-X", "--dirstat"}, Value: Optional},
@@ -15171,7 +15178,7 @@ var options453 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options454 = []Option{
+var options455 = []Option{
 	{Names: names{"--no-index"}, Effect: EffUnproven},
 	{Names: names{"-q"}},
 	{Names: names{"--cached"}},
@@ -15194,7 +15201,7 @@ var options454 = []Option{
 	{Names: names{"--stdin"}},
 }
 
-var options455 = []Option{
+var options456 = []Option{
 	{Names: names{"-x", "--extcmd"}, Value: Required, Effect: EffRun},
 	{Names: names{"-t", "--tool"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-d", "--dir-diff"}},
@@ -15211,7 +15218,7 @@ var options455 = []Option{
 	{Names: names{"--cached"}},
 }
 
-var options456 = []Option{
+var options457 = []Option{
 	{Names: names{"--progress"}, Value: Required},
 	{Names: names{"--signed-tags"}, Value: Required},
 	{Names: names{"--tag-of-filtered-object"}, Value: Required},
@@ -15231,7 +15238,7 @@ var options456 = []Option{
 	{Names: names{"--refspec"}},
 }
 
-var options457 = []Option{
+var options458 = []Option{
 	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRun},
 	{Names: names{"-u", "--update-head-ok"}},
 	{Names: names{"-o", "--server-option"}, Value: Required},
@@ -15279,7 +15286,7 @@ var options457 = []Option{
 	{Names: names{"--stdin"}},
 }
 
-var options458 = []Option{
+var options459 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--stdin"}},
 	{Names: names{"-q", "--quiet"}},
@@ -15298,7 +15305,7 @@ var options458 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options459 = []Option{
+var options460 = []Option{
 	{Names: names{"--setup"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--subdirectory-filter"}, Value: Required},
 	{Names: names{"--env-filter"}, Value: Required, Effect: EffOpaque},
@@ -15315,7 +15322,7 @@ var options459 = []Option{
 	{Names: names{"--state-branch"}, Value: Required},
 }
 
-var options460 = []Option{
+var options461 = []Option{
 	{Names: names{"--path"}, Value: Required},
 	{Names: names{"--path-glob"}, Value: Required},
 	{Names: names{"--path-regex"}, Value: Required},
@@ -15352,7 +15359,7 @@ var options460 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options461 = []Option{
+var options462 = []Option{
 	{Names: names{"--log"}, Value: Optional},
 	{Names: names{"--no-log"}},
 	{Names: names{"--summary"}},
@@ -15362,7 +15369,7 @@ var options461 = []Option{
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
 }
 
-var options462 = []Option{
+var options463 = []Option{
 	{Names: names{"--perl"}},
 	{Names: names{"--python"}},
 	{Names: names{"--shell"}},
@@ -15381,13 +15388,13 @@ var options462 = []Option{
 	{Names: names{"--ignore-case"}},
 }
 
-var options463 = []Option{
+var options464 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--keep-going"}},
 }
 
-var options464 = []Option{
-	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffOutput},
+var options465 = []Option{
+	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffBelow},
 	{Names: names{"--stdout"}, Effect: EffReadOnly},
 	{Names: names{"-n", "--numbered"}},
 	{Names: names{"-N", "--no-numbered"}},
@@ -15431,7 +15438,7 @@ var options464 = []Option{
 	{Names: names{"--always"}},
 }
 
-var options465 = []Option{
+var options466 = []Option{
 	{Names: names{"-n", "--max-count"}, Value: Required},
 	{Names: names{"-#"}},
 	{Names: names{"--since", "--after"}, Value: Required},
@@ -15551,7 +15558,7 @@ var options465 = []Option{
 	{Names: names{"--count"}},
 }
 
-var options466 = []Option{
+var options467 = []Option{
 	{Names: names{"--unreachable"}},
 	{Names: names{"--dangling"}},
 	{Names: names{"--no-dangling"}},
@@ -15569,7 +15576,7 @@ var options466 = []Option{
 	{Names: names{"--no-progress"}},
 }
 
-var options467 = []Option{
+var options468 = []Option{
 	{Names: names{"--aggressive"}},
 	{Names: names{"--auto"}},
 	{Names: names{"--cruft"}},
@@ -15580,7 +15587,7 @@ var options467 = []Option{
 	{Names: names{"--keep-largest-pack"}},
 }
 
-var options468 = []Option{
+var options469 = []Option{
 	{Names: names{"-O", "--open-files-in-pager"}, Value: Optional, Effect: EffRun},
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
@@ -15630,7 +15637,7 @@ var options468 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options469 = []Option{
+var options470 = []Option{
 	{Names: names{"-w"}},
 	{Names: names{"-t"}, Value: Required},
 	{Names: names{"--stdin"}},
@@ -15640,7 +15647,7 @@ var options469 = []Option{
 	{Names: names{"--literally"}},
 }
 
-var options470 = []Option{
+var options471 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-c", "--config"}},
 	{Names: names{"-g", "--guides"}},
@@ -15654,7 +15661,7 @@ var options470 = []Option{
 	{Names: names{"--developer-interfaces"}},
 }
 
-var options471 = []Option{
+var options472 = []Option{
 	{Names: names{"-v"}},
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--rev-index"}},
@@ -15673,7 +15680,7 @@ var options471 = []Option{
 	{Names: names{"--promisor"}, Value: Optional},
 }
 
-var options472 = []Option{
+var options473 = []Option{
 	{Names: names{"-b", "--initial-branch"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--bare"}},
@@ -15684,7 +15691,7 @@ var options472 = []Option{
 	{Names: names{"--shared"}, Value: Optional},
 }
 
-var options473 = []Option{
+var options474 = []Option{
 	{Names: names{"--in-place"}, Effect: EffInPlace},
 	{Names: names{"--trim-empty"}},
 	{Names: names{"--trailer"}, Value: Required},
@@ -15698,14 +15705,14 @@ var options473 = []Option{
 	{Names: names{"--no-divider"}},
 }
 
-var options474 = []Option{
+var options475 = []Option{
 	{Names: names{"-p", "-u", "--patch"}},
 	{Names: names{"--date"}, Value: Required},
 	{Names: names{"--grep"}, Value: Required},
 	{Names: names{"--source"}},
 }
 
-var options475 = []Option{
+var options476 = []Option{
 	{Names: names{"-c", "--cached"}},
 	{Names: names{"-d", "--deleted"}},
 	{Names: names{"-m", "--modified"}},
@@ -15736,7 +15743,7 @@ var options475 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options476 = []Option{
+var options477 = []Option{
 	{Names: names{"-o", "--server-option"}, Value: Required},
 	{Names: names{"--sort"}, Value: Required},
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
@@ -15749,7 +15756,7 @@ var options476 = []Option{
 	{Names: names{"--symref"}},
 }
 
-var options477 = []Option{
+var options478 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-r"}},
 	{Names: names{"-t"}},
@@ -15763,7 +15770,28 @@ var options477 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options478 = []Option{
+var options479 = []Option{
+	{Names: names{"-k"}},
+	{Names: names{"-b"}},
+	{Names: names{"-m", "--message-id"}},
+	{Names: names{"-u"}},
+	{Names: names{"--encoding"}, Value: Required},
+	{Names: names{"-n"}},
+	{Names: names{"--scissors"}},
+	{Names: names{"--no-scissors"}},
+	{Names: names{"--quoted-cr"}, Value: Required},
+}
+
+var options480 = []Option{
+	{Names: names{"-o"}, Value: Required, Effect: EffBelow},
+	{Names: names{"-b"}},
+	{Names: names{"-d"}, Value: Required},
+	{Names: names{"-f"}, Value: Required},
+	{Names: names{"--keep-cr"}},
+	{Names: names{"--mboxrd"}},
+}
+
+var options481 = []Option{
 	{Names: names{"--auto"}},
 	{Names: names{"--schedule"}, Value: Optional},
 	{Names: names{"--quiet"}},
@@ -15771,7 +15799,7 @@ var options478 = []Option{
 	{Names: names{"--scheduler"}, Value: Required},
 }
 
-var options479 = []Option{
+var options482 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"-s", "--strategy"}, Value: Required},
 	{Names: names{"-X", "--strategy-option"}, Value: Required},
@@ -15804,7 +15832,7 @@ var options479 = []Option{
 	{Names: names{"--continue"}},
 }
 
-var options480 = []Option{
+var options483 = []Option{
 	{Names: names{"--octopus"}},
 	{Names: names{"--independent"}},
 	{Names: names{"--is-ancestor"}},
@@ -15812,7 +15840,21 @@ var options480 = []Option{
 	{Names: names{"-a", "--all"}},
 }
 
-var options481 = []Option{
+var options484 = []Option{
+	{Names: names{"-p", "--stdout"}, Effect: EffReadOnly},
+	{Names: names{"--object-id"}, Effect: EffReadOnly},
+	{Names: names{"--diff3"}},
+	{Names: names{"--zdiff3"}},
+	{Names: names{"--ours"}},
+	{Names: names{"--theirs"}},
+	{Names: names{"--union"}},
+	{Names: names{"--diff-algorithm"}, Value: Required},
+	{Names: names{"--marker-size"}, Value: Required},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-L"}, Value: Required},
+}
+
+var options485 = []Option{
 	{Names: names{"-z"}},
 	{Names: names{"--name-only"}},
 	{Names: names{"--messages"}},
@@ -15820,7 +15862,7 @@ var options481 = []Option{
 	{Names: names{"--allow-unrelated-histories"}},
 }
 
-var options482 = []Option{
+var options486 = []Option{
 	{Names: names{"-t", "--tool"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--tool-help"}},
 	{Names: names{"-y", "--no-prompt"}},
@@ -15830,14 +15872,14 @@ var options482 = []Option{
 	{Names: names{"-O"}, Value: Required, Effect: EffInput},
 }
 
-var options483 = []Option{
+var options487 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-k"}},
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options484 = []Option{
+var options488 = []Option{
 	{Names: names{"--tags"}},
 	{Names: names{"--refs"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -15849,7 +15891,7 @@ var options484 = []Option{
 	{Names: names{"--always"}},
 }
 
-var options485 = []Option{
+var options489 = []Option{
 	{Names: names{"--ref"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
@@ -15873,7 +15915,50 @@ var options485 = []Option{
 	{Names: names{"-e"}},
 }
 
-var options486 = []Option{
+var options490 = []Option{
+	{Names: names{"--stdout"}, Effect: EffReadOnly},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--progress"}},
+	{Names: names{"--all-progress"}},
+	{Names: names{"--all-progress-implied"}},
+	{Names: names{"--index-version"}, Value: Required},
+	{Names: names{"--max-pack-size"}, Value: Required},
+	{Names: names{"--local"}},
+	{Names: names{"--incremental"}},
+	{Names: names{"--window"}, Value: Required},
+	{Names: names{"--window-memory"}, Value: Required},
+	{Names: names{"--depth"}, Value: Required},
+	{Names: names{"--no-reuse-delta"}},
+	{Names: names{"--no-reuse-object"}},
+	{Names: names{"--delta-base-offset"}},
+	{Names: names{"--threads"}, Value: Required},
+	{Names: names{"--non-empty"}},
+	{Names: names{"--revs"}},
+	{Names: names{"--unpacked"}},
+	{Names: names{"--all"}},
+	{Names: names{"--reflog"}},
+	{Names: names{"--indexed-objects"}},
+	{Names: names{"--stdin-packs"}},
+	{Names: names{"--include-tag"}},
+	{Names: names{"--keep-unreachable"}},
+	{Names: names{"--pack-loose-unreachable"}},
+	{Names: names{"--unpack-unreachable"}, Value: Optional},
+	{Names: names{"--cruft"}},
+	{Names: names{"--sparse"}},
+	{Names: names{"--thin"}},
+	{Names: names{"--shallow"}},
+	{Names: names{"--honor-pack-keep"}},
+	{Names: names{"--keep-pack"}, Value: Required},
+	{Names: names{"--compression"}, Value: Required},
+	{Names: names{"--keep-true-parents"}},
+	{Names: names{"--use-bitmap-index"}},
+	{Names: names{"--write-bitmap-index"}},
+	{Names: names{"--filter"}, Value: Required},
+	{Names: names{"--missing"}, Value: Required},
+	{Names: names{"--delta-islands"}},
+}
+
+var options491 = []Option{
 	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRun},
 	{Names: names{"-r", "--rebase"}, Value: Optional},
 	{Names: names{"--no-rebase"}},
@@ -15929,7 +16014,7 @@ var options486 = []Option{
 	{Names: names{"-6", "--ipv6"}},
 }
 
-var options487 = []Option{
+var options492 = []Option{
 	{Names: names{"--receive-pack", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"-o", "--push-option"}, Value: Required},
 	{Names: names{"--force-with-lease"}, Value: Optional},
@@ -15963,7 +16048,7 @@ var options487 = []Option{
 	{Names: names{"-6", "--ipv6"}},
 }
 
-var options488 = []Option{
+var options493 = []Option{
 	{Names: names{"--no-dual-color"}},
 	{Names: names{"--creation-factor"}, Value: Required},
 	{Names: names{"--left-only"}},
@@ -15972,7 +16057,7 @@ var options488 = []Option{
 	{Names: names{"--no-notes"}},
 }
 
-var options489 = []Option{
+var options494 = []Option{
 	{Names: names{"--index-output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-m"}},
 	{Names: names{"--reset"}},
@@ -15990,7 +16075,7 @@ var options489 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options490 = []Option{
+var options495 = []Option{
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"-s", "--strategy"}, Value: Required},
 	{Names: names{"-X", "--strategy-option"}, Value: Required},
@@ -16037,7 +16122,7 @@ var options490 = []Option{
 	{Names: names{"--update-refs", "--no-update-refs"}},
 }
 
-var options491 = []Option{
+var options496 = []Option{
 	{Names: names{"--expire"}, Value: Required},
 	{Names: names{"--expire-unreachable"}, Value: Required},
 	{Names: names{"--updateref"}},
@@ -16049,19 +16134,19 @@ var options491 = []Option{
 	{Names: names{"--single-worktree"}},
 }
 
-var subs492 = []Program{
-	{Name: "delete", Path: names{"reflog", "expire"}, Options: options491, Workdir: true, Special: "git"},
-	{Name: "exists", Path: names{"reflog", "show"}, Shared: [][]Option{options465, options453}, Workdir: true, Special: "git"},
-	{Name: "expire", Path: names{"reflog", "expire"}, Options: options491, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"reflog", "show"}, Shared: [][]Option{options465, options453}, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"reflog", "show"}, Shared: [][]Option{options465, options453}, Workdir: true, Special: "git"},
+var subs497 = []Program{
+	{Name: "delete", Path: names{"reflog", "expire"}, Options: options496, Workdir: true, Special: "git"},
+	{Name: "exists", Path: names{"reflog", "show"}, Shared: [][]Option{options466, options454}, Workdir: true, Special: "git"},
+	{Name: "expire", Path: names{"reflog", "expire"}, Options: options496, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"reflog", "show"}, Shared: [][]Option{options466, options454}, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"reflog", "show"}, Shared: [][]Option{options466, options454}, Workdir: true, Special: "git"},
 }
 
-var options493 = []Option{
+var options498 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options494 = []Option{
+var options499 = []Option{
 	{Names: names{"-t"}, Value: Required},
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"-f"}},
@@ -16070,7 +16155,7 @@ var options494 = []Option{
 	{Names: names{"--mirror"}, Value: Optional},
 }
 
-var options495 = []Option{
+var options500 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"--push"}},
 	{Names: names{"--all"}},
@@ -16083,21 +16168,21 @@ var options495 = []Option{
 	{Names: names{"--no-progress"}},
 }
 
-var subs496 = []Program{
-	{Name: "add", Path: names{"remote", "add"}, Options: options494, Workdir: true, Special: "git"},
-	{Name: "get-url", Path: names{"remote", "show"}, Options: options495, Workdir: true, Special: "git"},
-	{Name: "prune", Path: names{"remote", "show"}, Options: options495, Workdir: true, Special: "git"},
-	{Name: "remove", Path: names{"remote", "show"}, Options: options495, Workdir: true, Special: "git"},
-	{Name: "rename", Path: names{"remote", "show"}, Options: options495, Workdir: true, Special: "git"},
-	{Name: "rm", Path: names{"remote", "show"}, Options: options495, Workdir: true, Special: "git"},
-	{Name: "set-branches", Path: names{"remote", "show"}, Options: options495, Workdir: true, Special: "git"},
-	{Name: "set-head", Path: names{"remote", "show"}, Options: options495, Workdir: true, Special: "git"},
-	{Name: "set-url", Path: names{"remote", "show"}, Options: options495, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"remote", "show"}, Options: options495, Workdir: true, Special: "git"},
-	{Name: "update", Path: names{"remote", "show"}, Options: options495, Workdir: true, Special: "git"},
+var subs501 = []Program{
+	{Name: "add", Path: names{"remote", "add"}, Options: options499, Workdir: true, Special: "git"},
+	{Name: "get-url", Path: names{"remote", "show"}, Options: options500, Workdir: true, Special: "git"},
+	{Name: "prune", Path: names{"remote", "show"}, Options: options500, Workdir: true, Special: "git"},
+	{Name: "remove", Path: names{"remote", "show"}, Options: options500, Workdir: true, Special: "git"},
+	{Name: "rename", Path: names{"remote", "show"}, Options: options500, Workdir: true, Special: "git"},
+	{Name: "rm", Path: names{"remote", "show"}, Options: options500, Workdir: true, Special: "git"},
+	{Name: "set-branches", Path: names{"remote", "show"}, Options: options500, Workdir: true, Special: "git"},
+	{Name: "set-head", Path: names{"remote", "show"}, Options: options500, Workdir: true, Special: "git"},
+	{Name: "set-url", Path: names{"remote", "show"}, Options: options500, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"remote", "show"}, Options: options500, Workdir: true, Special: "git"},
+	{Name: "update", Path: names{"remote", "show"}, Options: options500, Workdir: true, Special: "git"},
 }
 
-var options497 = []Option{
+var options502 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-e", "--edit"}},
@@ -16108,7 +16193,7 @@ var options497 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options498 = []Option{
+var options503 = []Option{
 	{Names: names{"--soft"}},
 	{Names: names{"--mixed"}},
 	{Names: names{"--hard"}},
@@ -16122,7 +16207,7 @@ var options498 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options499 = []Option{
+var options504 = []Option{
 	{Names: names{"-s", "--source"}, Value: Required},
 	{Names: names{"--conflict"}, Value: Required},
 	{Names: names{"-p", "--patch"}},
@@ -16139,7 +16224,7 @@ var options499 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options500 = []Option{
+var options505 = []Option{
 	{Names: names{"--count"}},
 	{Names: names{"--objects"}},
 	{Names: names{"--use-bitmap-index"}},
@@ -16159,7 +16244,7 @@ var options500 = []Option{
 	{Names: names{"--indexed-objects"}},
 }
 
-var options501 = []Option{
+var options506 = []Option{
 	{Names: names{"--short"}, Value: Optional},
 	{Names: names{"--abbrev-ref"}, Value: Optional},
 	{Names: names{"--default"}, Value: Required},
@@ -16214,7 +16299,7 @@ var options501 = []Option{
 	{Names: names{"-C"}, Value: Optional},
 }
 
-var options502 = []Option{
+var options507 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-r"}},
@@ -16226,7 +16311,7 @@ var options502 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options503 = []Option{
+var options508 = []Option{
 	{Names: names{"--smtp-server"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--sendmail-cmd"}, Value: Required, Effect: EffRun},
 	{Names: names{"--to-cmd"}, Value: Required, Effect: EffRun},
@@ -16251,7 +16336,7 @@ var options503 = []Option{
 	{Names: names{"--identity"}, Value: Required},
 }
 
-var options504 = []Option{
+var options509 = []Option{
 	{Names: names{"--receive-pack", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"--all"}},
 	{Names: names{"--stdin"}},
@@ -16265,7 +16350,7 @@ var options504 = []Option{
 	{Names: names{"--push-option"}, Value: Required},
 }
 
-var options505 = []Option{
+var options510 = []Option{
 	{Names: names{"-n", "--numbered"}},
 	{Names: names{"-s", "--summary"}},
 	{Names: names{"-e", "--email"}},
@@ -16276,11 +16361,11 @@ var options505 = []Option{
 	{Names: names{"-w"}, Value: Optional},
 }
 
-var options506 = []Option{
+var options511 = []Option{
 	{Names: names{"-p", "-u", "--patch"}},
 }
 
-var options507 = []Option{
+var options512 = []Option{
 	{Names: names{"-r", "--remotes"}},
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--current"}},
@@ -16299,7 +16384,7 @@ var options507 = []Option{
 	{Names: names{"--no-color"}},
 }
 
-var options508 = []Option{
+var options513 = []Option{
 	{Names: names{"--head"}},
 	{Names: names{"--heads", "--tags"}},
 	{Names: names{"-d", "--dereference"}},
@@ -16310,7 +16395,7 @@ var options508 = []Option{
 	{Names: names{"--exclude-existing"}, Value: Optional},
 }
 
-var options509 = []Option{
+var options514 = []Option{
 	{Names: names{"--cone"}},
 	{Names: names{"--no-cone"}},
 	{Names: names{"--sparse-index"}},
@@ -16322,7 +16407,7 @@ var options509 = []Option{
 	{Names: names{"--rules-file"}, Value: Required, Effect: EffInput},
 }
 
-var options510 = []Option{
+var options515 = []Option{
 	{Names: names{"-p", "--patch"}},
 	{Names: names{"-S", "--staged"}},
 	{Names: names{"-k", "--keep-index"}},
@@ -16335,33 +16420,33 @@ var options510 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options511 = []Option{
+var options516 = []Option{
 	{Names: names{"-u", "--include-untracked"}},
 	{Names: names{"--only-untracked"}},
 }
 
-var options512 = []Option{
+var options517 = []Option{
 	{Names: names{"--index"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var subs513 = []Program{
-	{Name: "apply", Path: names{"stash", "pop"}, Options: options512, Workdir: true, Special: "git"},
-	{Name: "branch", Path: names{"stash", "pop"}, Options: options512, Workdir: true, Special: "git"},
-	{Name: "clear", Path: names{"stash", "pop"}, Options: options512, Workdir: true, Special: "git"},
-	{Name: "create", Path: names{"stash", "push"}, Options: options510, Workdir: true, Special: "git"},
-	{Name: "drop", Path: names{"stash", "pop"}, Options: options512, Workdir: true, Special: "git"},
-	{Name: "export", Path: names{"stash", "pop"}, Options: options512, Workdir: true, Special: "git"},
-	{Name: "import", Path: names{"stash", "pop"}, Options: options512, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"stash", "list"}, Options: options511, Shared: [][]Option{options465, options453}, Workdir: true, Special: "git"},
-	{Name: "pop", Path: names{"stash", "pop"}, Options: options512, Workdir: true, Special: "git"},
-	{Name: "push", Path: names{"stash", "push"}, Options: options510, Workdir: true, Special: "git"},
-	{Name: "save", Path: names{"stash", "push"}, Options: options510, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"stash", "list"}, Options: options511, Shared: [][]Option{options465, options453}, Workdir: true, Special: "git"},
-	{Name: "store", Path: names{"stash", "push"}, Options: options510, Workdir: true, Special: "git"},
+var subs518 = []Program{
+	{Name: "apply", Path: names{"stash", "pop"}, Options: options517, Workdir: true, Special: "git"},
+	{Name: "branch", Path: names{"stash", "pop"}, Options: options517, Workdir: true, Special: "git"},
+	{Name: "clear", Path: names{"stash", "pop"}, Options: options517, Workdir: true, Special: "git"},
+	{Name: "create", Path: names{"stash", "push"}, Options: options515, Workdir: true, Special: "git"},
+	{Name: "drop", Path: names{"stash", "pop"}, Options: options517, Workdir: true, Special: "git"},
+	{Name: "export", Path: names{"stash", "pop"}, Options: options517, Workdir: true, Special: "git"},
+	{Name: "import", Path: names{"stash", "pop"}, Options: options517, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"stash", "list"}, Options: options516, Shared: [][]Option{options466, options454}, Workdir: true, Special: "git"},
+	{Name: "pop", Path: names{"stash", "pop"}, Options: options517, Workdir: true, Special: "git"},
+	{Name: "push", Path: names{"stash", "push"}, Options: options515, Workdir: true, Special: "git"},
+	{Name: "save", Path: names{"stash", "push"}, Options: options515, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"stash", "list"}, Options: options516, Shared: [][]Option{options466, options454}, Workdir: true, Special: "git"},
+	{Name: "store", Path: names{"stash", "push"}, Options: options515, Workdir: true, Special: "git"},
 }
 
-var options514 = []Option{
+var options519 = []Option{
 	{Names: names{"-u", "--untracked-files"}, Value: Optional},
 	{Names: names{"--porcelain"}, Value: Optional},
 	{Names: names{"--column"}, Value: Optional},
@@ -16381,12 +16466,12 @@ var options514 = []Option{
 	{Names: names{"--renames"}},
 }
 
-var options515 = []Option{
+var options520 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--cached"}},
 }
 
-var options516 = []Option{
+var options521 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--name"}, Value: Required},
@@ -16397,12 +16482,12 @@ var options516 = []Option{
 	{Names: names{"--progress"}},
 }
 
-var options517 = []Option{
+var options522 = []Option{
 	{Names: names{"--recursive"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options518 = []Option{
+var options523 = []Option{
 	{Names: names{"--init"}},
 	{Names: names{"--remote"}},
 	{Names: names{"-N", "--no-fetch"}},
@@ -16430,21 +16515,21 @@ var options518 = []Option{
 	{Names: names{"--progress"}},
 }
 
-var subs519 = []Program{
-	{Name: "absorbgitdirs", Path: names{"submodule", "update"}, Options: options518, Workdir: true, Special: "git"},
-	{Name: "add", Path: names{"submodule", "add"}, Options: options516, Workdir: true, Special: "git"},
-	{Name: "deinit", Path: names{"submodule", "update"}, Options: options518, Workdir: true, Special: "git"},
-	{Name: "foreach", Style: POSIX, Operands: RunsText, Path: names{"submodule", "foreach"}, Options: options517, Ends: true, Workdir: true, Special: "git"},
-	{Name: "init", Path: names{"submodule", "update"}, Options: options518, Workdir: true, Special: "git"},
-	{Name: "set-branch", Path: names{"submodule", "update"}, Options: options518, Workdir: true, Special: "git"},
-	{Name: "set-url", Path: names{"submodule", "update"}, Options: options518, Workdir: true, Special: "git"},
-	{Name: "status", Path: names{"submodule", "update"}, Options: options518, Workdir: true, Special: "git"},
-	{Name: "summary", Path: names{"submodule", "update"}, Options: options518, Workdir: true, Special: "git"},
-	{Name: "sync", Path: names{"submodule", "update"}, Options: options518, Workdir: true, Special: "git"},
-	{Name: "update", Path: names{"submodule", "update"}, Options: options518, Workdir: true, Special: "git"},
+var subs524 = []Program{
+	{Name: "absorbgitdirs", Path: names{"submodule", "update"}, Options: options523, Workdir: true, Special: "git"},
+	{Name: "add", Path: names{"submodule", "add"}, Options: options521, Workdir: true, Special: "git"},
+	{Name: "deinit", Path: names{"submodule", "update"}, Options: options523, Workdir: true, Special: "git"},
+	{Name: "foreach", Style: POSIX, Operands: RunsText, Path: names{"submodule", "foreach"}, Options: options522, Ends: true, Workdir: true, Special: "git"},
+	{Name: "init", Path: names{"submodule", "update"}, Options: options523, Workdir: true, Special: "git"},
+	{Name: "set-branch", Path: names{"submodule", "update"}, Options: options523, Workdir: true, Special: "git"},
+	{Name: "set-url", Path: names{"submodule", "update"}, Options: options523, Workdir: true, Special: "git"},
+	{Name: "status", Path: names{"submodule", "update"}, Options: options523, Workdir: true, Special: "git"},
+	{Name: "summary", Path: names{"submodule", "update"}, Options: options523, Workdir: true, Special: "git"},
+	{Name: "sync", Path: names{"submodule", "update"}, Options: options523, Workdir: true, Special: "git"},
+	{Name: "update", Path: names{"submodule", "update"}, Options: options523, Workdir: true, Special: "git"},
 }
 
-var options520 = []Option{
+var options525 = []Option{
 	{Names: names{"-c", "--create"}, Value: Required},
 	{Names: names{"-C", "--force-create"}, Value: Required},
 	{Names: names{"--orphan"}, Value: Required},
@@ -16461,7 +16546,7 @@ var options520 = []Option{
 	{Names: names{"--recurse-submodules", "--no-recurse-submodules"}},
 }
 
-var options521 = []Option{
+var options526 = []Option{
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-q", "--quiet"}},
@@ -16469,7 +16554,7 @@ var options521 = []Option{
 	{Names: names{"--recurse", "--no-recurse"}},
 }
 
-var options522 = []Option{
+var options527 = []Option{
 	{Names: names{"-n"}, Value: Optional},
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
@@ -16498,7 +16583,15 @@ var options522 = []Option{
 	{Names: names{"--create-reflog"}},
 }
 
-var options523 = []Option{
+var options528 = []Option{
+	{Names: names{"-n"}},
+	{Names: names{"-q"}},
+	{Names: names{"-r"}},
+	{Names: names{"--strict"}},
+	{Names: names{"--max-input-size"}, Value: Required},
+}
+
+var options529 = []Option{
 	{Names: names{"--cacheinfo"}, Value: Required},
 	{Names: names{"--chmod"}, Value: Required},
 	{Names: names{"--add"}},
@@ -16534,24 +16627,24 @@ var options523 = []Option{
 	{Names: names{"--fsmonitor", "--no-fsmonitor"}},
 }
 
-var options524 = []Option{
+var options530 = []Option{
 	{Names: names{"-m"}, Value: Required},
 }
 
-var options525 = []Option{
+var options531 = []Option{
 	{Names: names{"-l"}},
 }
 
-var options526 = []Option{
+var options532 = []Option{
 	{Names: names{"--raw"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options527 = []Option{
+var options533 = []Option{
 	{Names: names{"--build-options"}},
 }
 
-var options528 = []Option{
+var options534 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-B"}, Value: Required},
@@ -16570,37 +16663,37 @@ var options528 = []Option{
 	{Names: names{"--no-relative-paths"}},
 }
 
-var options529 = []Option{
+var options535 = []Option{
 	{Names: names{"--porcelain"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-z"}},
 	{Names: names{"--expire"}, Value: Required},
 }
 
-var options530 = []Option{
+var options536 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--expire"}, Value: Required},
 	{Names: names{"--reason"}, Value: Required},
 }
 
-var subs531 = []Program{
-	{Name: "add", Operands: Places, Path: names{"worktree", "add"}, Options: options528, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"worktree", "list"}, Options: options529, Safe: true, Workdir: true, Special: "git"},
-	{Name: "lock", Path: names{"worktree", "prune"}, Options: options530, Workdir: true, Special: "git"},
+var subs537 = []Program{
+	{Name: "add", Operands: Places, Path: names{"worktree", "add"}, Options: options534, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"worktree", "list"}, Options: options535, Safe: true, Workdir: true, Special: "git"},
+	{Name: "lock", Path: names{"worktree", "prune"}, Options: options536, Workdir: true, Special: "git"},
 	{Name: "move", Operands: Places, Path: names{"worktree", "remove"}, Options: options192, Workdir: true, Special: "git"},
-	{Name: "prune", Path: names{"worktree", "prune"}, Options: options530, Workdir: true, Special: "git"},
+	{Name: "prune", Path: names{"worktree", "prune"}, Options: options536, Workdir: true, Special: "git"},
 	{Name: "remove", Operands: Places, Path: names{"worktree", "remove"}, Options: options192, Workdir: true, Special: "git"},
-	{Name: "repair", Path: names{"worktree", "prune"}, Options: options530, Workdir: true, Special: "git"},
-	{Name: "unlock", Path: names{"worktree", "prune"}, Options: options530, Workdir: true, Special: "git"},
+	{Name: "repair", Path: names{"worktree", "prune"}, Options: options536, Workdir: true, Special: "git"},
+	{Name: "unlock", Path: names{"worktree", "prune"}, Options: options536, Workdir: true, Special: "git"},
 }
 
-var options532 = []Option{
+var options538 = []Option{
 	{Names: names{"--missing-ok"}},
 	{Names: names{"--prefix"}, Value: Required},
 }
 
-var subs533 = []Program{
+var subs539 = []Program{
 	{Name: "absorb", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "add", Path: names{"add"}, Options: options420, Safe: true, Workdir: true, Special: "git"},
 	{Name: "am", Path: names{"am"}, Options: options421, Workdir: true, Special: "git"},
@@ -16609,9 +16702,9 @@ var subs533 = []Program{
 	{Name: "apply", Path: names{"apply"}, Options: options423, Workdir: true, Special: "git"},
 	{Name: "archimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "archive", Path: names{"archive"}, Options: options424, Workdir: true, Special: "git"},
-	{Name: "backfill", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
+	{Name: "backfill", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "bisect", Operands: Unread, Path: names{"bisect"}, Subs: subs426, Workdir: true, Special: "git"},
-	{Name: "bisect--helper", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
+	{Name: "bisect--helper", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "blame", Path: names{"blame"}, Options: options427, Workdir: true, Special: "git"},
 	{Name: "branch", Path: names{"branch"}, Options: options428, Safe: true, Workdir: true, Special: "git"},
 	{Name: "bugreport", Path: names{"bugreport"}, Options: options429, Workdir: true, Here: true, Special: "git"},
@@ -16629,7 +16722,7 @@ var subs533 = []Program{
 	{Name: "clean", Path: names{"clean"}, Options: options440, Workdir: true, Special: "git"},
 	{Name: "cliff", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "clone", Operands: Places, Skip: 1, Path: names{"clone"}, Options: options441, Workdir: true, Special: "git"},
-	{Name: "clone-pack", Path: names{"fetch-pack"}, Options: options458, Workdir: true, Special: "git"},
+	{Name: "clone-pack", Path: names{"fetch-pack"}, Options: options459, Workdir: true, Special: "git"},
 	{Name: "column", Path: names{"check-attr"}, Options: options434, Safe: true, Workdir: true, Special: "git"},
 	{Name: "commit", Path: names{"commit"}, Options: options442, Workdir: true, Special: "git"},
 	{Name: "commit-graph", Path: names{"commit-graph"}, Options: options443, Workdir: true, Special: "git"},
@@ -16646,149 +16739,149 @@ var subs533 = []Program{
 	{Name: "cvsserver", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "daemon", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "describe", Path: names{"describe"}, Options: options451, Safe: true, Workdir: true, Special: "git"},
-	{Name: "diagnose", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "diff", Path: names{"diff"}, Options: options452, Shared: [][]Option{options453}, Workdir: true, Special: "git"},
-	{Name: "diff-files", Path: names{"diff-files"}, Options: options454, Shared: [][]Option{options453}, Workdir: true, Special: "git"},
-	{Name: "diff-index", Path: names{"diff-files"}, Options: options454, Shared: [][]Option{options453}, Workdir: true, Special: "git"},
-	{Name: "diff-tree", Path: names{"diff-files"}, Options: options454, Shared: [][]Option{options453}, Workdir: true, Special: "git"},
-	{Name: "difftool", Path: names{"difftool"}, Options: options455, Shared: [][]Option{options453}, Workdir: true, Special: "git"},
+	{Name: "diagnose", Path: names{"diagnose"}, Options: options452, Workdir: true, Here: true, Special: "git"},
+	{Name: "diff", Path: names{"diff"}, Options: options453, Shared: [][]Option{options454}, Workdir: true, Special: "git"},
+	{Name: "diff-files", Path: names{"diff-files"}, Options: options455, Shared: [][]Option{options454}, Workdir: true, Special: "git"},
+	{Name: "diff-index", Path: names{"diff-files"}, Options: options455, Shared: [][]Option{options454}, Workdir: true, Special: "git"},
+	{Name: "diff-tree", Path: names{"diff-files"}, Options: options455, Shared: [][]Option{options454}, Workdir: true, Special: "git"},
+	{Name: "difftool", Path: names{"difftool"}, Options: options456, Shared: [][]Option{options454}, Workdir: true, Special: "git"},
 	{Name: "extras", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "fast-export", Path: names{"fast-export"}, Options: options456, Workdir: true, Special: "git"},
+	{Name: "fast-export", Path: names{"fast-export"}, Options: options457, Workdir: true, Special: "git"},
 	{Name: "fast-import", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "fetch", Path: names{"fetch"}, Options: options457, Workdir: true, Special: "git"},
-	{Name: "fetch-pack", Path: names{"fetch-pack"}, Options: options458, Workdir: true, Special: "git"},
-	{Name: "filter-branch", Path: names{"filter-branch"}, Options: options459, Workdir: true, Special: "git"},
-	{Name: "filter-repo", Path: names{"filter-repo"}, Options: options460, Workdir: true, Special: "git"},
+	{Name: "fetch", Path: names{"fetch"}, Options: options458, Workdir: true, Special: "git"},
+	{Name: "fetch-pack", Path: names{"fetch-pack"}, Options: options459, Workdir: true, Special: "git"},
+	{Name: "filter-branch", Path: names{"filter-branch"}, Options: options460, Workdir: true, Special: "git"},
+	{Name: "filter-repo", Path: names{"filter-repo"}, Options: options461, Workdir: true, Special: "git"},
 	{Name: "flow", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "fmt-merge-msg", Path: names{"fmt-merge-msg"}, Options: options461, Workdir: true, Special: "git"},
-	{Name: "for-each-ref", Path: names{"for-each-ref"}, Options: options462, Safe: true, Workdir: true, Special: "git"},
-	{Name: "for-each-repo", Operands: Unread, Path: names{"for-each-repo"}, Options: options463, Workdir: true, Special: "git"},
-	{Name: "format-patch", Path: names{"format-patch"}, Options: options464, Shared: [][]Option{options465, options453}, Workdir: true, Here: true, Special: "git"},
-	{Name: "fsck", Path: names{"fsck"}, Options: options466, Workdir: true, Special: "git"},
+	{Name: "fmt-merge-msg", Path: names{"fmt-merge-msg"}, Options: options462, Workdir: true, Special: "git"},
+	{Name: "for-each-ref", Path: names{"for-each-ref"}, Options: options463, Safe: true, Workdir: true, Special: "git"},
+	{Name: "for-each-repo", Operands: Unread, Path: names{"for-each-repo"}, Options: options464, Workdir: true, Special: "git"},
+	{Name: "format-patch", Path: names{"format-patch"}, Options: options465, Shared: [][]Option{options466, options454}, Workdir: true, Here: true, Special: "git"},
+	{Name: "fsck", Path: names{"fsck"}, Options: options467, Workdir: true, Special: "git"},
 	{Name: "fsmonitor--daemon", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "gc", Path: names{"gc"}, Options: options467, Workdir: true, Special: "git"},
+	{Name: "gc", Path: names{"gc"}, Options: options468, Workdir: true, Special: "git"},
 	{Name: "get-tar-commit-id", Path: names{"check-attr"}, Options: options434, Safe: true, Workdir: true, Special: "git"},
 	{Name: "gitk", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "grep", Path: names{"grep"}, Options: options468, Workdir: true, Special: "git"},
+	{Name: "grep", Path: names{"grep"}, Options: options469, Workdir: true, Special: "git"},
 	{Name: "gui", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "hash-object", Operands: Reads, Path: names{"hash-object"}, Options: options469, Workdir: true, Special: "git"},
-	{Name: "help", Path: names{"help"}, Options: options470, Workdir: true, Special: "git"},
+	{Name: "hash-object", Operands: Reads, Path: names{"hash-object"}, Options: options470, Workdir: true, Special: "git"},
+	{Name: "help", Path: names{"help"}, Options: options471, Workdir: true, Special: "git"},
 	{Name: "hook", Operands: Unread, Path: names{"hook"}, Workdir: true, Special: "git"},
 	{Name: "http-backend", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "http-fetch", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "http-push", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "imap-send", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "index-pack", Path: names{"index-pack"}, Options: options471, Workdir: true, Special: "git"},
-	{Name: "init", Operands: Places, Path: names{"init"}, Options: options472, Workdir: true, Special: "git"},
-	{Name: "init-db", Operands: Places, Path: names{"init"}, Options: options472, Workdir: true, Special: "git"},
+	{Name: "index-pack", Operands: Outputs, Path: names{"index-pack"}, Options: options472, Workdir: true, Beside: true, Special: "git"},
+	{Name: "init", Operands: Places, Path: names{"init"}, Options: options473, Workdir: true, Special: "git"},
+	{Name: "init-db", Operands: Places, Path: names{"init"}, Options: options473, Workdir: true, Special: "git"},
 	{Name: "instaweb", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "interpret-trailers", Operands: Reads, Path: names{"interpret-trailers"}, Options: options473, Workdir: true, Special: "git"},
-	{Name: "last-modified", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
+	{Name: "interpret-trailers", Operands: Reads, Path: names{"interpret-trailers"}, Options: options474, Workdir: true, Special: "git"},
+	{Name: "last-modified", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "lfs", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "log", Path: names{"log"}, Options: options474, Shared: [][]Option{options465, options453}, Workdir: true, Special: "git"},
-	{Name: "ls-files", Path: names{"ls-files"}, Options: options475, Safe: true, Workdir: true, Special: "git"},
-	{Name: "ls-remote", Path: names{"ls-remote"}, Options: options476, Workdir: true, Special: "git"},
-	{Name: "ls-tree", Path: names{"ls-tree"}, Options: options477, Safe: true, Workdir: true, Special: "git"},
-	{Name: "mailinfo", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "mailsplit", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "maintenance", Path: names{"maintenance"}, Options: options478, Workdir: true, Special: "git"},
-	{Name: "merge", Path: names{"merge"}, Options: options479, Workdir: true, Special: "git"},
-	{Name: "merge-base", Path: names{"merge-base"}, Options: options480, Safe: true, Workdir: true, Special: "git"},
-	{Name: "merge-file", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "merge-index", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
+	{Name: "log", Path: names{"log"}, Options: options475, Shared: [][]Option{options466, options454}, Workdir: true, Special: "git"},
+	{Name: "ls-files", Path: names{"ls-files"}, Options: options476, Safe: true, Workdir: true, Special: "git"},
+	{Name: "ls-remote", Path: names{"ls-remote"}, Options: options477, Workdir: true, Special: "git"},
+	{Name: "ls-tree", Path: names{"ls-tree"}, Options: options478, Safe: true, Workdir: true, Special: "git"},
+	{Name: "mailinfo", Operands: Outputs, Path: names{"mailinfo"}, Options: options479, Workdir: true, Special: "git"},
+	{Name: "mailsplit", Operands: Reads, Path: names{"mailsplit"}, Options: options480, Workdir: true, Here: true, Special: "git"},
+	{Name: "maintenance", Path: names{"maintenance"}, Options: options481, Workdir: true, Special: "git"},
+	{Name: "merge", Path: names{"merge"}, Options: options482, Workdir: true, Special: "git"},
+	{Name: "merge-base", Path: names{"merge-base"}, Options: options483, Safe: true, Workdir: true, Special: "git"},
+	{Name: "merge-file", Operands: Outputs, Path: names{"merge-file"}, Options: options484, Workdir: true, Special: "git"},
+	{Name: "merge-index", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "merge-one-file", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "merge-tree", Path: names{"merge-tree"}, Options: options481, Safe: true, Workdir: true, Special: "git"},
-	{Name: "mergetool", Path: names{"mergetool"}, Options: options482, Workdir: true, Special: "git"},
-	{Name: "mktag", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "mktree", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "multi-pack-index", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "mv", Path: names{"mv"}, Options: options483, Safe: true, Workdir: true, Special: "git"},
-	{Name: "name-rev", Path: names{"name-rev"}, Options: options484, Safe: true, Workdir: true, Special: "git"},
-	{Name: "notes", Path: names{"notes"}, Options: options485, Workdir: true, Special: "git"},
+	{Name: "merge-tree", Path: names{"merge-tree"}, Options: options485, Safe: true, Workdir: true, Special: "git"},
+	{Name: "mergetool", Path: names{"mergetool"}, Options: options486, Workdir: true, Special: "git"},
+	{Name: "mktag", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
+	{Name: "mktree", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
+	{Name: "multi-pack-index", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
+	{Name: "mv", Path: names{"mv"}, Options: options487, Safe: true, Workdir: true, Special: "git"},
+	{Name: "name-rev", Path: names{"name-rev"}, Options: options488, Safe: true, Workdir: true, Special: "git"},
+	{Name: "notes", Path: names{"notes"}, Options: options489, Workdir: true, Special: "git"},
 	{Name: "open", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "p4", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "pack-objects", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "pack-redundant", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "pack-refs", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "patch-id", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "prune", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "prune-packed", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "pull", Path: names{"pull"}, Options: options486, Workdir: true, Special: "git"},
-	{Name: "push", Path: names{"push"}, Options: options487, Workdir: true, Special: "git"},
+	{Name: "pack-objects", Operands: Outputs, Path: names{"pack-objects"}, Options: options490, Workdir: true, Beside: true, Special: "git"},
+	{Name: "pack-redundant", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
+	{Name: "pack-refs", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
+	{Name: "patch-id", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
+	{Name: "prune", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
+	{Name: "prune-packed", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
+	{Name: "pull", Path: names{"pull"}, Options: options491, Workdir: true, Special: "git"},
+	{Name: "push", Path: names{"push"}, Options: options492, Workdir: true, Special: "git"},
 	{Name: "quiltimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "range-diff", Path: names{"range-diff"}, Options: options488, Shared: [][]Option{options453}, Workdir: true, Special: "git"},
-	{Name: "read-tree", Path: names{"read-tree"}, Options: options489, Workdir: true, Special: "git"},
-	{Name: "rebase", Path: names{"rebase"}, Options: options490, Workdir: true, Special: "git"},
-	{Name: "reflog", Path: names{"reflog"}, Shared: [][]Option{options465, options453}, Subs: subs492, Workdir: true, Special: "git"},
-	{Name: "refs", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "remote", Path: names{"remote"}, Options: options493, Subs: subs496, Workdir: true, Special: "git"},
+	{Name: "range-diff", Path: names{"range-diff"}, Options: options493, Shared: [][]Option{options454}, Workdir: true, Special: "git"},
+	{Name: "read-tree", Path: names{"read-tree"}, Options: options494, Workdir: true, Special: "git"},
+	{Name: "rebase", Path: names{"rebase"}, Options: options495, Workdir: true, Special: "git"},
+	{Name: "reflog", Path: names{"reflog"}, Shared: [][]Option{options466, options454}, Subs: subs497, Workdir: true, Special: "git"},
+	{Name: "refs", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
+	{Name: "remote", Path: names{"remote"}, Options: options498, Subs: subs501, Workdir: true, Special: "git"},
 	{Name: "remote-ext", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "remote-fd", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "remote-helpers", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "repack", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "replace", Path: names{"replace"}, Options: options497, Workdir: true, Special: "git"},
-	{Name: "replay", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "repo", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
+	{Name: "repack", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
+	{Name: "replace", Path: names{"replace"}, Options: options502, Workdir: true, Special: "git"},
+	{Name: "replay", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
+	{Name: "repo", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "request-pull", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "rerere", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "reset", Path: names{"reset"}, Options: options498, Safe: true, Workdir: true, Special: "git"},
-	{Name: "restore", Path: names{"restore"}, Options: options499, Safe: true, Workdir: true, Special: "git"},
-	{Name: "rev-list", Path: names{"rev-list"}, Options: options500, Shared: [][]Option{options465, options453}, Workdir: true, Special: "git"},
-	{Name: "rev-parse", Path: names{"rev-parse"}, Options: options501, Safe: true, Workdir: true, Special: "git"},
+	{Name: "rerere", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
+	{Name: "reset", Path: names{"reset"}, Options: options503, Safe: true, Workdir: true, Special: "git"},
+	{Name: "restore", Path: names{"restore"}, Options: options504, Safe: true, Workdir: true, Special: "git"},
+	{Name: "rev-list", Path: names{"rev-list"}, Options: options505, Shared: [][]Option{options466, options454}, Workdir: true, Special: "git"},
+	{Name: "rev-parse", Path: names{"rev-parse"}, Options: options506, Safe: true, Workdir: true, Special: "git"},
 	{Name: "revert", Path: names{"cherry-pick"}, Options: options439, Workdir: true, Special: "git"},
-	{Name: "rm", Path: names{"rm"}, Options: options502, Safe: true, Workdir: true, Special: "git"},
+	{Name: "rm", Path: names{"rm"}, Options: options507, Safe: true, Workdir: true, Special: "git"},
 	{Name: "secret", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "send-email", Operands: Unread, Path: names{"send-email"}, Options: options503, Workdir: true, Special: "git"},
-	{Name: "send-pack", Path: names{"send-pack"}, Options: options504, Workdir: true, Special: "git"},
+	{Name: "send-email", Operands: Unread, Path: names{"send-email"}, Options: options508, Workdir: true, Special: "git"},
+	{Name: "send-pack", Path: names{"send-pack"}, Options: options509, Workdir: true, Special: "git"},
 	{Name: "sh-setup", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "shell", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "shortlog", Path: names{"shortlog"}, Options: options505, Shared: [][]Option{options465, options453}, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"show"}, Options: options506, Shared: [][]Option{options465, options453}, Workdir: true, Special: "git"},
-	{Name: "show-branch", Path: names{"show-branch"}, Options: options507, Safe: true, Workdir: true, Special: "git"},
-	{Name: "show-index", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "show-ref", Path: names{"show-ref"}, Options: options508, Safe: true, Workdir: true, Special: "git"},
-	{Name: "sparse-checkout", Path: names{"sparse-checkout"}, Options: options509, Workdir: true, Special: "git"},
+	{Name: "shortlog", Path: names{"shortlog"}, Options: options510, Shared: [][]Option{options466, options454}, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"show"}, Options: options511, Shared: [][]Option{options466, options454}, Workdir: true, Special: "git"},
+	{Name: "show-branch", Path: names{"show-branch"}, Options: options512, Safe: true, Workdir: true, Special: "git"},
+	{Name: "show-index", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
+	{Name: "show-ref", Path: names{"show-ref"}, Options: options513, Safe: true, Workdir: true, Special: "git"},
+	{Name: "sparse-checkout", Path: names{"sparse-checkout"}, Options: options514, Workdir: true, Special: "git"},
 	{Name: "stage", Path: names{"add"}, Options: options420, Safe: true, Workdir: true, Special: "git"},
 	{Name: "standup", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "stash", Path: names{"stash"}, Options: options510, Subs: subs513, Workdir: true, Special: "git"},
-	{Name: "status", Path: names{"status"}, Options: options514, Safe: true, Workdir: true, Special: "git"},
+	{Name: "stash", Path: names{"stash"}, Options: options515, Subs: subs518, Workdir: true, Special: "git"},
+	{Name: "status", Path: names{"status"}, Options: options519, Safe: true, Workdir: true, Special: "git"},
 	{Name: "stripspace", Path: names{"check-attr"}, Options: options434, Safe: true, Workdir: true, Special: "git"},
-	{Name: "submodule", Path: names{"submodule"}, Options: options515, Subs: subs519, Workdir: true, Special: "git"},
+	{Name: "submodule", Path: names{"submodule"}, Options: options520, Subs: subs524, Workdir: true, Special: "git"},
 	{Name: "subtree", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "survey", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
+	{Name: "survey", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "svn", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "switch", Path: names{"switch"}, Options: options520, Safe: true, Workdir: true, Special: "git"},
-	{Name: "symbolic-ref", Path: names{"symbolic-ref"}, Options: options521, Safe: true, Workdir: true, Special: "git"},
-	{Name: "tag", Path: names{"tag"}, Options: options522, Workdir: true, Special: "git"},
+	{Name: "switch", Path: names{"switch"}, Options: options525, Safe: true, Workdir: true, Special: "git"},
+	{Name: "symbolic-ref", Path: names{"symbolic-ref"}, Options: options526, Safe: true, Workdir: true, Special: "git"},
+	{Name: "tag", Path: names{"tag"}, Options: options527, Workdir: true, Special: "git"},
 	{Name: "town", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "unpack-file", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "unpack-objects", Path: names{"index-pack"}, Options: options471, Workdir: true, Special: "git"},
-	{Name: "update-index", Path: names{"update-index"}, Options: options523, Workdir: true, Special: "git"},
-	{Name: "update-ref", Path: names{"update-ref"}, Options: options524, Workdir: true, Special: "git"},
-	{Name: "update-server-info", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
+	{Name: "unpack-file", Path: names{"unpack-file"}, Workdir: true, Here: true, Special: "git"},
+	{Name: "unpack-objects", Path: names{"unpack-objects"}, Options: options528, Workdir: true, Special: "git"},
+	{Name: "update-index", Path: names{"update-index"}, Options: options529, Workdir: true, Special: "git"},
+	{Name: "update-ref", Path: names{"update-ref"}, Options: options530, Workdir: true, Special: "git"},
+	{Name: "update-server-info", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "upload-archive", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "var", Path: names{"var"}, Options: options525, Workdir: true, Special: "git"},
-	{Name: "verify-commit", Path: names{"verify-commit"}, Options: options526, Safe: true, Workdir: true, Special: "git"},
-	{Name: "verify-pack", Operands: Unread, Path: names{"mailinfo"}, Workdir: true, Special: "git"},
-	{Name: "verify-tag", Path: names{"verify-commit"}, Options: options526, Safe: true, Workdir: true, Special: "git"},
-	{Name: "version", Path: names{"version"}, Options: options527, Safe: true, Workdir: true, Special: "git"},
+	{Name: "var", Path: names{"var"}, Options: options531, Workdir: true, Special: "git"},
+	{Name: "verify-commit", Path: names{"verify-commit"}, Options: options532, Safe: true, Workdir: true, Special: "git"},
+	{Name: "verify-pack", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
+	{Name: "verify-tag", Path: names{"verify-commit"}, Options: options532, Safe: true, Workdir: true, Special: "git"},
+	{Name: "version", Path: names{"version"}, Options: options533, Safe: true, Workdir: true, Special: "git"},
 	{Name: "web--browse", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "whatchanged", Path: names{"log"}, Options: options474, Shared: [][]Option{options465, options453}, Workdir: true, Special: "git"},
-	{Name: "worktree", Path: names{"worktree"}, Subs: subs531, Workdir: true, Special: "git"},
-	{Name: "write-tree", Path: names{"write-tree"}, Options: options532, Workdir: true, Special: "git"},
+	{Name: "whatchanged", Path: names{"log"}, Options: options475, Shared: [][]Option{options466, options454}, Workdir: true, Special: "git"},
+	{Name: "worktree", Path: names{"worktree"}, Subs: subs537, Workdir: true, Special: "git"},
+	{Name: "write-tree", Path: names{"write-tree"}, Options: options538, Workdir: true, Special: "git"},
 }
 
-var options534 = []Option{
+var options540 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-h", "-help"}},
 	{Names: names{"-version"}},
 }
 
-var options535 = []Option{
+var options541 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var options536 = []Option{
+var options542 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-a"}},
 	{Names: names{"-n"}},
@@ -16823,7 +16916,7 @@ var options536 = []Option{
 	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
 }
 
-var options537 = []Option{
+var options543 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-r"}},
 	{Names: names{"-cache"}},
@@ -16832,7 +16925,7 @@ var options537 = []Option{
 	{Names: names{"-fuzzcache"}},
 }
 
-var options538 = []Option{
+var options544 = []Option{
 	{Names: names{"-all"}},
 	{Names: names{"-c"}},
 	{Names: names{"-cmd"}},
@@ -16842,37 +16935,37 @@ var options538 = []Option{
 	{Names: names{"-http"}, Effect: EffUnproven},
 }
 
-var options539 = []Option{
+var options545 = []Option{
 	{Names: names{"-json"}},
 	{Names: names{"-changed"}},
 	{Names: names{"-u"}, Value: Required, Effect: EffSystem},
 	{Names: names{"-w"}, Effect: EffSystem},
 }
 
-var options540 = []Option{
+var options546 = []Option{
 	{Names: names{"-fixtool"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-diff"}},
 }
 
-var options541 = []Option{
+var options547 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-x"}},
 	{Names: names{"-mod"}, Value: Required},
 }
 
-var options542 = []Option{
+var options548 = []Option{
 	{Names: names{"-run"}, Value: Required},
 	{Names: names{"-skip"}, Value: Required},
 }
 
-var options543 = []Option{
+var options549 = []Option{
 	{Names: names{"-u"}, Value: Optional},
 	{Names: names{"-t"}},
 	{Names: names{"-d"}},
 	{Names: names{"-tool"}},
 }
 
-var options544 = []Option{
+var options550 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-m"}},
 	{Names: names{"-e"}},
@@ -16888,7 +16981,7 @@ var options544 = []Option{
 	{Names: names{"-compiled"}},
 }
 
-var options545 = []Option{
+var options551 = []Option{
 	{Names: names{"-fmt"}},
 	{Names: names{"-module"}, Value: Required},
 	{Names: names{"-go"}, Value: Required},
@@ -16911,7 +17004,7 @@ var options545 = []Option{
 	{Names: names{"-json"}},
 }
 
-var options546 = []Option{
+var options552 = []Option{
 	{Names: names{"-v"}},
 	{Names: names{"-x"}},
 	{Names: names{"-e"}},
@@ -16927,29 +17020,29 @@ var options546 = []Option{
 	{Names: names{"-modcacherw"}},
 }
 
-var subs547 = []Program{
-	{Name: "download", Style: Dash, Path: names{"mod", "tidy"}, Options: options546, Workdir: true, Special: "go"},
-	{Name: "edit", Style: Dash, Path: names{"mod", "edit"}, Options: options545, Workdir: true, Special: "go"},
-	{Name: "graph", Style: Dash, Path: names{"mod", "tidy"}, Options: options546, Workdir: true, Special: "go"},
-	{Name: "init", Style: Dash, Path: names{"mod", "tidy"}, Options: options546, Workdir: true, Special: "go"},
-	{Name: "tidy", Style: Dash, Path: names{"mod", "tidy"}, Options: options546, Workdir: true, Special: "go"},
-	{Name: "vendor", Style: Dash, Path: names{"mod", "tidy"}, Options: options546, Workdir: true, Special: "go"},
-	{Name: "verify", Style: Dash, Path: names{"mod", "tidy"}, Options: options546, Workdir: true, Special: "go"},
-	{Name: "why", Style: Dash, Path: names{"mod", "tidy"}, Options: options546, Workdir: true, Special: "go"},
+var subs553 = []Program{
+	{Name: "download", Style: Dash, Path: names{"mod", "tidy"}, Options: options552, Workdir: true, Special: "go"},
+	{Name: "edit", Style: Dash, Path: names{"mod", "edit"}, Options: options551, Workdir: true, Special: "go"},
+	{Name: "graph", Style: Dash, Path: names{"mod", "tidy"}, Options: options552, Workdir: true, Special: "go"},
+	{Name: "init", Style: Dash, Path: names{"mod", "tidy"}, Options: options552, Workdir: true, Special: "go"},
+	{Name: "tidy", Style: Dash, Path: names{"mod", "tidy"}, Options: options552, Workdir: true, Special: "go"},
+	{Name: "vendor", Style: Dash, Path: names{"mod", "tidy"}, Options: options552, Workdir: true, Special: "go"},
+	{Name: "verify", Style: Dash, Path: names{"mod", "tidy"}, Options: options552, Workdir: true, Special: "go"},
+	{Name: "why", Style: Dash, Path: names{"mod", "tidy"}, Options: options552, Workdir: true, Special: "go"},
 }
 
-var options548 = []Option{
+var options554 = []Option{
 	{Names: names{"-exec"}, Value: Required, Effect: EffRun},
 }
 
-var options549 = []Option{
+var options555 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"-i"}},
 }
 
-var options550 = []Option{
+var options556 = []Option{
 	{Names: names{"-args"}, Ends: true},
 	{Names: names{"-artifacts"}},
 	{Names: names{"-bench"}, Value: Required},
@@ -16999,13 +17092,13 @@ var options550 = []Option{
 	{Names: names{"-attr"}},
 }
 
-var options551 = []Option{
+var options557 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-modfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-overlay"}, Value: Required, Effect: EffProgram},
 }
 
-var options552 = []Option{
+var options558 = []Option{
 	{Names: names{"-func"}, Value: Required, Effect: EffInput},
 	{Names: names{"-html"}, Value: Required, Effect: EffInput},
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
@@ -17015,7 +17108,7 @@ var options552 = []Option{
 	{Names: names{"-outfilelist"}, Value: Required, Effect: EffInput},
 }
 
-var options553 = []Option{
+var options559 = []Option{
 	{Names: names{"-http"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-top"}},
@@ -17058,7 +17151,7 @@ var options553 = []Option{
 	{Names: names{"-tags"}},
 }
 
-var subs554 = []Program{
+var subs560 = []Program{
 	{Name: "addr2line", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "api", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "asm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
@@ -17066,7 +17159,7 @@ var subs554 = []Program{
 	{Name: "cgo", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "compile", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "covdata", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
-	{Name: "cover", Style: Dash, Path: names{"tool", "cover"}, Options: options552, Workdir: true, Special: "go"},
+	{Name: "cover", Style: Dash, Path: names{"tool", "cover"}, Options: options558, Workdir: true, Special: "go"},
 	{Name: "dist", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "doc", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "fix", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
@@ -17074,20 +17167,20 @@ var subs554 = []Program{
 	{Name: "nm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "objdump", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "pack", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
-	{Name: "pprof", Style: Dash, Operands: Unread, Path: names{"tool", "pprof"}, Options: options553, Workdir: true, Special: "go"},
+	{Name: "pprof", Style: Dash, Operands: Unread, Path: names{"tool", "pprof"}, Options: options559, Workdir: true, Special: "go"},
 	{Name: "preprofile", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "test2json", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "trace", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "vet", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 }
 
-var options555 = []Option{
+var options561 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-v"}},
 	{Names: names{"-json"}},
 }
 
-var options556 = []Option{
+var options562 = []Option{
 	{Names: names{"-vettool"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-flags"}},
@@ -17096,7 +17189,7 @@ var options556 = []Option{
 	{Names: names{"-diff"}},
 }
 
-var options557 = []Option{
+var options563 = []Option{
 	{Names: names{"-fmt"}},
 	{Names: names{"-go"}, Value: Required},
 	{Names: names{"-toolchain"}, Value: Required},
@@ -17114,39 +17207,39 @@ var options557 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var subs558 = []Program{
-	{Name: "edit", Style: Dash, Path: names{"work", "edit"}, Options: options557, Workdir: true, Special: "go"},
-	{Name: "init", Style: Dash, Path: names{"work", "edit"}, Options: options557, Workdir: true, Special: "go"},
-	{Name: "sync", Style: Dash, Path: names{"work", "edit"}, Options: options557, Workdir: true, Special: "go"},
-	{Name: "use", Style: Dash, Path: names{"work", "edit"}, Options: options557, Workdir: true, Special: "go"},
-	{Name: "vendor", Style: Dash, Path: names{"work", "edit"}, Options: options557, Workdir: true, Special: "go"},
+var subs564 = []Program{
+	{Name: "edit", Style: Dash, Path: names{"work", "edit"}, Options: options563, Workdir: true, Special: "go"},
+	{Name: "init", Style: Dash, Path: names{"work", "edit"}, Options: options563, Workdir: true, Special: "go"},
+	{Name: "sync", Style: Dash, Path: names{"work", "edit"}, Options: options563, Workdir: true, Special: "go"},
+	{Name: "use", Style: Dash, Path: names{"work", "edit"}, Options: options563, Workdir: true, Special: "go"},
+	{Name: "vendor", Style: Dash, Path: names{"work", "edit"}, Options: options563, Workdir: true, Special: "go"},
 }
 
-var subs559 = []Program{
-	{Name: "bug", Style: Dash, Path: names{"version"}, Options: options555, Safe: true, Workdir: true, Special: "go"},
-	{Name: "build", Style: Dash, Path: names{"build"}, Options: options535, Shared: [][]Option{options536}, Workdir: true, Special: "go"},
-	{Name: "clean", Style: Dash, Path: names{"clean"}, Options: options537, Shared: [][]Option{options536}, Workdir: true, Special: "go"},
-	{Name: "doc", Style: Dash, Path: names{"doc"}, Options: options538, Workdir: true, Special: "go"},
-	{Name: "env", Style: Dash, Path: names{"env"}, Options: options539, Workdir: true, Special: "go"},
-	{Name: "fix", Style: Dash, Path: names{"fix"}, Options: options540, Shared: [][]Option{options536}, Workdir: true, Special: "go"},
-	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options541, Workdir: true, Special: "go"},
+var subs565 = []Program{
+	{Name: "bug", Style: Dash, Path: names{"version"}, Options: options561, Safe: true, Workdir: true, Special: "go"},
+	{Name: "build", Style: Dash, Path: names{"build"}, Options: options541, Shared: [][]Option{options542}, Workdir: true, Special: "go"},
+	{Name: "clean", Style: Dash, Path: names{"clean"}, Options: options543, Shared: [][]Option{options542}, Workdir: true, Special: "go"},
+	{Name: "doc", Style: Dash, Path: names{"doc"}, Options: options544, Workdir: true, Special: "go"},
+	{Name: "env", Style: Dash, Path: names{"env"}, Options: options545, Workdir: true, Special: "go"},
+	{Name: "fix", Style: Dash, Path: names{"fix"}, Options: options546, Shared: [][]Option{options542}, Workdir: true, Special: "go"},
+	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options547, Workdir: true, Special: "go"},
 	{Name: "fuzz", Style: Dash, Path: names{"fuzz"}, Workdir: true, Special: "go"},
-	{Name: "generate", Style: Dash, Path: names{"generate"}, Options: options542, Shared: [][]Option{options536}, Workdir: true, Special: "go"},
-	{Name: "get", Style: Dash, Path: names{"install"}, Options: options543, Shared: [][]Option{options536}, Workdir: true, Named: true, Special: "go"},
-	{Name: "help", Style: Dash, Path: names{"version"}, Options: options555, Safe: true, Workdir: true, Special: "go"},
-	{Name: "install", Style: Dash, Path: names{"install"}, Options: options543, Shared: [][]Option{options536}, Workdir: true, Named: true, Special: "go"},
-	{Name: "list", Style: Dash, Path: names{"list"}, Options: options544, Shared: [][]Option{options536}, Workdir: true, Special: "go"},
-	{Name: "mod", Style: Dash, Operands: Unread, Path: names{"mod"}, Subs: subs547, Workdir: true, Special: "go"},
-	{Name: "run", Style: Dash, Operands: Script, Path: names{"run"}, Options: options548, Shared: [][]Option{options536}, Ends: true, Workdir: true, Special: "go"},
+	{Name: "generate", Style: Dash, Path: names{"generate"}, Options: options548, Shared: [][]Option{options542}, Workdir: true, Special: "go"},
+	{Name: "get", Style: Dash, Path: names{"install"}, Options: options549, Shared: [][]Option{options542}, Workdir: true, Named: true, Special: "go"},
+	{Name: "help", Style: Dash, Path: names{"version"}, Options: options561, Safe: true, Workdir: true, Special: "go"},
+	{Name: "install", Style: Dash, Path: names{"install"}, Options: options549, Shared: [][]Option{options542}, Workdir: true, Named: true, Special: "go"},
+	{Name: "list", Style: Dash, Path: names{"list"}, Options: options550, Shared: [][]Option{options542}, Workdir: true, Special: "go"},
+	{Name: "mod", Style: Dash, Operands: Unread, Path: names{"mod"}, Subs: subs553, Workdir: true, Special: "go"},
+	{Name: "run", Style: Dash, Operands: Script, Path: names{"run"}, Options: options554, Shared: [][]Option{options542}, Ends: true, Workdir: true, Special: "go"},
 	{Name: "telemetry", Style: Dash, Path: names{"telemetry"}, Workdir: true, Special: "go"},
-	{Name: "test", Style: Dash, Path: names{"test"}, Options: options549, Shared: [][]Option{options536, options550}, Workdir: true, Special: "go"},
-	{Name: "tool", Style: Dash, Operands: Unread, Path: names{"tool"}, Options: options551, Subs: subs554, Ends: true, Workdir: true, Special: "go"},
-	{Name: "version", Style: Dash, Path: names{"version"}, Options: options555, Safe: true, Workdir: true, Special: "go"},
-	{Name: "vet", Style: Dash, Path: names{"vet"}, Options: options556, Shared: [][]Option{options536}, Workdir: true, Special: "go"},
-	{Name: "work", Style: Dash, Operands: Unread, Path: names{"work"}, Subs: subs558, Workdir: true, Special: "go"},
+	{Name: "test", Style: Dash, Path: names{"test"}, Options: options555, Shared: [][]Option{options542, options556}, Workdir: true, Special: "go"},
+	{Name: "tool", Style: Dash, Operands: Unread, Path: names{"tool"}, Options: options557, Subs: subs560, Ends: true, Workdir: true, Special: "go"},
+	{Name: "version", Style: Dash, Path: names{"version"}, Options: options561, Safe: true, Workdir: true, Special: "go"},
+	{Name: "vet", Style: Dash, Path: names{"vet"}, Options: options562, Shared: [][]Option{options542}, Workdir: true, Special: "go"},
+	{Name: "work", Style: Dash, Operands: Unread, Path: names{"work"}, Subs: subs564, Workdir: true, Special: "go"},
 }
 
-var options560 = []Option{
+var options566 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-e"}},
 	{Names: names{"-l"}},
@@ -17168,7 +17261,7 @@ var options560 = []Option{
 	{Names: names{"-version"}},
 }
 
-var options561 = []Option{
+var options567 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config"}},
 	{Names: names{"-v", "--verbose"}},
@@ -17181,14 +17274,14 @@ var options561 = []Option{
 	{Names: names{"-j", "--concurrency"}, Value: Required},
 }
 
-var options562 = []Option{
+var options568 = []Option{
 	{Names: names{"-d", "--diff"}},
 	{Names: names{"--diff-colored"}},
 	{Names: names{"-E", "--enable"}, Value: Required},
 	{Names: names{"--stdin"}},
 }
 
-var options563 = []Option{
+var options569 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"--debug"}},
 	{Names: names{"--short"}},
@@ -17196,7 +17289,7 @@ var options563 = []Option{
 	{Names: names{"-D", "--disable"}, Value: Required},
 }
 
-var options564 = []Option{
+var options570 = []Option{
 	{Names: names{"--fix"}},
 	{Names: names{"--timeout"}, Value: Required},
 	{Names: names{"--new"}, Value: Optional},
@@ -17254,21 +17347,21 @@ var options564 = []Option{
 	{Names: names{"--print-resources-usage"}},
 }
 
-var subs565 = []Program{
-	{Name: "cache", Style: Exact, Path: names{"linters"}, Options: options563, Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"linters"}, Options: options563, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"linters"}, Options: options563, Workdir: true},
-	{Name: "custom", Style: Exact, Path: names{"linters"}, Options: options563, Workdir: true},
-	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options562, Workdir: true},
-	{Name: "formatters", Style: Exact, Path: names{"linters"}, Options: options563, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"linters"}, Options: options563, Workdir: true},
-	{Name: "linters", Style: Exact, Path: names{"linters"}, Options: options563, Workdir: true},
-	{Name: "migrate", Style: Exact, Path: names{"linters"}, Options: options563, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options564, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"linters"}, Options: options563, Workdir: true},
+var subs571 = []Program{
+	{Name: "cache", Style: Exact, Path: names{"linters"}, Options: options569, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"linters"}, Options: options569, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"linters"}, Options: options569, Workdir: true},
+	{Name: "custom", Style: Exact, Path: names{"linters"}, Options: options569, Workdir: true},
+	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options568, Workdir: true},
+	{Name: "formatters", Style: Exact, Path: names{"linters"}, Options: options569, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"linters"}, Options: options569, Workdir: true},
+	{Name: "linters", Style: Exact, Path: names{"linters"}, Options: options569, Workdir: true},
+	{Name: "migrate", Style: Exact, Path: names{"linters"}, Options: options569, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options570, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"linters"}, Options: options569, Workdir: true},
 }
 
-var options566 = []Option{
+var options572 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-d", "--decrypt"}},
 	{Names: names{"-e", "--encrypt"}},
@@ -17319,7 +17412,7 @@ var options566 = []Option{
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
 }
 
-var options567 = []Option{
+var options573 = []Option{
 	{Names: names{"-?", "-h", "--help"}},
 	{Names: names{"-a", "--no-rebuild"}},
 	{Names: names{"-b", "--build-file"}, Value: Required, Effect: EffProgram},
@@ -17378,7 +17471,7 @@ var options567 = []Option{
 	{Names: names{"--dependency-verification"}, Value: Required},
 }
 
-var options568 = []Option{
+var options574 = []Option{
 	{Names: names{"-e", "--regexp"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput, Pattern: true},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -17433,7 +17526,7 @@ var options568 = []Option{
 	{Names: names{"-z", "--null-data"}},
 }
 
-var options569 = []Option{
+var options575 = []Option{
 	{Names: names{"-e", "--eval", "--execute"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-c"}, Value: Required, Effect: EffCode, Pattern: true},
@@ -17459,7 +17552,7 @@ var options569 = []Option{
 	{Names: names{"--loader"}, Value: Required, Effect: EffProgram},
 }
 
-var options570 = []Option{
+var options576 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-h", "--help"}},
@@ -17471,7 +17564,7 @@ var options570 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options571 = []Option{
+var options577 = []Option{
 	{Names: names{"-c", "--config", "--configuration"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--reload"}},
 	{Names: names{"--host"}, Value: Required},
@@ -17518,7 +17611,7 @@ var options571 = []Option{
 	{Names: names{"-f", "--forks"}, Value: Required},
 }
 
-var options572 = []Option{
+var options578 = []Option{
 	{Names: names{"-a", "--ascii"}},
 	{Names: names{"-c", "--stdout", "--to-stdout"}, Effect: EffReadOnly},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
@@ -17554,7 +17647,7 @@ var options572 = []Option{
 	{Names: names{"-Z"}},
 }
 
-var options573 = []Option{
+var options579 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-r"}},
 	{Names: names{"-p"}, Value: Required, Effect: EffProgram},
@@ -17562,7 +17655,7 @@ var options573 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options574 = []Option{
+var options580 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-n", "--lines"}, Value: Required},
 	{Names: names{"-c", "--bytes"}, Value: Required},
@@ -17571,7 +17664,7 @@ var options574 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options575 = []Option{
+var options581 = []Option{
 	{Names: names{"--burst-limit"}, Value: Required},
 	{Names: names{"--debug"}},
 	{Names: names{"-h", "--help"}},
@@ -17592,7 +17685,7 @@ var options575 = []Option{
 	{Names: names{"--content-cache"}, Value: Required, Effect: EffWrite},
 }
 
-var options576 = []Option{
+var options582 = []Option{
 	{Names: names{"-p", "--starter"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--destination"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-u", "--dependency-update"}},
@@ -17608,7 +17701,7 @@ var options576 = []Option{
 	{Names: names{"--skip-refresh"}},
 }
 
-var options577 = []Option{
+var options583 = []Option{
 	{Names: names{"--keep-history"}},
 	{Names: names{"--strict"}},
 	{Names: names{"--quiet"}},
@@ -17621,7 +17714,7 @@ var options577 = []Option{
 	{Names: names{"--kube-version"}, Value: Required},
 }
 
-var options578 = []Option{
+var options584 = []Option{
 	{Names: names{"-f", "--values"}, Value: Required, Effect: EffInput},
 	{Names: names{"--set"}, Value: Required},
 	{Names: names{"--set-string"}, Value: Required},
@@ -17677,7 +17770,7 @@ var options578 = []Option{
 	{Names: names{"--server-side"}},
 }
 
-var options579 = []Option{
+var options585 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-d", "--date"}},
@@ -17713,14 +17806,14 @@ var options579 = []Option{
 	{Names: names{"-c"}},
 }
 
-var options580 = []Option{
+var options586 = []Option{
 	{Names: names{"-d", "--destination"}, Value: Required, Effect: EffOutput},
 	{Names: names{"--untar"}},
 	{Names: names{"--untardir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--prov"}},
 }
 
-var options581 = []Option{
+var options587 = []Option{
 	{Names: names{"--output-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-s", "--show-only"}, Value: Required},
 	{Names: names{"--validate"}},
@@ -17732,51 +17825,51 @@ var options581 = []Option{
 	{Names: names{"--skip-tests"}},
 }
 
-var subs582 = []Program{
-	{Name: "completion", Style: Exact, Path: names{"list"}, Options: options579},
-	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options576},
-	{Name: "del", Style: Exact, Path: names{"install"}, Options: options577, Shared: [][]Option{options578}},
-	{Name: "delete", Style: Exact, Path: names{"install"}, Options: options577, Shared: [][]Option{options578}},
-	{Name: "dep", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options576},
-	{Name: "dependencies", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options576},
-	{Name: "dependency", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options576},
-	{Name: "env", Style: Exact, Path: names{"list"}, Options: options579},
-	{Name: "fetch", Style: Exact, Path: names{"pull"}, Options: options580, Shared: [][]Option{options578}, Here: true},
-	{Name: "get", Style: Exact, Path: names{"list"}, Options: options579},
-	{Name: "help", Style: Exact, Path: names{"list"}, Options: options579},
-	{Name: "hist", Style: Exact, Path: names{"list"}, Options: options579},
-	{Name: "history", Style: Exact, Path: names{"list"}, Options: options579},
-	{Name: "inspect", Style: Exact, Path: names{"list"}, Options: options579},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options577, Shared: [][]Option{options578}},
-	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options577, Shared: [][]Option{options578}},
-	{Name: "list", Style: Exact, Path: names{"list"}, Options: options579},
-	{Name: "ls", Style: Exact, Path: names{"list"}, Options: options579},
-	{Name: "package", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options576},
-	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options576},
-	{Name: "pull", Style: Exact, Path: names{"pull"}, Options: options580, Shared: [][]Option{options578}, Here: true},
-	{Name: "push", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options576},
-	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options576},
-	{Name: "repo", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options576},
-	{Name: "rollback", Style: Exact, Path: names{"install"}, Options: options577, Shared: [][]Option{options578}},
-	{Name: "search", Style: Exact, Path: names{"list"}, Options: options579},
-	{Name: "show", Style: Exact, Path: names{"list"}, Options: options579},
-	{Name: "status", Style: Exact, Path: names{"list"}, Options: options579},
-	{Name: "template", Style: Exact, Path: names{"template"}, Options: options581, Shared: [][]Option{options578}},
-	{Name: "test", Style: Exact, Path: names{"install"}, Options: options577, Shared: [][]Option{options578}},
-	{Name: "un", Style: Exact, Path: names{"install"}, Options: options577, Shared: [][]Option{options578}},
-	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options577, Shared: [][]Option{options578}},
-	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options577, Shared: [][]Option{options578}},
-	{Name: "verify", Style: Exact, Path: names{"list"}, Options: options579},
-	{Name: "version", Style: Exact, Path: names{"list"}, Options: options579},
+var subs588 = []Program{
+	{Name: "completion", Style: Exact, Path: names{"list"}, Options: options585},
+	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options582},
+	{Name: "del", Style: Exact, Path: names{"install"}, Options: options583, Shared: [][]Option{options584}},
+	{Name: "delete", Style: Exact, Path: names{"install"}, Options: options583, Shared: [][]Option{options584}},
+	{Name: "dep", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options582},
+	{Name: "dependencies", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options582},
+	{Name: "dependency", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options582},
+	{Name: "env", Style: Exact, Path: names{"list"}, Options: options585},
+	{Name: "fetch", Style: Exact, Path: names{"pull"}, Options: options586, Shared: [][]Option{options584}, Here: true},
+	{Name: "get", Style: Exact, Path: names{"list"}, Options: options585},
+	{Name: "help", Style: Exact, Path: names{"list"}, Options: options585},
+	{Name: "hist", Style: Exact, Path: names{"list"}, Options: options585},
+	{Name: "history", Style: Exact, Path: names{"list"}, Options: options585},
+	{Name: "inspect", Style: Exact, Path: names{"list"}, Options: options585},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options583, Shared: [][]Option{options584}},
+	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options583, Shared: [][]Option{options584}},
+	{Name: "list", Style: Exact, Path: names{"list"}, Options: options585},
+	{Name: "ls", Style: Exact, Path: names{"list"}, Options: options585},
+	{Name: "package", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options582},
+	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options582},
+	{Name: "pull", Style: Exact, Path: names{"pull"}, Options: options586, Shared: [][]Option{options584}, Here: true},
+	{Name: "push", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options582},
+	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options582},
+	{Name: "repo", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options582},
+	{Name: "rollback", Style: Exact, Path: names{"install"}, Options: options583, Shared: [][]Option{options584}},
+	{Name: "search", Style: Exact, Path: names{"list"}, Options: options585},
+	{Name: "show", Style: Exact, Path: names{"list"}, Options: options585},
+	{Name: "status", Style: Exact, Path: names{"list"}, Options: options585},
+	{Name: "template", Style: Exact, Path: names{"template"}, Options: options587, Shared: [][]Option{options584}},
+	{Name: "test", Style: Exact, Path: names{"install"}, Options: options583, Shared: [][]Option{options584}},
+	{Name: "un", Style: Exact, Path: names{"install"}, Options: options583, Shared: [][]Option{options584}},
+	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options583, Shared: [][]Option{options584}},
+	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options583, Shared: [][]Option{options584}},
+	{Name: "verify", Style: Exact, Path: names{"list"}, Options: options585},
+	{Name: "version", Style: Exact, Path: names{"list"}, Options: options585},
 }
 
-var options583 = []Option{
+var options589 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-m"}},
 	{Names: names{"-s"}},
 }
 
-var options584 = []Option{
+var options590 = []Option{
 	{Names: names{"-b", "--one-byte-octal"}},
 	{Names: names{"-c", "--one-byte-char"}},
 	{Names: names{"-C", "--canonical"}},
@@ -17793,7 +17886,7 @@ var options584 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options585 = []Option{
+var options591 = []Option{
 	{Names: names{"-c"}, Effect: EffUnproven},
 	{Names: names{"-d"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-a"}, Effect: EffUnproven},
@@ -17804,7 +17897,7 @@ var options585 = []Option{
 	{Names: names{"-s"}},
 }
 
-var options586 = []Option{
+var options592 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-c"}, Value: Required},
@@ -17829,7 +17922,7 @@ var options586 = []Option{
 	{Names: names{"-6"}},
 }
 
-var options587 = []Option{
+var options593 = []Option{
 	{Names: names{"-a", "--alias"}},
 	{Names: names{"-A", "--all-fqdns"}},
 	{Names: names{"-b", "--boot"}, Effect: EffSystem},
@@ -17844,7 +17937,7 @@ var options587 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options588 = []Option{
+var options594 = []Option{
 	{Names: names{"-j", "--json"}},
 	{Names: names{"-f", "--form"}},
 	{Names: names{"--multipart"}},
@@ -17899,7 +17992,7 @@ var options588 = []Option{
 	{Names: names{"--debug"}},
 }
 
-var options589 = []Option{
+var options595 = []Option{
 	{Names: names{"-p", "--port"}, Value: Required},
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-d"}},
@@ -17934,7 +18027,7 @@ var options589 = []Option{
 	{Names: names{"-m", "--mimetypes"}, Value: Required, Effect: EffInput},
 }
 
-var options590 = []Option{
+var options596 = []Option{
 	{Names: names{"-b", "--bind"}, Value: Required},
 	{Names: names{"-d", "--directory"}, Value: Required},
 	{Names: names{"-p", "--protocol"}, Value: Required},
@@ -17945,7 +18038,7 @@ var options590 = []Option{
 	{Names: names{"--tls-password-file"}, Value: Required, Effect: EffInput},
 }
 
-var options591 = []Option{
+var options597 = []Option{
 	{Names: names{"-w", "--warmup"}, Value: Required},
 	{Names: names{"-m", "--min-runs"}, Value: Required},
 	{Names: names{"-M", "--max-runs"}, Value: Required},
@@ -17977,7 +18070,7 @@ var options591 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options592 = []Option{
+var options598 = []Option{
 	{Names: names{"-f", "--from-code"}, Value: Required},
 	{Names: names{"-t", "--to-code"}, Value: Required},
 	{Names: names{"-l", "--list"}},
@@ -17989,7 +18082,7 @@ var options592 = []Option{
 	{Names: names{"-?"}},
 }
 
-var options593 = []Option{
+var options599 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-Z", "--context"}},
 	{Names: names{"-g", "--group"}},
@@ -18000,7 +18093,7 @@ var options593 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options594 = []Option{
+var options600 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-@"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -18033,7 +18126,7 @@ var options594 = []Option{
 	{Names: names{"-S", "--filesystem"}},
 }
 
-var options595 = []Option{
+var options601 = []Option{
 	{Names: names{"--backup"}, Value: Optional},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -18055,7 +18148,7 @@ var options595 = []Option{
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options596 = []Option{
+var options602 = []Option{
 	{Names: names{"-c", "--class"}, Value: Required},
 	{Names: names{"-n", "--classdata"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -18066,7 +18159,7 @@ var options596 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options597 = []Option{
+var options603 = []Option{
 	{Names: names{"-V", "-Version"}},
 	{Names: names{"-h", "-human", "-human-readable"}},
 	{Names: names{"-b", "-batch"}, Value: Required, Effect: EffProgram},
@@ -18096,18 +18189,18 @@ var options597 = []Option{
 	{Names: names{"-echo"}},
 }
 
-var options598 = []Option{
+var options604 = []Option{
 	{Names: names{"-a", "-all"}},
 }
 
-var subs599 = []Program{
+var subs605 = []Program{
 	{Name: "add", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "del", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "delete", Style: NoOpts, Path: names{"netns", "list"}},
-	{Name: "e", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options598, Ends: true},
-	{Name: "ex", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options598, Ends: true},
-	{Name: "exe", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options598, Ends: true},
-	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options598, Ends: true},
+	{Name: "e", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options604, Ends: true},
+	{Name: "ex", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options604, Ends: true},
+	{Name: "exe", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options604, Ends: true},
+	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options604, Ends: true},
 	{Name: "identify", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "list", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "list-id", Style: NoOpts, Path: names{"netns", "list"}},
@@ -18118,11 +18211,11 @@ var subs599 = []Program{
 	{Name: "show", Style: NoOpts, Path: names{"netns", "list"}},
 }
 
-var subs600 = []Program{
+var subs606 = []Program{
 	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"vrf", "exec"}, Ends: true},
 }
 
-var subs601 = []Program{
+var subs607 = []Program{
 	{Name: "a", Style: NoOpts, Path: names{"address"}},
 	{Name: "addr", Style: NoOpts, Path: names{"address"}},
 	{Name: "address", Style: NoOpts, Path: names{"address"}},
@@ -18137,7 +18230,7 @@ var subs601 = []Program{
 	{Name: "neighbor", Style: NoOpts, Path: names{"neighbour"}},
 	{Name: "neighbour", Style: NoOpts, Path: names{"neighbour"}},
 	{Name: "neighbours", Style: NoOpts, Path: names{"neighbour"}},
-	{Name: "netns", Style: POSIX, Operands: Unread, Path: names{"netns"}, Subs: subs599},
+	{Name: "netns", Style: POSIX, Operands: Unread, Path: names{"netns"}, Subs: subs605},
 	{Name: "nexthop", Style: NoOpts, Path: names{"nexthop"}},
 	{Name: "r", Style: NoOpts, Path: names{"route"}},
 	{Name: "ro", Style: NoOpts, Path: names{"route"}},
@@ -18146,11 +18239,11 @@ var subs601 = []Program{
 	{Name: "rule", Style: NoOpts, Path: names{"rule"}},
 	{Name: "tunnel", Style: NoOpts, Path: names{"tunnel"}},
 	{Name: "tuntap", Style: NoOpts, Path: names{"tuntap"}},
-	{Name: "vrf", Style: POSIX, Operands: Unread, Path: names{"vrf"}, Subs: subs600},
+	{Name: "vrf", Style: POSIX, Operands: Unread, Path: names{"vrf"}, Subs: subs606},
 	{Name: "xfrm", Style: NoOpts, Path: names{"xfrm"}},
 }
 
-var options602 = []Option{
+var options608 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffCode},
 	{Names: names{"-i"}, Effect: EffOpaque},
 	{Names: names{"-m"}, Value: Required, Effect: EffProgram},
@@ -18171,7 +18264,7 @@ var options602 = []Option{
 	{Names: names{"--exec_lines"}, Value: Required, Effect: EffCode},
 }
 
-var options603 = []Option{
+var options609 = []Option{
 	{Names: names{"-cp", "-classpath", "--class-path"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-p", "--module-path"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-m", "--module"}, Value: Required, Effect: EffPattern},
@@ -18228,7 +18321,7 @@ var options603 = []Option{
 	{Names: names{"-client"}},
 }
 
-var options604 = []Option{
+var options610 = []Option{
 	{Names: names{"-d"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-cp", "-classpath", "--class-path"}, Value: Required},
 	{Names: names{"-sourcepath", "--source-path"}, Value: Required},
@@ -18261,7 +18354,7 @@ var options604 = []Option{
 	{Names: names{"-profile"}, Value: Required},
 }
 
-var options605 = []Option{
+var options611 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-b", "--bail"}, Value: Optional},
 	{Names: names{"--cache"}},
@@ -18371,7 +18464,7 @@ var options605 = []Option{
 	{Names: names{"--workerIdleMemoryLimit"}, Value: Required},
 }
 
-var options606 = []Option{
+var options612 = []Option{
 	{Names: names{"-R", "--repository"}, Value: Required, Effect: EffDir},
 	{Names: names{"--ignore-working-copy"}},
 	{Names: names{"--ignore-immutable"}},
@@ -18397,7 +18490,7 @@ var options606 = []Option{
 	{Names: names{"-i", "--interactive"}},
 }
 
-var subs607 = []Program{
+var subs613 = []Program{
 	{Name: "abandon", Style: Exact, Path: names{"log"}, Workdir: true},
 	{Name: "absorb", Style: Exact, Path: names{"log"}, Workdir: true},
 	{Name: "b", Style: Exact, Path: names{"bookmark"}, Workdir: true},
@@ -18449,7 +18542,7 @@ var subs607 = []Program{
 	{Name: "workspace", Style: Exact, Path: names{"bookmark"}, Workdir: true},
 }
 
-var options608 = []Option{
+var options614 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}},
@@ -18458,7 +18551,7 @@ var options608 = []Option{
 	{Names: names{"-x"}, Effect: EffUnproven},
 }
 
-var options609 = []Option{
+var options615 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-i", "--ignore-case"}},
@@ -18474,7 +18567,7 @@ var options609 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options610 = []Option{
+var options616 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--boot"}, Value: Optional},
 	{Names: names{"-c", "--cursor"}, Value: Required},
@@ -18547,7 +18640,7 @@ var options610 = []Option{
 	{Names: names{"-I"}},
 }
 
-var options611 = []Option{
+var options617 = []Option{
 	{Names: names{"-s", "--slurp"}},
 	{Names: names{"-n", "--null-input"}},
 	{Names: names{"-R", "--raw-input"}},
@@ -18583,7 +18676,7 @@ var options611 = []Option{
 	{Names: names{"-b", "--binary"}},
 }
 
-var options612 = []Option{
+var options618 = []Option{
 	{Names: names{"--sort-keys"}},
 	{Names: names{"--no-ensure-ascii"}},
 	{Names: names{"--json-lines"}},
@@ -18594,7 +18687,7 @@ var options612 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options613 = []Option{
+var options619 = []Option{
 	{Names: names{"-f", "--justfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--working-directory"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--command"}, Effect: EffOpaque},
@@ -18647,7 +18740,7 @@ var options613 = []Option{
 	{Names: names{"--request"}, Value: Required},
 }
 
-var options614 = []Option{
+var options620 = []Option{
 	{Names: names{"--kubeconfig"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--config", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--output", "--output-file"}, Value: Required, Effect: EffWrite},
@@ -18664,7 +18757,7 @@ var options614 = []Option{
 	{Names: names{"--command"}, Value: Required, Effect: EffRun},
 }
 
-var options615 = []Option{
+var options621 = []Option{
 	{Names: names{"-s", "--signal"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-l", "--list"}, Value: Optional},
@@ -18677,7 +18770,7 @@ var options615 = []Option{
 	{Names: names{"--timeout"}, Value: Pair},
 }
 
-var options616 = []Option{
+var options622 = []Option{
 	{Names: names{"-e", "--exact"}},
 	{Names: names{"-I", "--ignore-case"}},
 	{Names: names{"-g", "--process-group"}},
@@ -18701,7 +18794,7 @@ var options616 = []Option{
 	{Names: names{"-z"}},
 }
 
-var options617 = []Option{
+var options623 = []Option{
 	{Names: names{"--as"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--as-group"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--as-uid"}, Value: Required, Effect: EffUnproven},
@@ -18732,7 +18825,7 @@ var options617 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options618 = []Option{
+var options624 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
@@ -18752,7 +18845,7 @@ var options618 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options619 = []Option{
+var options625 = []Option{
 	{Names: names{"--api-group"}, Value: Required},
 	{Names: names{"--cached"}},
 	{Names: names{"--categories"}, Value: Required},
@@ -18763,7 +18856,7 @@ var options619 = []Option{
 	{Names: names{"--verbs"}, Value: Required},
 }
 
-var options620 = []Option{
+var options626 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cascade"}, Value: Required},
@@ -18790,7 +18883,7 @@ var options620 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options621 = []Option{
+var options627 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
@@ -18798,7 +18891,7 @@ var options621 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options622 = []Option{
+var options628 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--list"}},
 	{Names: names{"--no-headers"}},
@@ -18806,7 +18899,7 @@ var options622 = []Option{
 	{Names: names{"--subresource"}, Value: Required},
 }
 
-var options623 = []Option{
+var options629 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -18819,20 +18912,20 @@ var options623 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options624 = []Option{
+var options630 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--show-managed-fields"}},
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs625 = []Program{
-	{Name: "can-i", Style: Exact, Path: names{"auth", "can-i"}, Options: options622},
-	{Name: "reconcile", Style: Exact, Path: names{"auth", "reconcile"}, Options: options623},
-	{Name: "whoami", Style: Exact, Path: names{"auth", "whoami"}, Options: options624},
+var subs631 = []Program{
+	{Name: "can-i", Style: Exact, Path: names{"auth", "can-i"}, Options: options628},
+	{Name: "reconcile", Style: Exact, Path: names{"auth", "reconcile"}, Options: options629},
+	{Name: "whoami", Style: Exact, Path: names{"auth", "whoami"}, Options: options630},
 }
 
-var options626 = []Option{
+var options632 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cpu-percent"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -18849,7 +18942,7 @@ var options626 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options627 = []Option{
+var options633 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
 	{Names: names{"--force"}},
@@ -18860,12 +18953,12 @@ var options627 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs628 = []Program{
-	{Name: "approve", Style: Exact, Path: names{"certificate", "approve"}, Options: options627},
-	{Name: "deny", Style: Exact, Path: names{"certificate", "deny"}, Options: options627},
+var subs634 = []Program{
+	{Name: "approve", Style: Exact, Path: names{"certificate", "approve"}, Options: options633},
+	{Name: "deny", Style: Exact, Path: names{"certificate", "deny"}, Options: options633},
 }
 
-var options629 = []Option{
+var options635 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--namespaces"}, Value: Required},
@@ -18876,31 +18969,31 @@ var options629 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs630 = []Program{
-	{Name: "dump", Style: Exact, Path: names{"cluster-info", "dump"}, Options: options629},
+var subs636 = []Program{
+	{Name: "dump", Style: Exact, Path: names{"cluster-info", "dump"}, Options: options635},
 }
 
-var options631 = []Option{
+var options637 = []Option{
 	{Names: names{"--no-headers"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options632 = []Option{
+var options638 = []Option{
 	{Names: names{"--set-raw-bytes"}},
 }
 
-var options633 = []Option{
+var options639 = []Option{
 	{Names: names{"--embed-certs"}},
 	{Names: names{"--proxy-url"}, Value: Required},
 	{Names: names{"--server"}, Value: Required},
 }
 
-var options634 = []Option{
+var options640 = []Option{
 	{Names: names{"--current"}},
 	{Names: names{"--namespace"}, Value: Required},
 }
 
-var options635 = []Option{
+var options641 = []Option{
 	{Names: names{"--auth-provider"}, Value: Required},
 	{Names: names{"--auth-provider-arg"}, Value: Required},
 	{Names: names{"--embed-certs"}},
@@ -18912,7 +19005,7 @@ var options635 = []Option{
 	{Names: names{"--exec-provide-cluster-info"}},
 }
 
-var options636 = []Option{
+var options642 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--flatten"}},
 	{Names: names{"--merge"}},
@@ -18923,36 +19016,36 @@ var options636 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs637 = []Program{
+var subs643 = []Program{
 	{Name: "current-context", Style: Exact, Path: names{"config", "current-context"}},
 	{Name: "delete-cluster", Style: Exact, Path: names{"config", "delete-cluster"}},
 	{Name: "delete-context", Style: Exact, Path: names{"config", "delete-context"}},
 	{Name: "delete-user", Style: Exact, Path: names{"config", "delete-user"}},
 	{Name: "get-clusters", Style: Exact, Path: names{"config", "get-clusters"}},
-	{Name: "get-contexts", Style: Exact, Path: names{"config", "get-contexts"}, Options: options631},
+	{Name: "get-contexts", Style: Exact, Path: names{"config", "get-contexts"}, Options: options637},
 	{Name: "get-users", Style: Exact, Path: names{"config", "get-users"}},
 	{Name: "rename-context", Style: Exact, Path: names{"config", "rename-context"}},
-	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options632},
-	{Name: "set-cluster", Style: Exact, Path: names{"config", "set-cluster"}, Options: options633},
-	{Name: "set-context", Style: Exact, Path: names{"config", "set-context"}, Options: options634},
-	{Name: "set-credentials", Style: Exact, Path: names{"config", "set-credentials"}, Options: options635},
+	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options638},
+	{Name: "set-cluster", Style: Exact, Path: names{"config", "set-cluster"}, Options: options639},
+	{Name: "set-context", Style: Exact, Path: names{"config", "set-context"}, Options: options640},
+	{Name: "set-credentials", Style: Exact, Path: names{"config", "set-credentials"}, Options: options641},
 	{Name: "unset", Style: Exact, Path: names{"config", "unset"}},
 	{Name: "use-context", Style: Exact, Path: names{"config", "use-context"}},
-	{Name: "view", Style: Exact, Path: names{"config", "view"}, Options: options636},
+	{Name: "view", Style: Exact, Path: names{"config", "view"}, Options: options642},
 }
 
-var options638 = []Option{
+var options644 = []Option{
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-l", "--selector"}, Value: Required},
 }
 
-var options639 = []Option{
+var options645 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"--no-preserve"}},
 	{Names: names{"--retries"}, Value: Required},
 }
 
-var options640 = []Option{
+var options646 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--edit"}},
@@ -18970,7 +19063,7 @@ var options640 = []Option{
 	{Names: names{"--windows-line-endings"}},
 }
 
-var options641 = []Option{
+var options647 = []Option{
 	{Names: names{"--aggregation-rule"}, Value: Required},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -18986,7 +19079,7 @@ var options641 = []Option{
 	{Names: names{"--verb"}, Value: Required},
 }
 
-var options642 = []Option{
+var options648 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--clusterrole"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19000,7 +19093,7 @@ var options642 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options643 = []Option{
+var options649 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--append-hash"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19015,7 +19108,7 @@ var options643 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options644 = []Option{
+var options650 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -19029,7 +19122,7 @@ var options644 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options645 = []Option{
+var options651 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -19043,7 +19136,7 @@ var options645 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options646 = []Option{
+var options652 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--annotation"}, Value: Required},
 	{Names: names{"--class"}, Value: Required},
@@ -19058,7 +19151,7 @@ var options646 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options647 = []Option{
+var options653 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -19071,7 +19164,7 @@ var options647 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options648 = []Option{
+var options654 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -19082,7 +19175,7 @@ var options648 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options649 = []Option{
+var options655 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -19096,7 +19189,7 @@ var options649 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options650 = []Option{
+var options656 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--description"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19111,7 +19204,7 @@ var options650 = []Option{
 	{Names: names{"--value"}, Value: Required},
 }
 
-var options651 = []Option{
+var options657 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -19124,7 +19217,7 @@ var options651 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options652 = []Option{
+var options658 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -19138,7 +19231,7 @@ var options652 = []Option{
 	{Names: names{"--verb"}, Value: Required},
 }
 
-var options653 = []Option{
+var options659 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--clusterrole"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19153,7 +19246,7 @@ var options653 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options654 = []Option{
+var options660 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--audience"}, Value: Required},
 	{Names: names{"--bound-object-kind"}, Value: Required},
@@ -19165,27 +19258,27 @@ var options654 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs655 = []Program{
-	{Name: "clusterrole", Style: Exact, Path: names{"create", "clusterrole"}, Options: options641},
-	{Name: "clusterrolebinding", Style: Exact, Path: names{"create", "clusterrolebinding"}, Options: options642},
-	{Name: "configmap", Style: Exact, Path: names{"create", "configmap"}, Options: options643},
-	{Name: "cronjob", Style: Exact, Path: names{"create", "cronjob"}, Options: options644},
-	{Name: "deployment", Style: Exact, Path: names{"create", "deployment"}, Options: options645},
-	{Name: "ingress", Style: Exact, Path: names{"create", "ingress"}, Options: options646},
-	{Name: "job", Style: Exact, Path: names{"create", "job"}, Options: options647},
-	{Name: "namespace", Style: Exact, Path: names{"create", "namespace"}, Options: options648},
-	{Name: "poddisruptionbudget", Style: Exact, Path: names{"create", "poddisruptionbudget"}, Options: options649},
-	{Name: "priorityclass", Style: Exact, Path: names{"create", "priorityclass"}, Options: options650},
-	{Name: "quota", Style: Exact, Path: names{"create", "quota"}, Options: options651},
-	{Name: "role", Style: Exact, Path: names{"create", "role"}, Options: options652},
-	{Name: "rolebinding", Style: Exact, Path: names{"create", "rolebinding"}, Options: options653},
+var subs661 = []Program{
+	{Name: "clusterrole", Style: Exact, Path: names{"create", "clusterrole"}, Options: options647},
+	{Name: "clusterrolebinding", Style: Exact, Path: names{"create", "clusterrolebinding"}, Options: options648},
+	{Name: "configmap", Style: Exact, Path: names{"create", "configmap"}, Options: options649},
+	{Name: "cronjob", Style: Exact, Path: names{"create", "cronjob"}, Options: options650},
+	{Name: "deployment", Style: Exact, Path: names{"create", "deployment"}, Options: options651},
+	{Name: "ingress", Style: Exact, Path: names{"create", "ingress"}, Options: options652},
+	{Name: "job", Style: Exact, Path: names{"create", "job"}, Options: options653},
+	{Name: "namespace", Style: Exact, Path: names{"create", "namespace"}, Options: options654},
+	{Name: "poddisruptionbudget", Style: Exact, Path: names{"create", "poddisruptionbudget"}, Options: options655},
+	{Name: "priorityclass", Style: Exact, Path: names{"create", "priorityclass"}, Options: options656},
+	{Name: "quota", Style: Exact, Path: names{"create", "quota"}, Options: options657},
+	{Name: "role", Style: Exact, Path: names{"create", "role"}, Options: options658},
+	{Name: "rolebinding", Style: Exact, Path: names{"create", "rolebinding"}, Options: options659},
 	{Name: "secret", Style: Exact, Path: names{"create", "secret"}},
 	{Name: "service", Style: Exact, Path: names{"create", "service"}},
-	{Name: "serviceaccount", Style: Exact, Path: names{"create", "serviceaccount"}, Options: options648},
-	{Name: "token", Style: Exact, Path: names{"create", "token"}, Options: options654},
+	{Name: "serviceaccount", Style: Exact, Path: names{"create", "serviceaccount"}, Options: options654},
+	{Name: "token", Style: Exact, Path: names{"create", "token"}, Options: options660},
 }
 
-var options656 = []Option{
+var options662 = []Option{
 	{Names: names{"--arguments-only"}},
 	{Names: names{"--attach"}},
 	{Names: names{"-c", "--container"}, Value: Required},
@@ -19211,7 +19304,7 @@ var options656 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options657 = []Option{
+var options663 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--cascade"}, Value: Required},
@@ -19232,7 +19325,7 @@ var options657 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options658 = []Option{
+var options664 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--chunk-size"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -19242,7 +19335,7 @@ var options658 = []Option{
 	{Names: names{"--show-events"}},
 }
 
-var options659 = []Option{
+var options665 = []Option{
 	{Names: names{"--concurrency"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -19256,7 +19349,7 @@ var options659 = []Option{
 	{Names: names{"--show-managed-fields"}},
 }
 
-var options660 = []Option{
+var options666 = []Option{
 	{Names: names{"--chunk-size"}, Value: Required},
 	{Names: names{"--delete-emptydir-data"}},
 	{Names: names{"--disable-eviction"}},
@@ -19270,7 +19363,7 @@ var options660 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options661 = []Option{
+var options667 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -19286,7 +19379,7 @@ var options661 = []Option{
 	{Names: names{"--windows-line-endings"}},
 }
 
-var options662 = []Option{
+var options668 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--chunk-size"}, Value: Required},
@@ -19299,7 +19392,7 @@ var options662 = []Option{
 	{Names: names{"-w", "--watch"}},
 }
 
-var options663 = []Option{
+var options669 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
@@ -19308,13 +19401,13 @@ var options663 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options664 = []Option{
+var options670 = []Option{
 	{Names: names{"--api-version"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--recursive"}},
 }
 
-var options665 = []Option{
+var options671 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cluster-ip"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19340,7 +19433,7 @@ var options665 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options666 = []Option{
+var options672 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--chunk-size"}, Value: Required},
@@ -19366,7 +19459,7 @@ var options666 = []Option{
 	{Names: names{"--watch-only"}},
 }
 
-var options667 = []Option{
+var options673 = []Option{
 	{Names: names{"--as-current-user"}},
 	{Names: names{"--enable-alpha-plugins"}},
 	{Names: names{"--enable-helm"}, Effect: EffUnproven},
@@ -19382,7 +19475,7 @@ var options667 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options668 = []Option{
+var options674 = []Option{
 	{Names: names{"--all-containers"}},
 	{Names: names{"--all-pods"}},
 	{Names: names{"-c", "--container"}, Value: Required},
@@ -19401,7 +19494,7 @@ var options668 = []Option{
 	{Names: names{"--timestamps"}},
 }
 
-var options669 = []Option{
+var options675 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -19418,20 +19511,20 @@ var options669 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options670 = []Option{
+var options676 = []Option{
 	{Names: names{"--name-only"}},
 }
 
-var subs671 = []Program{
-	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options670},
+var subs677 = []Program{
+	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options676},
 }
 
-var options672 = []Option{
+var options678 = []Option{
 	{Names: names{"--address"}, Value: Required},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
 }
 
-var options673 = []Option{
+var options679 = []Option{
 	{Names: names{"--accept-hosts"}, Value: Required},
 	{Names: names{"--accept-paths"}, Value: Required},
 	{Names: names{"--address"}, Value: Required},
@@ -19447,7 +19540,7 @@ var options673 = []Option{
 	{Names: names{"-P", "--www-prefix"}, Value: Required},
 }
 
-var options674 = []Option{
+var options680 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cascade"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19468,7 +19561,7 @@ var options674 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options675 = []Option{
+var options681 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
 	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
@@ -19480,7 +19573,7 @@ var options675 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options676 = []Option{
+var options682 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -19492,7 +19585,7 @@ var options676 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options677 = []Option{
+var options683 = []Option{
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
 	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
 	{Names: names{"-R", "--recursive"}},
@@ -19502,7 +19595,7 @@ var options677 = []Option{
 	{Names: names{"-w", "--watch"}},
 }
 
-var options678 = []Option{
+var options684 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -19515,16 +19608,16 @@ var options678 = []Option{
 	{Names: names{"--to-revision"}, Value: Required},
 }
 
-var subs679 = []Program{
-	{Name: "history", Style: Exact, Path: names{"rollout", "history"}, Options: options675},
-	{Name: "pause", Style: Exact, Path: names{"rollout", "pause"}, Options: options676},
-	{Name: "restart", Style: Exact, Path: names{"rollout", "restart"}, Options: options676},
-	{Name: "resume", Style: Exact, Path: names{"rollout", "resume"}, Options: options676},
-	{Name: "status", Style: Exact, Path: names{"rollout", "status"}, Options: options677},
-	{Name: "undo", Style: Exact, Path: names{"rollout", "undo"}, Options: options678},
+var subs685 = []Program{
+	{Name: "history", Style: Exact, Path: names{"rollout", "history"}, Options: options681},
+	{Name: "pause", Style: Exact, Path: names{"rollout", "pause"}, Options: options682},
+	{Name: "restart", Style: Exact, Path: names{"rollout", "restart"}, Options: options682},
+	{Name: "resume", Style: Exact, Path: names{"rollout", "resume"}, Options: options682},
+	{Name: "status", Style: Exact, Path: names{"rollout", "status"}, Options: options683},
+	{Name: "undo", Style: Exact, Path: names{"rollout", "undo"}, Options: options684},
 }
 
-var options680 = []Option{
+var options686 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--annotations"}, Value: Required},
 	{Names: names{"--attach"}},
@@ -19561,7 +19654,7 @@ var options680 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options681 = []Option{
+var options687 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--current-replicas"}, Value: Required},
@@ -19578,7 +19671,7 @@ var options681 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options682 = []Option{
+var options688 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-c", "--containers"}, Value: Required},
@@ -19601,7 +19694,7 @@ var options682 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options683 = []Option{
+var options689 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19616,7 +19709,7 @@ var options683 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options684 = []Option{
+var options690 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-c", "--containers"}, Value: Required},
@@ -19634,7 +19727,7 @@ var options684 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options685 = []Option{
+var options691 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19648,7 +19741,7 @@ var options685 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options686 = []Option{
+var options692 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19662,7 +19755,7 @@ var options686 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options687 = []Option{
+var options693 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19679,16 +19772,16 @@ var options687 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs688 = []Program{
-	{Name: "env", Style: Exact, Path: names{"set", "env"}, Options: options682},
-	{Name: "image", Style: Exact, Path: names{"set", "image"}, Options: options683},
-	{Name: "resources", Style: Exact, Path: names{"set", "resources"}, Options: options684},
-	{Name: "selector", Style: Exact, Path: names{"set", "selector"}, Options: options685},
-	{Name: "serviceaccount", Style: Exact, Path: names{"set", "serviceaccount"}, Options: options686},
-	{Name: "subject", Style: Exact, Path: names{"set", "subject"}, Options: options687},
+var subs694 = []Program{
+	{Name: "env", Style: Exact, Path: names{"set", "env"}, Options: options688},
+	{Name: "image", Style: Exact, Path: names{"set", "image"}, Options: options689},
+	{Name: "resources", Style: Exact, Path: names{"set", "resources"}, Options: options690},
+	{Name: "selector", Style: Exact, Path: names{"set", "selector"}, Options: options691},
+	{Name: "serviceaccount", Style: Exact, Path: names{"set", "serviceaccount"}, Options: options692},
+	{Name: "subject", Style: Exact, Path: names{"set", "subject"}, Options: options693},
 }
 
-var options689 = []Option{
+var options695 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19701,7 +19794,7 @@ var options689 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options690 = []Option{
+var options696 = []Option{
 	{Names: names{"--no-headers"}},
 	{Names: names{"-l", "--selector"}, Value: Required},
 	{Names: names{"--show-capacity"}},
@@ -19709,7 +19802,7 @@ var options690 = []Option{
 	{Names: names{"--use-protocol-buffers"}},
 }
 
-var options691 = []Option{
+var options697 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--containers"}},
 	{Names: names{"--field-selector"}, Value: Required},
@@ -19720,17 +19813,17 @@ var options691 = []Option{
 	{Names: names{"--use-protocol-buffers"}},
 }
 
-var subs692 = []Program{
-	{Name: "node", Style: Exact, Path: names{"top", "node"}, Options: options690},
-	{Name: "pod", Style: Exact, Path: names{"top", "pod"}, Options: options691},
+var subs698 = []Program{
+	{Name: "node", Style: Exact, Path: names{"top", "node"}, Options: options696},
+	{Name: "pod", Style: Exact, Path: names{"top", "pod"}, Options: options697},
 }
 
-var options693 = []Option{
+var options699 = []Option{
 	{Names: names{"--client"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options694 = []Option{
+var options700 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
@@ -19746,58 +19839,58 @@ var options694 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var subs695 = []Program{
-	{Name: "annotate", Style: Exact, Path: names{"annotate"}, Options: options618},
-	{Name: "api-resources", Style: Exact, Path: names{"api-resources"}, Options: options619},
+var subs701 = []Program{
+	{Name: "annotate", Style: Exact, Path: names{"annotate"}, Options: options624},
+	{Name: "api-resources", Style: Exact, Path: names{"api-resources"}, Options: options625},
 	{Name: "api-versions", Style: Exact, Path: names{"api-versions"}},
-	{Name: "apply", Style: Exact, Path: names{"apply"}, Options: options620},
-	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options621},
-	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs625, Inherit: true},
-	{Name: "autoscale", Style: Exact, Path: names{"autoscale"}, Options: options626},
-	{Name: "certificate", Style: Exact, Path: names{"certificate"}, Subs: subs628, Inherit: true},
-	{Name: "cluster-info", Style: Exact, Path: names{"cluster-info"}, Subs: subs630, Inherit: true},
+	{Name: "apply", Style: Exact, Path: names{"apply"}, Options: options626},
+	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options627},
+	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs631, Inherit: true},
+	{Name: "autoscale", Style: Exact, Path: names{"autoscale"}, Options: options632},
+	{Name: "certificate", Style: Exact, Path: names{"certificate"}, Subs: subs634, Inherit: true},
+	{Name: "cluster-info", Style: Exact, Path: names{"cluster-info"}, Subs: subs636, Inherit: true},
 	{Name: "completion", Style: Exact, Path: names{"completion"}},
-	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs637, Inherit: true},
-	{Name: "cordon", Style: Exact, Path: names{"cordon"}, Options: options638},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options639},
-	{Name: "create", Style: Exact, Path: names{"create"}, Options: options640, Subs: subs655, Inherit: true},
-	{Name: "debug", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"debug"}, Options: options656},
-	{Name: "delete", Style: Exact, Path: names{"delete"}, Options: options657},
-	{Name: "describe", Style: Exact, Path: names{"describe"}, Options: options658},
-	{Name: "diff", Style: Exact, Path: names{"diff"}, Options: options659},
-	{Name: "drain", Style: Exact, Path: names{"drain"}, Options: options660},
-	{Name: "edit", Style: Exact, Path: names{"edit"}, Options: options661},
-	{Name: "events", Style: Exact, Path: names{"events"}, Options: options662},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options663},
-	{Name: "explain", Style: Exact, Path: names{"explain"}, Options: options664},
-	{Name: "expose", Style: Exact, Path: names{"expose"}, Options: options665},
-	{Name: "get", Style: Exact, Path: names{"get"}, Options: options666},
-	{Name: "kustomize", Style: Exact, Path: names{"kustomize"}, Options: options667},
-	{Name: "label", Style: Exact, Path: names{"label"}, Options: options618},
-	{Name: "log", Style: Exact, Path: names{"logs"}, Options: options668},
-	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options668},
-	{Name: "patch", Style: Exact, Path: names{"patch"}, Options: options669},
-	{Name: "plugin", Style: Exact, Path: names{"plugin"}, Subs: subs671, Inherit: true},
-	{Name: "port-forward", Style: Exact, Path: names{"port-forward"}, Options: options672},
-	{Name: "proxy", Style: Exact, Path: names{"proxy"}, Options: options673},
-	{Name: "replace", Style: Exact, Path: names{"replace"}, Options: options674},
-	{Name: "rollout", Style: Exact, Path: names{"rollout"}, Subs: subs679, Inherit: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options680},
-	{Name: "scale", Style: Exact, Path: names{"scale"}, Options: options681},
-	{Name: "set", Style: Exact, Path: names{"set"}, Subs: subs688, Inherit: true},
-	{Name: "taint", Style: Exact, Path: names{"taint"}, Options: options689},
-	{Name: "top", Style: Exact, Path: names{"top"}, Subs: subs692, Inherit: true},
-	{Name: "uncordon", Style: Exact, Path: names{"uncordon"}, Options: options638},
-	{Name: "version", Style: Exact, Path: names{"version"}, Options: options693},
-	{Name: "wait", Style: Exact, Path: names{"wait"}, Options: options694},
+	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs643, Inherit: true},
+	{Name: "cordon", Style: Exact, Path: names{"cordon"}, Options: options644},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options645},
+	{Name: "create", Style: Exact, Path: names{"create"}, Options: options646, Subs: subs661, Inherit: true},
+	{Name: "debug", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"debug"}, Options: options662},
+	{Name: "delete", Style: Exact, Path: names{"delete"}, Options: options663},
+	{Name: "describe", Style: Exact, Path: names{"describe"}, Options: options664},
+	{Name: "diff", Style: Exact, Path: names{"diff"}, Options: options665},
+	{Name: "drain", Style: Exact, Path: names{"drain"}, Options: options666},
+	{Name: "edit", Style: Exact, Path: names{"edit"}, Options: options667},
+	{Name: "events", Style: Exact, Path: names{"events"}, Options: options668},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options669},
+	{Name: "explain", Style: Exact, Path: names{"explain"}, Options: options670},
+	{Name: "expose", Style: Exact, Path: names{"expose"}, Options: options671},
+	{Name: "get", Style: Exact, Path: names{"get"}, Options: options672},
+	{Name: "kustomize", Style: Exact, Path: names{"kustomize"}, Options: options673},
+	{Name: "label", Style: Exact, Path: names{"label"}, Options: options624},
+	{Name: "log", Style: Exact, Path: names{"logs"}, Options: options674},
+	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options674},
+	{Name: "patch", Style: Exact, Path: names{"patch"}, Options: options675},
+	{Name: "plugin", Style: Exact, Path: names{"plugin"}, Subs: subs677, Inherit: true},
+	{Name: "port-forward", Style: Exact, Path: names{"port-forward"}, Options: options678},
+	{Name: "proxy", Style: Exact, Path: names{"proxy"}, Options: options679},
+	{Name: "replace", Style: Exact, Path: names{"replace"}, Options: options680},
+	{Name: "rollout", Style: Exact, Path: names{"rollout"}, Subs: subs685, Inherit: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options686},
+	{Name: "scale", Style: Exact, Path: names{"scale"}, Options: options687},
+	{Name: "set", Style: Exact, Path: names{"set"}, Subs: subs694, Inherit: true},
+	{Name: "taint", Style: Exact, Path: names{"taint"}, Options: options695},
+	{Name: "top", Style: Exact, Path: names{"top"}, Subs: subs698, Inherit: true},
+	{Name: "uncordon", Style: Exact, Path: names{"uncordon"}, Options: options644},
+	{Name: "version", Style: Exact, Path: names{"version"}, Options: options699},
+	{Name: "wait", Style: Exact, Path: names{"wait"}, Options: options700},
 }
 
-var options696 = []Option{
+var options702 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--stack-trace"}},
 }
 
-var options697 = []Option{
+var options703 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--enable-alpha-plugins"}, Effect: EffOpaque},
 	{Names: names{"--enable-exec"}, Effect: EffOpaque},
@@ -19814,8 +19907,8 @@ var options697 = []Option{
 	{Names: names{"-e"}, Value: Required},
 }
 
-var subs698 = []Program{
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options697},
+var subs704 = []Program{
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options703},
 	{Name: "cfg", Style: Exact, Operands: Unread, Path: names{"edit"}},
 	{Name: "completion", Style: Exact, Operands: Unread, Path: names{"edit"}},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"edit"}},
@@ -19826,7 +19919,7 @@ var subs698 = []Program{
 	{Name: "version", Style: Exact, Operands: Unread, Path: names{"edit"}},
 }
 
-var options699 = []Option{
+var options705 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-plugin", "--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-f"}, Value: Required},
@@ -19860,7 +19953,7 @@ var options699 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options700 = []Option{
+var options706 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--verify"}},
 	{Names: names{"--inhibit-cache"}},
@@ -19877,7 +19970,7 @@ var options700 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options701 = []Option{
+var options707 = []Option{
 	{Names: names{"-a", "--search-skip-screen"}},
 	{Names: names{"-A", "--SEARCH-SKIP-SCREEN"}},
 	{Names: names{"-b", "--buffers"}, Value: Required},
@@ -19962,7 +20055,7 @@ var options701 = []Option{
 	{Names: names{"+"}, Effect: EffUnproven},
 }
 
-var options702 = []Option{
+var options708 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--uname-2.6"}},
 	{Names: names{"-v", "--verbose"}},
@@ -19983,7 +20076,7 @@ var options702 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options703 = []Option{
+var options709 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"--backup"}, Value: Optional},
 	{Names: names{"-b"}},
@@ -20001,7 +20094,7 @@ var options703 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options704 = []Option{
+var options710 = []Option{
 	{Names: names{"-A", "--all"}},
 	{Names: names{"-b", "--basename"}},
 	{Names: names{"-c", "--count"}},
@@ -20027,7 +20120,7 @@ var options704 = []Option{
 	{Names: names{"-H"}},
 }
 
-var options705 = []Option{
+var options711 = []Option{
 	{Names: names{"-a", "--alternative"}},
 	{Names: names{"-d", "--alphanum"}},
 	{Names: names{"-f", "--ignore-case"}},
@@ -20036,7 +20129,7 @@ var options705 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options706 = []Option{
+var options712 = []Option{
 	{Names: names{"-G", "--no-group"}},
 	{Names: names{"--zero"}},
 	{Names: names{"-O"}},
@@ -20102,7 +20195,7 @@ var options706 = []Option{
 	{Names: names{"-1"}},
 }
 
-var options707 = []Option{
+var options713 = []Option{
 	{Names: names{"-?"}},
 	{Names: names{"-a"}},
 	{Names: names{"-A"}, Value: Required},
@@ -20159,7 +20252,7 @@ var options707 = []Option{
 	{Names: names{"+|"}, Value: Optional},
 }
 
-var options708 = []Option{
+var options714 = []Option{
 	{Names: names{"-a", "--align"}, Value: Required},
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-b", "--no-signals"}},
@@ -20189,7 +20282,7 @@ var options708 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options709 = []Option{
+var options715 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}},
 	{Names: names{"-l"}, Value: Required, Effect: EffProgram},
@@ -20201,7 +20294,7 @@ var options709 = []Option{
 	{Names: names{"-b"}, Effect: EffUnproven},
 }
 
-var options710 = []Option{
+var options716 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-m"}},
 	{Names: names{"-B", "--always-make"}},
@@ -20241,7 +20334,7 @@ var options710 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options711 = []Option{
+var options717 = []Option{
 	{Names: names{"-C", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--debug"}},
 	{Names: names{"-D", "--default"}},
@@ -20285,7 +20378,7 @@ var options711 = []Option{
 	{Names: names{"--usage"}},
 }
 
-var options712 = []Option{
+var options718 = []Option{
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-O"}, Value: Required},
@@ -20296,7 +20389,7 @@ var options712 = []Option{
 	{Names: names{"-c"}, Value: Required},
 }
 
-var options713 = []Option{
+var options719 = []Option{
 	{Names: names{"-0"}},
 	{Names: names{"-live"}},
 	{Names: names{"-count"}},
@@ -20308,7 +20401,7 @@ var options713 = []Option{
 	{Names: names{"-attr"}, Value: Required},
 }
 
-var options714 = []Option{
+var options720 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-j", "--jobs"}, Value: Required},
 	{Names: names{"-l", "--load-average"}, Value: Required},
@@ -20319,14 +20412,14 @@ var options714 = []Option{
 	{Names: names{"--xcode-args"}, Value: Required, Effect: EffUnproven},
 }
 
-var options715 = []Option{
+var options721 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"--dump"}, Value: Optional},
 	{Names: names{"--dump-format"}, Value: Required},
 	{Names: names{"-w", "--workdir"}, Value: Required, Effect: EffDir},
 }
 
-var options716 = []Option{
+var options722 = []Option{
 	{Names: names{"--native-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--cross-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--wipe"}},
@@ -20341,7 +20434,7 @@ var options716 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options717 = []Option{
+var options723 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"--repeat"}, Value: Required},
 	{Names: names{"--no-rebuild"}},
@@ -20363,10 +20456,10 @@ var options717 = []Option{
 	{Names: names{"--maxfail"}, Value: Required},
 }
 
-var subs718 = []Program{
-	{Name: "compile", Path: names{"compile"}, Options: options714, Workdir: true},
+var subs724 = []Program{
+	{Name: "compile", Path: names{"compile"}, Options: options720, Workdir: true},
 	{Name: "configure", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options715, Ends: true, Workdir: true},
+	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options721, Ends: true, Workdir: true},
 	{Name: "dist", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "env2mfile", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "fmt", Operands: Unread, Path: names{"configure"}, Workdir: true},
@@ -20376,13 +20469,13 @@ var subs718 = []Program{
 	{Name: "install", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "introspect", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "rewrite", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options716, Workdir: true},
+	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options722, Workdir: true},
 	{Name: "subprojects", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "test", Path: names{"test"}, Options: options717, Workdir: true},
+	{Name: "test", Path: names{"test"}, Options: options723, Workdir: true},
 	{Name: "wrap", Operands: Unread, Path: names{"configure"}, Workdir: true},
 }
 
-var options719 = []Option{
+var options725 = []Option{
 	{Names: names{"-p", "--profile"}, Value: Required},
 	{Names: names{"--alsologtostderr"}},
 	{Names: names{"-b", "--bootstrapper"}, Value: Required},
@@ -20397,12 +20490,12 @@ var options719 = []Option{
 	{Names: names{"--one_output"}},
 }
 
-var options720 = []Option{
+var options726 = []Option{
 	{Names: names{"-n", "--node"}, Value: Required},
 	{Names: names{"--native-ssh"}},
 }
 
-var options721 = []Option{
+var options727 = []Option{
 	{Names: names{"--driver"}, Value: Required},
 	{Names: names{"--cpus"}, Value: Required},
 	{Names: names{"--memory"}, Value: Required},
@@ -20420,48 +20513,48 @@ var options721 = []Option{
 	{Names: names{"--url"}},
 }
 
-var subs722 = []Program{
-	{Name: "addons", Style: Exact, Path: names{"start"}, Options: options721},
-	{Name: "build", Style: Exact, Path: names{"start"}, Options: options721},
-	{Name: "cache", Style: Exact, Path: names{"start"}, Options: options721},
-	{Name: "completion", Style: Exact, Path: names{"start"}, Options: options721},
-	{Name: "config", Style: Exact, Path: names{"start"}, Options: options721},
-	{Name: "cp", Style: Exact, Path: names{"start"}, Options: options721},
-	{Name: "create", Style: Exact, Path: names{"start"}, Options: options721},
-	{Name: "dashboard", Style: Exact, Path: names{"start"}, Options: options721},
-	{Name: "delete", Style: Exact, Path: names{"start"}, Options: options721},
-	{Name: "docker-env", Style: Exact, Path: names{"start"}, Options: options721},
-	{Name: "export", Style: Exact, Path: names{"start"}, Options: options721},
-	{Name: "get", Style: Exact, Path: names{"start"}, Options: options721},
-	{Name: "help", Style: Exact, Path: names{"start"}, Options: options721},
-	{Name: "image", Style: Exact, Path: names{"start"}, Options: options721},
-	{Name: "ip", Style: Exact, Path: names{"start"}, Options: options721},
-	{Name: "kubectl", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options720, Ends: true},
-	{Name: "license", Style: Exact, Path: names{"start"}, Options: options721},
-	{Name: "load", Style: Exact, Path: names{"start"}, Options: options721},
-	{Name: "logs", Style: Exact, Path: names{"start"}, Options: options721},
-	{Name: "mount", Style: Exact, Path: names{"start"}, Options: options721},
-	{Name: "node", Style: Exact, Path: names{"start"}, Options: options721},
-	{Name: "options", Style: Exact, Path: names{"start"}, Options: options721},
-	{Name: "pause", Style: Exact, Path: names{"start"}, Options: options721},
-	{Name: "podman-env", Style: Exact, Path: names{"start"}, Options: options721},
-	{Name: "profile", Style: Exact, Path: names{"start"}, Options: options721},
-	{Name: "service", Style: Exact, Path: names{"start"}, Options: options721},
-	{Name: "shell", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options720, Ends: true},
-	{Name: "ssh", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options720, Ends: true},
-	{Name: "ssh-host", Style: Exact, Path: names{"start"}, Options: options721},
-	{Name: "ssh-key", Style: Exact, Path: names{"start"}, Options: options721},
-	{Name: "start", Style: Exact, Path: names{"start"}, Options: options721},
-	{Name: "status", Style: Exact, Path: names{"start"}, Options: options721},
-	{Name: "stop", Style: Exact, Path: names{"start"}, Options: options721},
-	{Name: "tunnel", Style: Exact, Path: names{"start"}, Options: options721},
-	{Name: "unpause", Style: Exact, Path: names{"start"}, Options: options721},
-	{Name: "update-check", Style: Exact, Path: names{"start"}, Options: options721},
-	{Name: "update-context", Style: Exact, Path: names{"start"}, Options: options721},
-	{Name: "version", Style: Exact, Path: names{"start"}, Options: options721},
+var subs728 = []Program{
+	{Name: "addons", Style: Exact, Path: names{"start"}, Options: options727},
+	{Name: "build", Style: Exact, Path: names{"start"}, Options: options727},
+	{Name: "cache", Style: Exact, Path: names{"start"}, Options: options727},
+	{Name: "completion", Style: Exact, Path: names{"start"}, Options: options727},
+	{Name: "config", Style: Exact, Path: names{"start"}, Options: options727},
+	{Name: "cp", Style: Exact, Path: names{"start"}, Options: options727},
+	{Name: "create", Style: Exact, Path: names{"start"}, Options: options727},
+	{Name: "dashboard", Style: Exact, Path: names{"start"}, Options: options727},
+	{Name: "delete", Style: Exact, Path: names{"start"}, Options: options727},
+	{Name: "docker-env", Style: Exact, Path: names{"start"}, Options: options727},
+	{Name: "export", Style: Exact, Path: names{"start"}, Options: options727},
+	{Name: "get", Style: Exact, Path: names{"start"}, Options: options727},
+	{Name: "help", Style: Exact, Path: names{"start"}, Options: options727},
+	{Name: "image", Style: Exact, Path: names{"start"}, Options: options727},
+	{Name: "ip", Style: Exact, Path: names{"start"}, Options: options727},
+	{Name: "kubectl", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options726, Ends: true},
+	{Name: "license", Style: Exact, Path: names{"start"}, Options: options727},
+	{Name: "load", Style: Exact, Path: names{"start"}, Options: options727},
+	{Name: "logs", Style: Exact, Path: names{"start"}, Options: options727},
+	{Name: "mount", Style: Exact, Path: names{"start"}, Options: options727},
+	{Name: "node", Style: Exact, Path: names{"start"}, Options: options727},
+	{Name: "options", Style: Exact, Path: names{"start"}, Options: options727},
+	{Name: "pause", Style: Exact, Path: names{"start"}, Options: options727},
+	{Name: "podman-env", Style: Exact, Path: names{"start"}, Options: options727},
+	{Name: "profile", Style: Exact, Path: names{"start"}, Options: options727},
+	{Name: "service", Style: Exact, Path: names{"start"}, Options: options727},
+	{Name: "shell", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options726, Ends: true},
+	{Name: "ssh", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options726, Ends: true},
+	{Name: "ssh-host", Style: Exact, Path: names{"start"}, Options: options727},
+	{Name: "ssh-key", Style: Exact, Path: names{"start"}, Options: options727},
+	{Name: "start", Style: Exact, Path: names{"start"}, Options: options727},
+	{Name: "status", Style: Exact, Path: names{"start"}, Options: options727},
+	{Name: "stop", Style: Exact, Path: names{"start"}, Options: options727},
+	{Name: "tunnel", Style: Exact, Path: names{"start"}, Options: options727},
+	{Name: "unpause", Style: Exact, Path: names{"start"}, Options: options727},
+	{Name: "update-check", Style: Exact, Path: names{"start"}, Options: options727},
+	{Name: "update-context", Style: Exact, Path: names{"start"}, Options: options727},
+	{Name: "version", Style: Exact, Path: names{"start"}, Options: options727},
 }
 
-var options723 = []Option{
+var options729 = []Option{
 	{Names: names{"-C", "--cd"}, Value: Required, Effect: EffDir},
 	{Names: names{"-E", "--env"}, Value: Required},
 	{Names: names{"-j", "--jobs"}, Value: Required},
@@ -20480,11 +20573,11 @@ var options723 = []Option{
 	{Names: names{"-f", "--force"}},
 }
 
-var options724 = []Option{
+var options730 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 }
 
-var options725 = []Option{
+var options731 = []Option{
 	{Names: names{"-c", "--current"}},
 	{Names: names{"-g", "--global"}},
 	{Names: names{"-i", "--installed"}},
@@ -20501,7 +20594,7 @@ var options725 = []Option{
 	{Names: names{"-b", "--bump"}},
 }
 
-var options726 = []Option{
+var options732 = []Option{
 	{Names: names{"-S", "--silent"}},
 	{Names: names{"-c", "--continue-on-error"}},
 	{Names: names{"-s", "--shell"}, Value: Required, Effect: EffProgram},
@@ -20516,7 +20609,7 @@ var options726 = []Option{
 	{Names: names{"--fresh-env"}},
 }
 
-var options727 = []Option{
+var options733 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"--hidden"}},
@@ -20526,73 +20619,73 @@ var options727 = []Option{
 	{Names: names{"--no-header"}},
 }
 
-var subs728 = []Program{
-	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options727, Workdir: true},
-	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options727, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options727, Workdir: true},
+var subs734 = []Program{
+	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options733, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options733, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options733, Workdir: true},
 	{Name: "r", Style: Exact, Path: names{"tasks", "run"}, Ends: true, Workdir: true},
 	{Name: "run", Style: Exact, Path: names{"tasks", "run"}, Ends: true, Workdir: true},
-	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options727, Workdir: true},
+	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options733, Workdir: true},
 }
 
-var subs729 = []Program{
+var subs735 = []Program{
 	{Name: "a", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options725, Workdir: true},
+	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options731, Workdir: true},
 	{Name: "add", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "backends", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options725, Workdir: true},
+	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options731, Workdir: true},
 	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "cfg", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options725, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options731, Workdir: true},
 	{Name: "config", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options725, Workdir: true},
-	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options725, Workdir: true},
-	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options725, Workdir: true},
-	{Name: "dr", Style: Exact, Path: names{"ls"}, Options: options725, Workdir: true},
-	{Name: "e", Style: Exact, Path: names{"ls"}, Options: options725, Workdir: true},
+	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options731, Workdir: true},
+	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options731, Workdir: true},
+	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options731, Workdir: true},
+	{Name: "dr", Style: Exact, Path: names{"ls"}, Options: options731, Workdir: true},
+	{Name: "e", Style: Exact, Path: names{"ls"}, Options: options731, Workdir: true},
 	{Name: "edit", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "en", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options725, Workdir: true},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options724, Workdir: true},
+	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options731, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options730, Workdir: true},
 	{Name: "fmt", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "g", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "generate", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "global", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options725, Workdir: true},
+	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options731, Workdir: true},
 	{Name: "i", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "implode", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "install", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options725, Workdir: true},
+	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options731, Workdir: true},
 	{Name: "link", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"ls"}, Options: options725, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"ls"}, Options: options731, Workdir: true},
 	{Name: "local", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "lock", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options725, Workdir: true},
-	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options725, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options731, Workdir: true},
+	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options731, Workdir: true},
 	{Name: "mcp", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "oci", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options725, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options731, Workdir: true},
 	{Name: "p", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "plugins", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "prepare", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "prune", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "r", Style: Exact, Path: names{"run"}, Options: options726, Ends: true, Workdir: true},
+	{Name: "r", Style: Exact, Path: names{"run"}, Options: options732, Ends: true, Workdir: true},
 	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "reshim", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "rm", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options726, Ends: true, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options725, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options732, Ends: true, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options731, Workdir: true},
 	{Name: "self-update", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "set", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "settings", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "sh", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "shell", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "sync", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "t", Style: Exact, Path: names{"tasks"}, Subs: subs728, Workdir: true},
-	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs728, Workdir: true},
-	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options725, Workdir: true},
-	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options725, Workdir: true},
+	{Name: "t", Style: Exact, Path: names{"tasks"}, Subs: subs734, Workdir: true},
+	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs734, Workdir: true},
+	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options731, Workdir: true},
+	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options731, Workdir: true},
 	{Name: "tool-stub", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "trust", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "u", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
@@ -20603,16 +20696,16 @@ var subs729 = []Program{
 	{Name: "update", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "use", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "v", Style: Exact, Path: names{"ls"}, Options: options725, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options725, Workdir: true},
+	{Name: "v", Style: Exact, Path: names{"ls"}, Options: options731, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options731, Workdir: true},
 	{Name: "w", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "watch", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options725, Workdir: true},
-	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options725, Workdir: true},
-	{Name: "x", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options724, Workdir: true},
+	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options731, Workdir: true},
+	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options731, Workdir: true},
+	{Name: "x", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options730, Workdir: true},
 }
 
-var options730 = []Option{
+var options736 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
@@ -20620,15 +20713,15 @@ var options730 = []Option{
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options731 = []Option{
+var options737 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-Z"}},
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options732 = []Option{
-	{Names: names{"-p"}, Value: Required},
-	{Names: names{"--tmpdir"}, Value: Optional},
+var options738 = []Option{
+	{Names: names{"-p"}, Value: Required, Effect: EffBelow},
+	{Names: names{"--tmpdir"}, Value: Optional, Effect: EffBelow},
 	{Names: names{"-V"}},
 	{Names: names{"-d", "--directory"}},
 	{Names: names{"-u", "--dry-run"}},
@@ -20637,7 +20730,7 @@ var options732 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options733 = []Option{
+var options739 = []Option{
 	{Names: names{"--allow-uncaught"}},
 	{Names: names{"-A", "--async-only"}},
 	{Names: names{"-b", "--bail"}},
@@ -20687,7 +20780,7 @@ var options733 = []Option{
 	{Names: names{"--pass-on-failing-test-suite"}},
 }
 
-var options734 = []Option{
+var options740 = []Option{
 	{Names: names{"--eval", "--execute", "-e"}, Value: Required, Effect: EffCode},
 	{Names: names{"--query", "-q"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
@@ -20705,7 +20798,7 @@ var options734 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options735 = []Option{
+var options741 = []Option{
 	{Names: names{"-d", "--silent"}},
 	{Names: names{"-l", "--logical"}},
 	{Names: names{"-e", "--exit-on-eof"}},
@@ -20721,7 +20814,7 @@ var options735 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options736 = []Option{
+var options742 = []Option{
 	{Names: names{"--client"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--server"}, Value: Required, Effect: EffRun},
 	{Names: names{"--ssh"}, Value: Required, Effect: EffRun},
@@ -20743,7 +20836,7 @@ var options736 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options737 = []Option{
+var options743 = []Option{
 	{Names: names{"-u"}},
 	{Names: names{"--update"}, Value: Optional},
 	{Names: names{"--debug"}},
@@ -20762,7 +20855,7 @@ var options737 = []Option{
 	{Names: names{"-Z", "--context"}},
 }
 
-var options738 = []Option{
+var options744 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffDir},
 	{Names: names{"-s", "--settings"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-gs", "--global-settings"}, Value: Required, Effect: EffProgram},
@@ -20812,7 +20905,7 @@ var options738 = []Option{
 	{Names: names{"-up", "--update-plugins"}},
 }
 
-var options739 = []Option{
+var options745 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-V", "--version"}},
@@ -20926,7 +21019,7 @@ var options739 = []Option{
 	{Names: names{"--check-hidden"}},
 }
 
-var options740 = []Option{
+var options746 = []Option{
 	{Names: names{"-e", "--execute"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-D", "--database"}, Value: Required},
 	{Names: names{"-h", "--host"}, Value: Required},
@@ -20989,7 +21082,7 @@ var options740 = []Option{
 	{Names: names{"--enable-cleartext-plugin"}},
 }
 
-var options741 = []Option{
+var options747 = []Option{
 	{Names: names{"-A", "--all-databases"}},
 	{Names: names{"-B", "--databases"}},
 	{Names: names{"-h", "--host"}, Value: Required},
@@ -21022,7 +21115,7 @@ var options741 = []Option{
 	{Names: names{"--column-statistics"}, Value: Required},
 }
 
-var options742 = []Option{
+var options748 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-b"}},
@@ -21078,7 +21171,7 @@ var options742 = []Option{
 	{Names: names{"--append-output"}},
 }
 
-var options743 = []Option{
+var options749 = []Option{
 	{Names: names{"--config", "--config-file", "--tsconfig"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--output", "--out", "--outfile", "--out-file", "--output-path", "--out-dir", "--outdir", "--outDir", "--output-dir", "--dist-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--plugin", "--plugins"}, Value: Required, Effect: EffPlugin},
@@ -21112,14 +21205,14 @@ var options743 = []Option{
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options744 = []Option{
+var options750 = []Option{
 	{Names: names{"-n", "--adjustment"}, Value: Required},
 	{Names: names{"-#"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options745 = []Option{
+var options751 = []Option{
 	{Names: names{"--version"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--quiet"}},
@@ -21135,7 +21228,7 @@ var options745 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options746 = []Option{
+var options752 = []Option{
 	{Names: names{"-c", "--command"}, Effect: EffOpaque},
 	{Names: names{"--expr"}, Value: Required, Effect: EffCode},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
@@ -21151,34 +21244,34 @@ var options746 = []Option{
 	{Names: names{"--refresh"}},
 }
 
-var subs747 = []Program{
-	{Name: "build", Operands: Unread, Path: names{"shell"}, Options: options746},
-	{Name: "bundle", Operands: Unread, Path: names{"shell"}, Options: options746},
-	{Name: "config", Operands: Unread, Path: names{"shell"}, Options: options746},
-	{Name: "copy", Operands: Unread, Path: names{"shell"}, Options: options746},
-	{Name: "derivation", Operands: Unread, Path: names{"shell"}, Options: options746},
-	{Name: "develop", Operands: Unread, Path: names{"shell"}, Options: options746},
-	{Name: "edit", Operands: Unread, Path: names{"shell"}, Options: options746},
-	{Name: "eval", Operands: Unread, Path: names{"shell"}, Options: options746},
-	{Name: "flake", Operands: Unread, Path: names{"shell"}, Options: options746},
-	{Name: "fmt", Operands: Unread, Path: names{"shell"}, Options: options746},
-	{Name: "hash", Operands: Unread, Path: names{"shell"}, Options: options746},
-	{Name: "log", Operands: Unread, Path: names{"shell"}, Options: options746},
-	{Name: "path-info", Operands: Unread, Path: names{"shell"}, Options: options746},
-	{Name: "print-dev-env", Operands: Unread, Path: names{"shell"}, Options: options746},
-	{Name: "profile", Operands: Unread, Path: names{"shell"}, Options: options746},
-	{Name: "registry", Operands: Unread, Path: names{"shell"}, Options: options746},
-	{Name: "repl", Operands: Unread, Path: names{"shell"}, Options: options746},
-	{Name: "run", Operands: Unread, Path: names{"shell"}, Options: options746},
-	{Name: "search", Operands: Unread, Path: names{"shell"}, Options: options746},
-	{Name: "shell", Operands: Unread, Path: names{"shell"}, Options: options746},
-	{Name: "show-config", Operands: Unread, Path: names{"shell"}, Options: options746},
-	{Name: "store", Operands: Unread, Path: names{"shell"}, Options: options746},
-	{Name: "upgrade-nix", Operands: Unread, Path: names{"shell"}, Options: options746},
-	{Name: "why-depends", Operands: Unread, Path: names{"shell"}, Options: options746},
+var subs753 = []Program{
+	{Name: "build", Operands: Unread, Path: names{"shell"}, Options: options752},
+	{Name: "bundle", Operands: Unread, Path: names{"shell"}, Options: options752},
+	{Name: "config", Operands: Unread, Path: names{"shell"}, Options: options752},
+	{Name: "copy", Operands: Unread, Path: names{"shell"}, Options: options752},
+	{Name: "derivation", Operands: Unread, Path: names{"shell"}, Options: options752},
+	{Name: "develop", Operands: Unread, Path: names{"shell"}, Options: options752},
+	{Name: "edit", Operands: Unread, Path: names{"shell"}, Options: options752},
+	{Name: "eval", Operands: Unread, Path: names{"shell"}, Options: options752},
+	{Name: "flake", Operands: Unread, Path: names{"shell"}, Options: options752},
+	{Name: "fmt", Operands: Unread, Path: names{"shell"}, Options: options752},
+	{Name: "hash", Operands: Unread, Path: names{"shell"}, Options: options752},
+	{Name: "log", Operands: Unread, Path: names{"shell"}, Options: options752},
+	{Name: "path-info", Operands: Unread, Path: names{"shell"}, Options: options752},
+	{Name: "print-dev-env", Operands: Unread, Path: names{"shell"}, Options: options752},
+	{Name: "profile", Operands: Unread, Path: names{"shell"}, Options: options752},
+	{Name: "registry", Operands: Unread, Path: names{"shell"}, Options: options752},
+	{Name: "repl", Operands: Unread, Path: names{"shell"}, Options: options752},
+	{Name: "run", Operands: Unread, Path: names{"shell"}, Options: options752},
+	{Name: "search", Operands: Unread, Path: names{"shell"}, Options: options752},
+	{Name: "shell", Operands: Unread, Path: names{"shell"}, Options: options752},
+	{Name: "show-config", Operands: Unread, Path: names{"shell"}, Options: options752},
+	{Name: "store", Operands: Unread, Path: names{"shell"}, Options: options752},
+	{Name: "upgrade-nix", Operands: Unread, Path: names{"shell"}, Options: options752},
+	{Name: "why-depends", Operands: Unread, Path: names{"shell"}, Options: options752},
 }
 
-var options748 = []Option{
+var options754 = []Option{
 	{Names: names{"-p", "--packages"}, Effect: EffUnproven},
 	{Names: names{"--run"}, Value: Required, Effect: EffRun},
 	{Names: names{"--command"}, Value: Required, Effect: EffRun},
@@ -21193,7 +21286,7 @@ var options748 = []Option{
 	{Names: names{"--keep"}, Value: Required},
 }
 
-var options749 = []Option{
+var options755 = []Option{
 	{Names: names{"-b", "--body-numbering"}, Value: Required},
 	{Names: names{"-d", "--section-delimiter"}, Value: Required},
 	{Names: names{"-f", "--footer-numbering"}, Value: Required},
@@ -21207,7 +21300,7 @@ var options749 = []Option{
 	{Names: names{"-w", "--number-width"}, Value: Required},
 }
 
-var options750 = []Option{
+var options756 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-C", "--demangle"}, Value: Optional},
@@ -21278,7 +21371,7 @@ var options750 = []Option{
 	{Names: names{"--target"}, Value: Required},
 }
 
-var options751 = []Option{
+var options757 = []Option{
 	{Names: names{"-iL"}, Value: Required, Effect: EffRead},
 	{Names: names{"-iR"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -21412,7 +21505,7 @@ var options751 = []Option{
 	{Names: names{"--nsock-engine"}, Value: Required},
 }
 
-var options752 = []Option{
+var options758 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Optional, Effect: EffCode, Pattern: true},
 	{Names: names{"-pe"}, Value: Required, Effect: EffCode, Pattern: true},
@@ -21630,7 +21723,7 @@ var options752 = []Option{
 	{Names: names{"--trace-atomics-wait"}},
 }
 
-var options753 = []Option{
+var options759 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-e", "--ext"}, Value: Required},
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
@@ -21657,12 +21750,12 @@ var options753 = []Option{
 	{Names: names{"--no-colors"}},
 }
 
-var options754 = []Option{
+var options760 = []Option{
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options755 = []Option{
+var options761 = []Option{
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-h", "-?", "--help", "--usage"}},
 	{Names: names{"-g", "--global"}},
@@ -21801,12 +21894,12 @@ var options755 = []Option{
 	{Names: names{"--allow-scripts"}, Value: Required},
 }
 
-var options756 = []Option{
+var options762 = []Option{
 	{Names: names{"-c", "--call"}, Value: Required, Effect: EffRun},
 	{Names: names{"--package"}, Value: Required},
 }
 
-var subs757 = []Program{
+var subs763 = []Program{
 	{Name: "access", Path: names{"publish"}, Workdir: true},
 	{Name: "add", Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "add-user", Path: names{"publish"}, Workdir: true},
@@ -21833,7 +21926,7 @@ var subs757 = []Program{
 	{Name: "docs", Path: names{"ls"}, Workdir: true},
 	{Name: "doctor", Path: names{"ls"}, Workdir: true},
 	{Name: "edit", Operands: Unread, Path: names{"edit"}, Workdir: true},
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options756, Ends: true, Workdir: true},
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options762, Ends: true, Workdir: true},
 	{Name: "explain", Path: names{"ls"}, Workdir: true},
 	{Name: "explore", Operands: RunsArgs, Skip: 1, Path: names{"explore"}, Ends: true, Workdir: true},
 	{Name: "find", Path: names{"ls"}, Workdir: true},
@@ -21931,10 +22024,10 @@ var subs757 = []Program{
 	{Name: "view", Path: names{"ls"}, Workdir: true},
 	{Name: "whoami", Path: names{"ls"}, Workdir: true},
 	{Name: "why", Path: names{"ls"}, Workdir: true},
-	{Name: "x", Operands: RunsArgs, Path: names{"exec"}, Options: options756, Ends: true, Workdir: true},
+	{Name: "x", Operands: RunsArgs, Path: names{"exec"}, Options: options762, Ends: true, Workdir: true},
 }
 
-var options758 = []Option{
+var options764 = []Option{
 	{Names: names{"-s", "--sequential", "--serial"}},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-c", "--continue-on-error"}},
@@ -21950,12 +22043,12 @@ var options758 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options759 = []Option{
+var options765 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--ignore"}, Value: Required},
 }
 
-var options760 = []Option{
+var options766 = []Option{
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--no"}},
 	{Names: names{"-n", "--node-arg"}, Value: Required, Effect: EffUnproven},
@@ -21983,7 +22076,7 @@ var options760 = []Option{
 	{Names: names{"--force"}},
 }
 
-var options761 = []Option{
+var options767 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-m", "--mount"}, Value: Optional},
 	{Names: names{"-t", "--target"}, Value: Required},
@@ -22006,7 +22099,7 @@ var options761 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options762 = []Option{
+var options768 = []Option{
 	{Names: names{"-c", "--commands", "--command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-Command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-EncodedCommand"}, Value: Required, Effect: EffOpaque},
@@ -22014,7 +22107,7 @@ var options762 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffOpaque},
 }
 
-var options763 = []Option{
+var options769 = []Option{
 	{Names: names{"-i", "--interleave"}, Value: Required},
 	{Names: names{"-p", "--preferred"}, Value: Required},
 	{Names: names{"-P", "--preferred-many"}, Value: Required},
@@ -22030,7 +22123,7 @@ var options763 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffUnproven},
 }
 
-var options764 = []Option{
+var options770 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 	{Names: names{"--debug"}},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -22048,7 +22141,7 @@ var options764 = []Option{
 	{Names: names{"--to-unit"}, Value: Required},
 }
 
-var options765 = []Option{
+var options771 = []Option{
 	{Names: names{"-A", "--address-radix"}, Value: Required},
 	{Names: names{"--endian"}, Value: Required},
 	{Names: names{"-j", "--skip-bytes"}, Value: Required},
@@ -22070,7 +22163,7 @@ var options765 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options766 = []Option{
+var options772 = []Option{
 	{Names: names{"-e"}},
 	{Names: names{"-d"}},
 	{Names: names{"-a", "-base64"}},
@@ -22114,7 +22207,7 @@ var options766 = []Option{
 	{Names: names{"-list"}},
 }
 
-var options767 = []Option{
+var options773 = []Option{
 	{Names: names{"-in"}, Value: Required, Effect: EffInput},
 	{Names: names{"-out"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-inform"}, Value: Required},
@@ -22135,7 +22228,7 @@ var options767 = []Option{
 	{Names: names{"-help"}},
 }
 
-var options768 = []Option{
+var options774 = []Option{
 	{Names: names{"-base64"}},
 	{Names: names{"-hex"}},
 	{Names: names{"-a"}},
@@ -22156,7 +22249,7 @@ var options768 = []Option{
 	{Names: names{"-cipher-commands"}},
 }
 
-var options769 = []Option{
+var options775 = []Option{
 	{Names: names{"-connect"}, Value: Required},
 	{Names: names{"-host"}, Value: Required},
 	{Names: names{"-port"}, Value: Required},
@@ -22207,7 +22300,7 @@ var options769 = []Option{
 	{Names: names{"-accept"}, Value: Required, Effect: EffUnproven},
 }
 
-var options770 = []Option{
+var options776 = []Option{
 	{Names: names{"-new"}},
 	{Names: names{"-newkey"}, Value: Required},
 	{Names: names{"-x509"}},
@@ -22311,73 +22404,73 @@ var options770 = []Option{
 	{Names: names{"-multivalue-rdn"}},
 }
 
-var subs771 = []Program{
-	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options766, Shared: [][]Option{options767}},
-	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options766, Shared: [][]Option{options767}},
-	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
-	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options766, Shared: [][]Option{options767}},
-	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
-	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options769, Shared: [][]Option{options767}},
-	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
-	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
-	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
-	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options766, Shared: [][]Option{options767}},
-	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
-	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
-	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
-	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
-	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
-	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options766, Shared: [][]Option{options767}},
-	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options768, Shared: [][]Option{options767}},
-	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
-	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
-	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
-	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
-	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options768, Shared: [][]Option{options767}},
-	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options768, Shared: [][]Option{options767}},
-	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options766, Shared: [][]Option{options767}},
-	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options768, Shared: [][]Option{options767}},
-	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options766, Shared: [][]Option{options767}},
-	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options766, Shared: [][]Option{options767}},
-	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
-	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
-	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options768, Shared: [][]Option{options767}},
-	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
-	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
-	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
-	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
-	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
-	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
-	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options768, Shared: [][]Option{options767}},
-	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options768, Shared: [][]Option{options767}},
-	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
-	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
-	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
-	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options769, Shared: [][]Option{options767}},
-	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options769, Shared: [][]Option{options767}},
-	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options769, Shared: [][]Option{options767}},
-	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
-	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options766, Shared: [][]Option{options767}},
-	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options766, Shared: [][]Option{options767}},
-	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options766, Shared: [][]Option{options767}},
-	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
-	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options768, Shared: [][]Option{options767}},
-	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
-	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
-	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
-	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
-	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options768, Shared: [][]Option{options767}},
-	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options770, Shared: [][]Option{options767}},
+var subs777 = []Program{
+	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options772, Shared: [][]Option{options773}},
+	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options772, Shared: [][]Option{options773}},
+	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
+	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options772, Shared: [][]Option{options773}},
+	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
+	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options775, Shared: [][]Option{options773}},
+	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
+	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
+	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
+	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options772, Shared: [][]Option{options773}},
+	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
+	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
+	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
+	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
+	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
+	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options772, Shared: [][]Option{options773}},
+	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options774, Shared: [][]Option{options773}},
+	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
+	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
+	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
+	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
+	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options774, Shared: [][]Option{options773}},
+	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options774, Shared: [][]Option{options773}},
+	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options772, Shared: [][]Option{options773}},
+	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options774, Shared: [][]Option{options773}},
+	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options772, Shared: [][]Option{options773}},
+	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options772, Shared: [][]Option{options773}},
+	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
+	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
+	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options774, Shared: [][]Option{options773}},
+	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
+	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
+	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
+	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
+	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
+	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
+	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options774, Shared: [][]Option{options773}},
+	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options774, Shared: [][]Option{options773}},
+	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
+	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
+	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
+	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options775, Shared: [][]Option{options773}},
+	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options775, Shared: [][]Option{options773}},
+	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options775, Shared: [][]Option{options773}},
+	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
+	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options772, Shared: [][]Option{options773}},
+	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options772, Shared: [][]Option{options773}},
+	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options772, Shared: [][]Option{options773}},
+	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
+	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options774, Shared: [][]Option{options773}},
+	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
+	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
+	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
+	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
+	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options774, Shared: [][]Option{options773}},
+	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
 }
 
-var options772 = []Option{
+var options778 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}, Effect: EffOpaque},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-s"}, Value: Required},
 }
 
-var options773 = []Option{
+var options779 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-f", "-r", "--from", "--read"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-t", "-w", "--to", "--write"}, Value: Required, Effect: EffPlugin},
@@ -22476,7 +22569,7 @@ var options773 = []Option{
 	{Names: names{"--ignore-args"}},
 }
 
-var options774 = []Option{
+var options780 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--arg-file-sep"}, Value: Required},
@@ -22633,13 +22726,13 @@ var options774 = []Option{
 	{Names: names{"--unsafe"}},
 }
 
-var options775 = []Option{
+var options781 = []Option{
 	{Names: names{"-d", "--delimiters"}, Value: Required},
 	{Names: names{"-s", "--serial"}},
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options776 = []Option{
+var options782 = []Option{
 	{Names: names{"-b", "--backup"}},
 	{Names: names{"--backup-if-mismatch"}},
 	{Names: names{"--no-backup-if-mismatch"}},
@@ -22681,13 +22774,13 @@ var options776 = []Option{
 	{Names: names{"-Z", "--set-utc"}},
 }
 
-var options777 = []Option{
+var options783 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 	{Names: names{"--portability"}},
 }
 
-var options778 = []Option{
+var options784 = []Option{
 	{Names: names{"-output-format", "--output-format"}, Value: Required},
 	{Names: names{"-human-readable", "--human-readable"}, Value: Optional},
 	{Names: names{"-noborder", "--noborder"}, Value: Optional},
@@ -22699,28 +22792,28 @@ var options778 = []Option{
 	{Names: names{"-help", "--help"}},
 }
 
-var options779 = []Option{
+var options785 = []Option{
 	{Names: names{"-escape", "--escape"}, Value: Required},
 	{Names: names{"-keep-env", "--keep-env"}, Value: Optional},
 }
 
-var options780 = []Option{
+var options786 = []Option{
 	{Names: names{"-keep-env", "--keep-env"}, Value: Optional},
 }
 
-var options781 = []Option{
+var options787 = []Option{
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
 	{Names: names{"-current", "--current"}, Value: Optional},
 	{Names: names{"-snapshot", "--snapshot"}, Value: Required},
 }
 
-var options782 = []Option{
+var options788 = []Option{
 	{Names: names{"-user", "--user"}, Value: Required},
 	{Names: names{"-group", "--group"}, Value: Required},
 	{Names: names{"-perms", "--perms"}, Value: Required},
 }
 
-var options783 = []Option{
+var options789 = []Option{
 	{Names: names{"-debug", "--debug"}, Value: Optional},
 	{Names: names{"-skiplock", "--skiplock"}, Value: Optional},
 	{Names: names{"-forceStop", "--forceStop"}, Value: Optional},
@@ -22770,49 +22863,49 @@ var options783 = []Option{
 	{Names: names{"-bwlimit", "--bwlimit"}, Value: Required},
 }
 
-var subs784 = []Program{
-	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
-	{Name: "config", Style: Joined, Path: names{"list"}, Options: options781, Shared: [][]Option{options778}},
-	{Name: "console", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options779, Stdin: true},
-	{Name: "cpusets", Style: Joined, Path: names{"list"}, Options: options781, Shared: [][]Option{options778}},
-	{Name: "create", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
-	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
-	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
-	{Name: "df", Style: Joined, Path: names{"list"}, Options: options781, Shared: [][]Option{options778}},
-	{Name: "enter", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options779, Stdin: true},
-	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options780, Ends: true},
-	{Name: "fsck", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
-	{Name: "fstrim", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
-	{Name: "help", Style: Joined, Path: names{"list"}, Options: options781, Shared: [][]Option{options778}},
-	{Name: "list", Style: Joined, Path: names{"list"}, Options: options781, Shared: [][]Option{options778}},
-	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options781, Shared: [][]Option{options778}},
-	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
-	{Name: "mount", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
-	{Name: "move-volume", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
-	{Name: "move_volume", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
-	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options781, Shared: [][]Option{options778}},
-	{Name: "pull", Style: Joined, Operands: Unread, Path: names{"pull"}, Options: options782},
-	{Name: "push", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
-	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
-	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
-	{Name: "rescan", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
-	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
-	{Name: "restore", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
-	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
-	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
-	{Name: "set", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
-	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
-	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
-	{Name: "start", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
-	{Name: "status", Style: Joined, Path: names{"list"}, Options: options781, Shared: [][]Option{options778}},
-	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
-	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
-	{Name: "template", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
-	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
-	{Name: "unmount", Style: Joined, Path: names{"start"}, Options: options783, Shared: [][]Option{options778}},
+var subs790 = []Program{
+	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
+	{Name: "config", Style: Joined, Path: names{"list"}, Options: options787, Shared: [][]Option{options784}},
+	{Name: "console", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options785, Stdin: true},
+	{Name: "cpusets", Style: Joined, Path: names{"list"}, Options: options787, Shared: [][]Option{options784}},
+	{Name: "create", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
+	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
+	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
+	{Name: "df", Style: Joined, Path: names{"list"}, Options: options787, Shared: [][]Option{options784}},
+	{Name: "enter", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options785, Stdin: true},
+	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options786, Ends: true},
+	{Name: "fsck", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
+	{Name: "fstrim", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
+	{Name: "help", Style: Joined, Path: names{"list"}, Options: options787, Shared: [][]Option{options784}},
+	{Name: "list", Style: Joined, Path: names{"list"}, Options: options787, Shared: [][]Option{options784}},
+	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options787, Shared: [][]Option{options784}},
+	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
+	{Name: "mount", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
+	{Name: "move-volume", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
+	{Name: "move_volume", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
+	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options787, Shared: [][]Option{options784}},
+	{Name: "pull", Style: Joined, Operands: Unread, Path: names{"pull"}, Options: options788},
+	{Name: "push", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
+	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
+	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
+	{Name: "rescan", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
+	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
+	{Name: "restore", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
+	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
+	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
+	{Name: "set", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
+	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
+	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
+	{Name: "start", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
+	{Name: "status", Style: Joined, Path: names{"list"}, Options: options787, Shared: [][]Option{options784}},
+	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
+	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
+	{Name: "template", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
+	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
+	{Name: "unmount", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
 }
 
-var options785 = []Option{
+var options791 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-box"}},
@@ -22833,7 +22926,7 @@ var options785 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options786 = []Option{
+var options792 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-r"}, Value: Required},
@@ -22862,7 +22955,7 @@ var options786 = []Option{
 	{Names: names{"-eol"}, Value: Required},
 }
 
-var options787 = []Option{
+var options793 = []Option{
 	{Names: names{"-d", "--desc"}},
 	{Names: names{"-v", "--long-desc"}},
 	{Names: names{"--no-desc"}},
@@ -22871,7 +22964,7 @@ var options787 = []Option{
 	{Names: names{"-j", "--json"}},
 }
 
-var options788 = []Option{
+var options794 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -22905,7 +22998,7 @@ var options788 = []Option{
 	{Names: names{"--vmlinux"}, Value: Required, Effect: EffInput},
 }
 
-var options789 = []Option{
+var options795 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required, Effect: EffInput},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-n", "--show-nr-samples"}},
@@ -22934,7 +23027,7 @@ var options789 = []Option{
 	{Names: names{"--header"}},
 }
 
-var options790 = []Option{
+var options796 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -22961,7 +23054,7 @@ var options790 = []Option{
 	{Names: names{"-j", "--json-output"}},
 }
 
-var options791 = []Option{
+var options797 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -22979,7 +23072,7 @@ var options791 = []Option{
 	{Names: names{"-D", "--delay"}, Value: Required},
 }
 
-var subs792 = []Program{
+var subs798 = []Program{
 	{Name: "annotate", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "archive", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "bench", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
@@ -22998,23 +23091,23 @@ var subs792 = []Program{
 	{Name: "kmem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kvm", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kwork", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options787},
+	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options793},
 	{Name: "lock", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "mem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "probe", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options788, Ends: true, Here: true},
-	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options789},
+	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options794, Ends: true, Here: true},
+	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options795},
 	{Name: "sched", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "script", Style: POSIX, Operands: Unread, Path: names{"script"}},
-	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options790, Ends: true},
+	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options796, Ends: true},
 	{Name: "test", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "timechart", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "top", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options791, Ends: true},
+	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options797, Ends: true},
 	{Name: "version", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 }
 
-var options793 = []Option{
+var options799 = []Option{
 	{Names: names{"-0"}, Value: Optional},
 	{Names: names{"-a"}},
 	{Names: names{"-C"}, Value: Optional},
@@ -23050,7 +23143,7 @@ var options793 = []Option{
 	{Names: names{"--version"}, Effect: EffPattern},
 }
 
-var options794 = []Option{
+var options800 = []Option{
 	{Names: names{"-a", "--all", "--data-only"}},
 	{Names: names{"-b", "--blobs", "--large-objects"}},
 	{Names: names{"-B"}},
@@ -23128,7 +23221,7 @@ var options794 = []Option{
 	{Names: names{"--use-set-session-authorization"}},
 }
 
-var options795 = []Option{
+var options801 = []Option{
 	{Names: names{"-d", "--delimiter"}, Value: Required},
 	{Names: names{"-l", "--list-name"}},
 	{Names: names{"-a", "--list-full"}},
@@ -23162,7 +23255,7 @@ var options795 = []Option{
 	{Names: names{"-Q", "--shell-quote"}},
 }
 
-var options796 = []Option{
+var options802 = []Option{
 	{Names: names{"-a", "--interactive"}, Effect: EffOpaque},
 	{Names: names{"-b", "--bindpath"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-C", "--no-chdir"}},
@@ -23198,7 +23291,7 @@ var options796 = []Option{
 	{Names: names{"--ri", "--rextinfo"}, Value: Required, Effect: EffPattern},
 }
 
-var options797 = []Option{
+var options803 = []Option{
 	{Names: names{"--bootstrap", "--autoload-file", "-a"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--configuration", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-configuration"}},
@@ -23250,7 +23343,7 @@ var options797 = []Option{
 	{Names: names{"--allow-root"}},
 }
 
-var options798 = []Option{
+var options804 = []Option{
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-i"}, Value: Required},
 	{Names: names{"-w"}, Value: Required},
@@ -23287,7 +23380,7 @@ var options798 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options799 = []Option{
+var options805 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-b"}},
 	{Names: names{"-h"}},
@@ -23299,7 +23392,7 @@ var options799 = []Option{
 	{Names: names{"-q"}},
 }
 
-var options800 = []Option{
+var options806 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--debug"}},
 	{Names: names{"--isolated"}},
@@ -23328,14 +23421,14 @@ var options800 = []Option{
 	{Names: names{"--resume-retries"}, Value: Required},
 }
 
-var options801 = []Option{
+var options807 = []Option{
 	{Names: names{"--editor"}, Value: Required, Effect: EffRun},
 	{Names: names{"--global"}},
 	{Names: names{"--user"}},
 	{Names: names{"--site"}},
 }
 
-var options802 = []Option{
+var options808 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--constraint"}, Value: Required, Effect: EffInput},
 	{Names: names{"--build-constraint"}, Value: Required, Effect: EffInput},
@@ -23387,7 +23480,7 @@ var options802 = []Option{
 	{Names: names{"--no-verify"}},
 }
 
-var options803 = []Option{
+var options809 = []Option{
 	{Names: names{"-o", "--outdated"}},
 	{Names: names{"-u", "--uptodate"}},
 	{Names: names{"-e", "--editable"}},
@@ -23409,34 +23502,34 @@ var options803 = []Option{
 	{Names: names{"--no-index"}},
 }
 
-var options804 = []Option{
+var options810 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffInput},
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--root-user-action"}, Value: Required},
 	{Names: names{"--break-system-packages"}},
 }
 
-var subs805 = []Program{
-	{Name: "cache", Path: names{"list"}, Options: options803},
-	{Name: "check", Path: names{"list"}, Options: options803},
-	{Name: "completion", Path: names{"list"}, Options: options803},
-	{Name: "config", Path: names{"config"}, Options: options801},
-	{Name: "debug", Path: names{"list"}, Options: options803},
-	{Name: "download", Path: names{"install"}, Options: options802, Named: true},
-	{Name: "freeze", Path: names{"list"}, Options: options803},
-	{Name: "hash", Path: names{"list"}, Options: options803},
-	{Name: "help", Path: names{"list"}, Options: options803},
-	{Name: "index", Path: names{"list"}, Options: options803},
-	{Name: "inspect", Path: names{"list"}, Options: options803},
-	{Name: "install", Path: names{"install"}, Options: options802, Named: true},
-	{Name: "list", Path: names{"list"}, Options: options803},
-	{Name: "search", Path: names{"list"}, Options: options803},
-	{Name: "show", Path: names{"list"}, Options: options803},
-	{Name: "uninstall", Path: names{"uninstall"}, Options: options804},
-	{Name: "wheel", Path: names{"install"}, Options: options802, Named: true},
+var subs811 = []Program{
+	{Name: "cache", Path: names{"list"}, Options: options809},
+	{Name: "check", Path: names{"list"}, Options: options809},
+	{Name: "completion", Path: names{"list"}, Options: options809},
+	{Name: "config", Path: names{"config"}, Options: options807},
+	{Name: "debug", Path: names{"list"}, Options: options809},
+	{Name: "download", Path: names{"install"}, Options: options808, Named: true},
+	{Name: "freeze", Path: names{"list"}, Options: options809},
+	{Name: "hash", Path: names{"list"}, Options: options809},
+	{Name: "help", Path: names{"list"}, Options: options809},
+	{Name: "index", Path: names{"list"}, Options: options809},
+	{Name: "inspect", Path: names{"list"}, Options: options809},
+	{Name: "install", Path: names{"install"}, Options: options808, Named: true},
+	{Name: "list", Path: names{"list"}, Options: options809},
+	{Name: "search", Path: names{"list"}, Options: options809},
+	{Name: "show", Path: names{"list"}, Options: options809},
+	{Name: "uninstall", Path: names{"uninstall"}, Options: options810},
+	{Name: "wheel", Path: names{"install"}, Options: options808, Named: true},
 }
 
-var options806 = []Option{
+var options812 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--version"}},
@@ -23444,7 +23537,7 @@ var options806 = []Option{
 	{Names: names{"--global"}},
 }
 
-var options807 = []Option{
+var options813 = []Option{
 	{Names: names{"--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--pip-args"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-i", "--index-url"}, Value: Required, Effect: EffUnproven},
@@ -23455,13 +23548,13 @@ var options807 = []Option{
 	{Names: names{"--preinstall"}, Value: Required},
 }
 
-var options808 = []Option{
+var options814 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"--short"}},
 	{Names: names{"--include-injected"}},
 }
 
-var options809 = []Option{
+var options815 = []Option{
 	{Names: names{"--spec"}, Value: Required},
 	{Names: names{"--path"}},
 	{Names: names{"--no-cache"}},
@@ -23476,31 +23569,31 @@ var options809 = []Option{
 	{Names: names{"--fetch-missing-python"}},
 }
 
-var subs810 = []Program{
-	{Name: "completions", Path: names{"list"}, Options: options808},
-	{Name: "ensurepath", Path: names{"install"}, Options: options807, Named: true},
-	{Name: "environment", Path: names{"list"}, Options: options808},
-	{Name: "help", Path: names{"list"}, Options: options808},
-	{Name: "inject", Path: names{"install"}, Options: options807, Named: true},
-	{Name: "install", Path: names{"install"}, Options: options807, Named: true},
-	{Name: "install-all", Path: names{"install"}, Options: options807, Named: true},
-	{Name: "interpreter", Path: names{"install"}, Options: options807, Named: true},
-	{Name: "list", Path: names{"list"}, Options: options808},
-	{Name: "pin", Path: names{"install"}, Options: options807, Named: true},
-	{Name: "reinstall", Path: names{"install"}, Options: options807, Named: true},
-	{Name: "reinstall-all", Path: names{"install"}, Options: options807, Named: true},
-	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options809, Ends: true},
+var subs816 = []Program{
+	{Name: "completions", Path: names{"list"}, Options: options814},
+	{Name: "ensurepath", Path: names{"install"}, Options: options813, Named: true},
+	{Name: "environment", Path: names{"list"}, Options: options814},
+	{Name: "help", Path: names{"list"}, Options: options814},
+	{Name: "inject", Path: names{"install"}, Options: options813, Named: true},
+	{Name: "install", Path: names{"install"}, Options: options813, Named: true},
+	{Name: "install-all", Path: names{"install"}, Options: options813, Named: true},
+	{Name: "interpreter", Path: names{"install"}, Options: options813, Named: true},
+	{Name: "list", Path: names{"list"}, Options: options814},
+	{Name: "pin", Path: names{"install"}, Options: options813, Named: true},
+	{Name: "reinstall", Path: names{"install"}, Options: options813, Named: true},
+	{Name: "reinstall-all", Path: names{"install"}, Options: options813, Named: true},
+	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options815, Ends: true},
 	{Name: "runpip", Operands: Unread, Path: names{"runpip"}},
-	{Name: "uninject", Path: names{"install"}, Options: options807, Named: true},
-	{Name: "uninstall", Path: names{"install"}, Options: options807, Named: true},
-	{Name: "uninstall-all", Path: names{"install"}, Options: options807, Named: true},
-	{Name: "unpin", Path: names{"install"}, Options: options807, Named: true},
-	{Name: "upgrade", Path: names{"install"}, Options: options807, Named: true},
-	{Name: "upgrade-all", Path: names{"install"}, Options: options807, Named: true},
-	{Name: "upgrade-shared", Path: names{"install"}, Options: options807, Named: true},
+	{Name: "uninject", Path: names{"install"}, Options: options813, Named: true},
+	{Name: "uninstall", Path: names{"install"}, Options: options813, Named: true},
+	{Name: "uninstall-all", Path: names{"install"}, Options: options813, Named: true},
+	{Name: "unpin", Path: names{"install"}, Options: options813, Named: true},
+	{Name: "upgrade", Path: names{"install"}, Options: options813, Named: true},
+	{Name: "upgrade-all", Path: names{"install"}, Options: options813, Named: true},
+	{Name: "upgrade-shared", Path: names{"install"}, Options: options813, Named: true},
 }
 
-var options811 = []Option{
+var options817 = []Option{
 	{Names: names{"--user"}, Value: Required},
 	{Names: names{"--disable-internal-agent"}},
 	{Names: names{"--keep-cwd"}},
@@ -23508,7 +23601,7 @@ var options811 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options812 = []Option{
+var options818 = []Option{
 	{Names: names{"-e", "--echo"}},
 	{Names: names{"-H", "--require-handler"}},
 	{Names: names{"-q", "--queue"}, Value: Required},
@@ -23540,7 +23633,7 @@ var options812 = []Option{
 	{Names: names{"-m", "--mrelease"}},
 }
 
-var options813 = []Option{
+var options819 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--host"}, Value: Required},
 	{Names: names{"--port"}, Value: Required},
@@ -23552,7 +23645,7 @@ var options813 = []Option{
 	{Names: names{"--reporter"}, Value: Required, Effect: EffPlugin},
 }
 
-var options814 = []Option{
+var options820 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--debug"}},
 	{Names: names{"-g", "--grep"}, Value: Required},
@@ -23592,28 +23685,28 @@ var options814 = []Option{
 	{Names: names{"--test-list-invert"}, Value: Required, Effect: EffInput},
 }
 
-var subs815 = []Program{
-	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options813, Workdir: true},
-	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options813, Workdir: true},
-	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options813, Workdir: true},
-	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options813, Workdir: true},
-	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options813, Workdir: true},
-	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options813, Workdir: true},
-	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options813, Workdir: true},
-	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options813, Workdir: true},
-	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options813, Workdir: true},
-	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options813, Workdir: true},
-	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options813, Workdir: true},
-	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options813, Workdir: true},
-	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options813, Workdir: true},
-	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options813, Workdir: true},
-	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options813, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options814, Workdir: true},
-	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options813, Workdir: true},
-	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options813, Workdir: true},
+var subs821 = []Program{
+	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options819, Workdir: true},
+	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options819, Workdir: true},
+	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options819, Workdir: true},
+	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options819, Workdir: true},
+	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options819, Workdir: true},
+	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options819, Workdir: true},
+	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options819, Workdir: true},
+	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options819, Workdir: true},
+	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options819, Workdir: true},
+	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options819, Workdir: true},
+	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options819, Workdir: true},
+	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options819, Workdir: true},
+	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options819, Workdir: true},
+	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options819, Workdir: true},
+	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options819, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options820, Workdir: true},
+	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options819, Workdir: true},
+	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options819, Workdir: true},
 }
 
-var options816 = []Option{
+var options822 = []Option{
 	{Names: names{"-C", "--dir"}, Value: Required, Effect: EffDir},
 	{Names: names{"-r", "--recursive"}},
 	{Names: names{"-w", "--workspace-root"}},
@@ -23708,22 +23801,22 @@ var options816 = []Option{
 	{Names: names{"--config"}, Value: Required},
 }
 
-var options817 = []Option{
+var options823 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"--package"}, Value: Required},
 }
 
-var options818 = []Option{
+var options824 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 }
 
-var options819 = []Option{
+var options825 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
 }
 
-var subs820 = []Program{
+var subs826 = []Program{
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "approve-builds", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "audit", Style: Exact, Path: names{"list"}, Workdir: true},
@@ -23739,11 +23832,11 @@ var subs820 = []Program{
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "deploy", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "dislink", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options817, Ends: true, Workdir: true},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options823, Ends: true, Workdir: true},
 	{Name: "docs", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "doctor", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "env", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options818, Ends: true, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options824, Ends: true, Workdir: true},
 	{Name: "fetch", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "find-hash", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "get", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
@@ -23763,7 +23856,7 @@ var subs820 = []Program{
 	{Name: "ll", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "ln", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "ls", Style: Exact, Path: names{"list"}, Workdir: true},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options819, Ends: true, Workdir: true},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options825, Ends: true, Workdir: true},
 	{Name: "outdated", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "pack", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "patch", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
@@ -23803,13 +23896,13 @@ var subs820 = []Program{
 	{Name: "why", Style: Exact, Path: names{"list"}, Workdir: true},
 }
 
-var options821 = []Option{
+var options827 = []Option{
 	{Names: names{"--package"}, Value: Required},
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"-s", "--silent"}},
 }
 
-var options822 = []Option{
+var options828 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-V", "--version"}},
@@ -23829,7 +23922,7 @@ var options822 = []Option{
 	{Names: names{"--manifest-path"}, Value: Required, Effect: EffDir},
 }
 
-var options823 = []Option{
+var options829 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-o", "--output", "--dest"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--clean"}},
@@ -23839,7 +23932,7 @@ var options823 = []Option{
 	{Names: names{"--no-clean"}},
 }
 
-var options824 = []Option{
+var options830 = []Option{
 	{Names: names{"--only"}, Value: Required},
 	{Names: names{"--with"}, Value: Required},
 	{Names: names{"--without"}, Value: Required},
@@ -23878,7 +23971,7 @@ var options824 = []Option{
 	{Names: names{"--prod"}},
 }
 
-var options825 = []Option{
+var options831 = []Option{
 	{Names: names{"-t", "--tree"}},
 	{Names: names{"-l", "--latest"}},
 	{Names: names{"-o", "--outdated"}},
@@ -23898,66 +23991,66 @@ var options825 = []Option{
 	{Names: names{"--dev"}},
 }
 
-var subs826 = []Program{
-	{Name: "about", Style: Exact, Path: names{"show"}, Options: options825, Workdir: true},
-	{Name: "add", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options823, Workdir: true},
-	{Name: "cache", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
-	{Name: "check", Style: Exact, Path: names{"show"}, Options: options825, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
-	{Name: "completion", Style: Exact, Path: names{"show"}, Options: options825, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
-	{Name: "debug", Style: Exact, Path: names{"show"}, Options: options825, Workdir: true},
-	{Name: "dep", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
-	{Name: "env", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
+var subs832 = []Program{
+	{Name: "about", Style: Exact, Path: names{"show"}, Options: options831, Workdir: true},
+	{Name: "add", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options829, Workdir: true},
+	{Name: "cache", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options831, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
+	{Name: "completion", Style: Exact, Path: names{"show"}, Options: options831, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
+	{Name: "debug", Style: Exact, Path: names{"show"}, Options: options831, Workdir: true},
+	{Name: "dep", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
+	{Name: "env", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"show"}, Options: options825, Workdir: true},
-	{Name: "fix", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
-	{Name: "fmt", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
-	{Name: "format", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
-	{Name: "global", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
-	{Name: "graph", Style: Exact, Path: names{"show"}, Options: options825, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"show"}, Options: options825, Workdir: true},
-	{Name: "import", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
-	{Name: "info", Style: Exact, Path: names{"show"}, Options: options825, Workdir: true},
-	{Name: "init", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
-	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"show"}, Options: options825, Workdir: true},
-	{Name: "lock", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
-	{Name: "new", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
-	{Name: "outdated", Style: Exact, Path: names{"show"}, Options: options825, Workdir: true},
-	{Name: "publish", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
-	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
-	{Name: "requirements", Style: Exact, Path: names{"show"}, Options: options825, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"show"}, Options: options831, Workdir: true},
+	{Name: "fix", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
+	{Name: "fmt", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
+	{Name: "format", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
+	{Name: "global", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
+	{Name: "graph", Style: Exact, Path: names{"show"}, Options: options831, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options831, Workdir: true},
+	{Name: "import", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
+	{Name: "info", Style: Exact, Path: names{"show"}, Options: options831, Workdir: true},
+	{Name: "init", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
+	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"show"}, Options: options831, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
+	{Name: "new", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
+	{Name: "outdated", Style: Exact, Path: names{"show"}, Options: options831, Workdir: true},
+	{Name: "publish", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
+	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
+	{Name: "requirements", Style: Exact, Path: names{"show"}, Options: options831, Workdir: true},
 	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Ends: true, Workdir: true},
-	{Name: "scripts", Style: Exact, Path: names{"show"}, Options: options825, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"show"}, Options: options825, Workdir: true},
-	{Name: "self", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
-	{Name: "shell", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
-	{Name: "show", Style: Exact, Path: names{"show"}, Options: options825, Workdir: true},
-	{Name: "source", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
-	{Name: "status", Style: Exact, Path: names{"show"}, Options: options825, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
-	{Name: "task", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
-	{Name: "test", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
-	{Name: "tree", Style: Exact, Path: names{"show"}, Options: options825, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
-	{Name: "update", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
-	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
-	{Name: "upload", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
-	{Name: "use", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
-	{Name: "verify", Style: Exact, Path: names{"show"}, Options: options825, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"install"}, Options: options824, Workdir: true, Named: true},
+	{Name: "scripts", Style: Exact, Path: names{"show"}, Options: options831, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"show"}, Options: options831, Workdir: true},
+	{Name: "self", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
+	{Name: "shell", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options831, Workdir: true},
+	{Name: "source", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
+	{Name: "status", Style: Exact, Path: names{"show"}, Options: options831, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
+	{Name: "task", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
+	{Name: "test", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
+	{Name: "tree", Style: Exact, Path: names{"show"}, Options: options831, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
+	{Name: "update", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
+	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
+	{Name: "upload", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
+	{Name: "use", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
+	{Name: "verify", Style: Exact, Path: names{"show"}, Options: options831, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
 }
 
-var options827 = []Option{
+var options833 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 }
 
-var options828 = []Option{
+var options834 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 	{Names: names{"--columns"}, Value: Required},
@@ -23985,14 +24078,14 @@ var options828 = []Option{
 	{Names: names{"-W", "--page-width"}, Value: Required},
 }
 
-var options829 = []Option{
+var options835 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--color"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-V", "--version"}},
 }
 
-var options830 = []Option{
+var options836 = []Option{
 	{Names: names{"-a", "--all-files"}},
 	{Names: names{"--files"}, Value: Required},
 	{Names: names{"-s", "--from-ref", "--source"}, Value: Required},
@@ -24006,7 +24099,7 @@ var options830 = []Option{
 	{Names: names{"--fail-fast"}},
 }
 
-var subs831 = []Program{
+var subs837 = []Program{
 	{Name: "auto-update", Path: names{"install"}, Workdir: true},
 	{Name: "autoupdate", Path: names{"install"}, Workdir: true},
 	{Name: "clean", Path: names{"install"}, Workdir: true},
@@ -24018,7 +24111,7 @@ var subs831 = []Program{
 	{Name: "install", Path: names{"install"}, Workdir: true},
 	{Name: "install-hooks", Path: names{"install"}, Workdir: true},
 	{Name: "migrate-config", Path: names{"install"}, Workdir: true},
-	{Name: "run", Path: names{"run"}, Options: options830, Workdir: true},
+	{Name: "run", Path: names{"run"}, Options: options836, Workdir: true},
 	{Name: "sample-config", Path: names{"install"}, Workdir: true},
 	{Name: "try-repo", Path: names{"install"}, Workdir: true},
 	{Name: "uninstall", Path: names{"install"}, Workdir: true},
@@ -24026,7 +24119,7 @@ var subs831 = []Program{
 	{Name: "validate-manifest", Path: names{"install"}, Workdir: true},
 }
 
-var options832 = []Option{
+var options838 = []Option{
 	{Names: names{"-c", "--check"}},
 	{Names: names{"-l", "--list-different"}},
 	{Names: names{"-w", "--write"}, Effect: EffInPlace},
@@ -24080,7 +24173,7 @@ var options832 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options833 = []Option{
+var options839 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -24107,15 +24200,15 @@ var options833 = []Option{
 	{Names: names{"-z"}, Effect: EffOpaque},
 }
 
-var options834 = []Option{
+var options840 = []Option{
 	{Names: names{"-0", "--null"}},
 }
 
-var options835 = []Option{
+var options841 = []Option{
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options836 = []Option{
+var options842 = []Option{
 	{Names: names{"--noheadings"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -24141,7 +24234,7 @@ var options836 = []Option{
 	{Names: names{"-y", "--rttime"}, Value: Optional},
 }
 
-var options837 = []Option{
+var options843 = []Option{
 	{Names: names{"-I", "--proto_path"}, Value: Required},
 	{Names: names{"--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--descriptor_set_out"}, Value: Required, Effect: EffWrite},
@@ -24176,12 +24269,12 @@ var options837 = []Option{
 	{Names: names{"--experimental_allow_proto3_optional"}},
 }
 
-var options838 = []Option{
+var options844 = []Option{
 	{Names: names{"-q"}},
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 }
 
-var options839 = []Option{
+var options845 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A", "-e"}},
 	{Names: names{"-c"}},
@@ -24244,7 +24337,7 @@ var options839 = []Option{
 	{Names: names{"-#"}},
 }
 
-var options840 = []Option{
+var options846 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-d", "--dbname"}, Value: Required},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
@@ -24282,7 +24375,7 @@ var options840 = []Option{
 	{Names: names{"-W", "--password"}},
 }
 
-var options841 = []Option{
+var options847 = []Option{
 	{Names: names{"-A", "--auto-reference"}},
 	{Names: names{"-G", "--traditional"}},
 	{Names: names{"-F", "--flag-truncation"}, Value: Required},
@@ -24301,7 +24394,7 @@ var options841 = []Option{
 	{Names: names{"-w", "--width"}, Value: Required},
 }
 
-var options842 = []Option{
+var options848 = []Option{
 	{Names: names{"-p", "--progress"}},
 	{Names: names{"-t", "--timer"}},
 	{Names: names{"-e", "--eta"}},
@@ -24346,7 +24439,7 @@ var options842 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options843 = []Option{
+var options849 = []Option{
 	{Names: names{"-link0", "--link0"}, Value: Required},
 	{Names: names{"-link1", "--link1"}, Value: Required},
 	{Names: names{"-nodeid", "--nodeid"}, Value: Required},
@@ -24357,7 +24450,7 @@ var options843 = []Option{
 	{Names: names{"-clustername", "--clustername"}, Value: Required},
 }
 
-var options844 = []Option{
+var options850 = []Option{
 	{Names: names{"-force", "--force"}, Value: Optional},
 	{Names: names{"-silent", "--silent"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
@@ -24366,30 +24459,30 @@ var options844 = []Option{
 	{Names: names{"-get_migration_ip", "--get_migration_ip"}, Value: Optional},
 }
 
-var subs845 = []Program{
-	{Name: "add", Style: Joined, Path: names{"add"}, Options: options843},
-	{Name: "addnode", Style: Joined, Path: names{"add"}, Options: options843},
-	{Name: "apiver", Style: Joined, Path: names{"status"}, Options: options844},
-	{Name: "create", Style: Joined, Path: names{"add"}, Options: options843},
-	{Name: "delnode", Style: Joined, Path: names{"add"}, Options: options843},
-	{Name: "expected", Style: Joined, Path: names{"status"}, Options: options844},
-	{Name: "help", Style: Joined, Path: names{"status"}, Options: options844},
-	{Name: "keygen", Style: Joined, Path: names{"status"}, Options: options844},
-	{Name: "mtunnel", Style: Joined, Path: names{"status"}, Options: options844},
-	{Name: "nodes", Style: Joined, Path: names{"status"}, Options: options844},
-	{Name: "qdevice", Style: Joined, Path: names{"status"}, Options: options844},
-	{Name: "status", Style: Joined, Path: names{"status"}, Options: options844},
-	{Name: "updatecerts", Style: Joined, Path: names{"status"}, Options: options844},
+var subs851 = []Program{
+	{Name: "add", Style: Joined, Path: names{"add"}, Options: options849},
+	{Name: "addnode", Style: Joined, Path: names{"add"}, Options: options849},
+	{Name: "apiver", Style: Joined, Path: names{"status"}, Options: options850},
+	{Name: "create", Style: Joined, Path: names{"add"}, Options: options849},
+	{Name: "delnode", Style: Joined, Path: names{"add"}, Options: options849},
+	{Name: "expected", Style: Joined, Path: names{"status"}, Options: options850},
+	{Name: "help", Style: Joined, Path: names{"status"}, Options: options850},
+	{Name: "keygen", Style: Joined, Path: names{"status"}, Options: options850},
+	{Name: "mtunnel", Style: Joined, Path: names{"status"}, Options: options850},
+	{Name: "nodes", Style: Joined, Path: names{"status"}, Options: options850},
+	{Name: "qdevice", Style: Joined, Path: names{"status"}, Options: options850},
+	{Name: "status", Style: Joined, Path: names{"status"}, Options: options850},
+	{Name: "updatecerts", Style: Joined, Path: names{"status"}, Options: options850},
 }
 
-var options846 = []Option{
+var options852 = []Option{
 	{Names: names{"-command", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-commands", "--commands"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-hookscript", "--hookscript"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-args", "--args"}, Value: Required, Effect: EffOpaque},
 }
 
-var options847 = []Option{
+var options853 = []Option{
 	{Names: names{"-command", "--command"}, Value: Required},
 	{Names: names{"-returns", "--returns"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
@@ -24402,17 +24495,17 @@ var options847 = []Option{
 	{Names: names{"-enabled", "--enabled"}, Value: Optional},
 }
 
-var subs848 = []Program{
-	{Name: "create", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options846, Shared: [][]Option{options778}},
-	{Name: "delete", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options846, Shared: [][]Option{options778}},
-	{Name: "get", Style: Joined, Path: names{"get"}, Options: options847, Shared: [][]Option{options778}},
-	{Name: "help", Style: Joined, Path: names{"get"}, Options: options847, Shared: [][]Option{options778}},
-	{Name: "ls", Style: Joined, Path: names{"get"}, Options: options847, Shared: [][]Option{options778}},
-	{Name: "set", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options846, Shared: [][]Option{options778}},
-	{Name: "usage", Style: Joined, Path: names{"get"}, Options: options847, Shared: [][]Option{options778}},
+var subs854 = []Program{
+	{Name: "create", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options852, Shared: [][]Option{options784}},
+	{Name: "delete", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options852, Shared: [][]Option{options784}},
+	{Name: "get", Style: Joined, Path: names{"get"}, Options: options853, Shared: [][]Option{options784}},
+	{Name: "help", Style: Joined, Path: names{"get"}, Options: options853, Shared: [][]Option{options784}},
+	{Name: "ls", Style: Joined, Path: names{"get"}, Options: options853, Shared: [][]Option{options784}},
+	{Name: "set", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options852, Shared: [][]Option{options784}},
+	{Name: "usage", Style: Joined, Path: names{"get"}, Options: options853, Shared: [][]Option{options784}},
 }
 
-var options849 = []Option{
+var options855 = []Option{
 	{Names: names{"-script", "--script"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-hook-script", "--hook-script"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-dumpdir", "--dumpdir"}, Value: Required, Effect: EffWrite},
@@ -24431,13 +24524,13 @@ var options849 = []Option{
 	{Names: names{"-i"}, Value: Required, Effect: EffInput},
 }
 
-var options850 = []Option{
+var options856 = []Option{
 	{Names: names{"-L", "--logical"}},
 	{Names: names{"-P", "--physical"}},
 	{Names: names{"-W"}},
 }
 
-var options851 = []Option{
+var options857 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-r"}, Value: Required},
 	{Names: names{"-f"}},
@@ -24455,7 +24548,7 @@ var options851 = []Option{
 	{Names: names{"-e"}, Value: Required},
 }
 
-var options852 = []Option{
+var options858 = []Option{
 	{Names: names{"-k"}, Value: Required},
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"--markers"}},
@@ -24642,7 +24735,7 @@ var options852 = []Option{
 	{Names: names{"--cache"}, Value: Required},
 }
 
-var options853 = []Option{
+var options859 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-bb"}},
 	{Names: names{"-B"}},
@@ -24674,20 +24767,20 @@ var options853 = []Option{
 	{Names: names{"-2"}},
 }
 
-var options854 = []Option{
+var options860 = []Option{
 	{Names: names{"-pass-stdin", "--pass-stdin"}, Value: Optional},
 	{Names: names{"-synchronous", "--synchronous"}, Value: Optional},
 	{Names: names{"-timeout", "--timeout"}, Value: Required},
 }
 
-var subs855 = []Program{
+var subs861 = []Program{
 	{Name: "cmd", Style: Joined, Path: names{"guest", "cmd"}},
-	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"guest", "exec"}, Options: options854, Ends: true},
+	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"guest", "exec"}, Options: options860, Ends: true},
 	{Name: "exec-status", Style: Joined, Path: names{"guest", "cmd"}},
 	{Name: "passwd", Style: Joined, Path: names{"guest", "cmd"}},
 }
 
-var options856 = []Option{
+var options862 = []Option{
 	{Names: names{"-full", "--full"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
 	{Names: names{"-current", "--current"}, Value: Optional},
@@ -24698,14 +24791,14 @@ var options856 = []Option{
 	{Names: names{"-vmid", "--vmid"}, Value: Required},
 }
 
-var options857 = []Option{
+var options863 = []Option{
 	{Names: names{"-escape", "--escape"}, Value: Required},
 	{Names: names{"-iface", "--iface"}, Value: Required},
 	{Names: names{"-format", "--format"}, Value: Required},
 	{Names: names{"-target-disk", "--target-disk"}, Value: Required},
 }
 
-var options858 = []Option{
+var options864 = []Option{
 	{Names: names{"-forceStop", "--forceStop"}, Value: Optional},
 	{Names: names{"-force", "--force"}, Value: Optional},
 	{Names: names{"-skiplock", "--skiplock"}, Value: Optional},
@@ -24768,56 +24861,56 @@ var options858 = []Option{
 	{Names: names{"-balloon", "--balloon"}, Value: Required},
 }
 
-var subs859 = []Program{
+var subs865 = []Program{
 	{Name: "agent", Style: Joined, Path: names{"agent"}},
-	{Name: "cleanup", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
-	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
-	{Name: "cloudinit", Style: Joined, Path: names{"list"}, Options: options856, Shared: [][]Option{options778}},
-	{Name: "config", Style: Joined, Path: names{"list"}, Options: options856, Shared: [][]Option{options778}},
-	{Name: "create", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
-	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
-	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
-	{Name: "disk", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
-	{Name: "guest", Style: Joined, Operands: Unread, Path: names{"guest"}, Subs: subs855},
-	{Name: "help", Style: Joined, Path: names{"list"}, Options: options856, Shared: [][]Option{options778}},
-	{Name: "import", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
-	{Name: "importdisk", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options857, Stdin: true},
-	{Name: "importovf", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
-	{Name: "list", Style: Joined, Path: names{"list"}, Options: options856, Shared: [][]Option{options778}},
-	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options856, Shared: [][]Option{options778}},
-	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
-	{Name: "monitor", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options857, Stdin: true},
-	{Name: "move-disk", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
-	{Name: "move_disk", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
-	{Name: "mtunnel", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
-	{Name: "nbdstop", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
-	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options856, Shared: [][]Option{options778}},
-	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
-	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
-	{Name: "rescan", Style: Joined, Path: names{"list"}, Options: options856, Shared: [][]Option{options778}},
-	{Name: "reset", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
-	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
-	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
-	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
-	{Name: "sendkey", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
-	{Name: "set", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
-	{Name: "showcmd", Style: Joined, Path: names{"list"}, Options: options856, Shared: [][]Option{options778}},
-	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
-	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
-	{Name: "start", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
-	{Name: "status", Style: Joined, Path: names{"list"}, Options: options856, Shared: [][]Option{options778}},
-	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
-	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
-	{Name: "template", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
-	{Name: "terminal", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options857, Stdin: true},
-	{Name: "unlink", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
-	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
-	{Name: "vncproxy", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
-	{Name: "vzdump", Style: Joined, Path: names{"start"}, Options: options858, Shared: [][]Option{options778}},
-	{Name: "wait", Style: Joined, Path: names{"list"}, Options: options856, Shared: [][]Option{options778}},
+	{Name: "cleanup", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
+	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
+	{Name: "cloudinit", Style: Joined, Path: names{"list"}, Options: options862, Shared: [][]Option{options784}},
+	{Name: "config", Style: Joined, Path: names{"list"}, Options: options862, Shared: [][]Option{options784}},
+	{Name: "create", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
+	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
+	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
+	{Name: "disk", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
+	{Name: "guest", Style: Joined, Operands: Unread, Path: names{"guest"}, Subs: subs861},
+	{Name: "help", Style: Joined, Path: names{"list"}, Options: options862, Shared: [][]Option{options784}},
+	{Name: "import", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
+	{Name: "importdisk", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options863, Stdin: true},
+	{Name: "importovf", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
+	{Name: "list", Style: Joined, Path: names{"list"}, Options: options862, Shared: [][]Option{options784}},
+	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options862, Shared: [][]Option{options784}},
+	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
+	{Name: "monitor", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options863, Stdin: true},
+	{Name: "move-disk", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
+	{Name: "move_disk", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
+	{Name: "mtunnel", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
+	{Name: "nbdstop", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
+	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options862, Shared: [][]Option{options784}},
+	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
+	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
+	{Name: "rescan", Style: Joined, Path: names{"list"}, Options: options862, Shared: [][]Option{options784}},
+	{Name: "reset", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
+	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
+	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
+	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
+	{Name: "sendkey", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
+	{Name: "set", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
+	{Name: "showcmd", Style: Joined, Path: names{"list"}, Options: options862, Shared: [][]Option{options784}},
+	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
+	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
+	{Name: "start", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
+	{Name: "status", Style: Joined, Path: names{"list"}, Options: options862, Shared: [][]Option{options784}},
+	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
+	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
+	{Name: "template", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
+	{Name: "terminal", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options863, Stdin: true},
+	{Name: "unlink", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
+	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
+	{Name: "vncproxy", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
+	{Name: "vzdump", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
+	{Name: "wait", Style: Joined, Path: names{"list"}, Options: options862, Shared: [][]Option{options784}},
 }
 
-var options860 = []Option{
+var options866 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-p", "--port"}, Value: Required},
 	{Names: names{"-b", "--binding"}, Value: Required},
@@ -24834,26 +24927,26 @@ var options860 = []Option{
 	{Names: names{"-t", "--trace"}},
 }
 
-var options861 = []Option{
+var options867 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-s", "--sandbox"}},
 }
 
-var options862 = []Option{
+var options868 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-w", "--skip-executor"}},
 }
 
-var subs863 = []Program{
-	{Name: "c", Path: names{"console"}, Options: options861, Workdir: true, Stdin: true},
-	{Name: "console", Path: names{"console"}, Options: options861, Workdir: true, Stdin: true},
-	{Name: "db", Path: names{"console"}, Options: options861, Workdir: true, Stdin: true},
-	{Name: "dbconsole", Path: names{"console"}, Options: options861, Workdir: true, Stdin: true},
-	{Name: "r", Operands: Code, Path: names{"runner"}, Options: options862, Workdir: true},
-	{Name: "runner", Operands: Code, Path: names{"runner"}, Options: options862, Workdir: true},
+var subs869 = []Program{
+	{Name: "c", Path: names{"console"}, Options: options867, Workdir: true, Stdin: true},
+	{Name: "console", Path: names{"console"}, Options: options867, Workdir: true, Stdin: true},
+	{Name: "db", Path: names{"console"}, Options: options867, Workdir: true, Stdin: true},
+	{Name: "dbconsole", Path: names{"console"}, Options: options867, Workdir: true, Stdin: true},
+	{Name: "r", Operands: Code, Path: names{"runner"}, Options: options868, Workdir: true},
+	{Name: "runner", Operands: Code, Path: names{"runner"}, Options: options868, Workdir: true},
 }
 
-var options864 = []Option{
+var options870 = []Option{
 	{Names: names{"--backtrace"}, Value: Optional},
 	{Names: names{"--comments"}},
 	{Names: names{"--job-stats"}, Value: Optional},
@@ -24888,7 +24981,7 @@ var options864 = []Option{
 	{Names: names{"-h", "-H", "--help"}},
 }
 
-var options865 = []Option{
+var options871 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
@@ -24898,7 +24991,7 @@ var options865 = []Option{
 	{Names: names{"--password-command"}, Value: Required, Effect: EffRun},
 }
 
-var options866 = []Option{
+var options872 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-e"}},
@@ -24913,7 +25006,7 @@ var options866 = []Option{
 	{Names: names{"-u"}, Value: Required},
 }
 
-var options867 = []Option{
+var options873 = []Option{
 	{Names: names{"-f", "--canonicalize"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -24924,7 +25017,7 @@ var options867 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options868 = []Option{
+var options874 = []Option{
 	{Names: names{"-E"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -24937,7 +25030,7 @@ var options868 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options869 = []Option{
+var options875 = []Option{
 	{Names: names{"-h"}, Value: Required},
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"-s"}, Value: Required, Effect: EffUnproven},
@@ -24999,12 +25092,12 @@ var options869 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options870 = []Option{
+var options876 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"-V"}},
 }
 
-var options871 = []Option{
+var options877 = []Option{
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -25152,7 +25245,7 @@ var options871 = []Option{
 	{Names: names{"-w", "--word-regexp"}},
 }
 
-var options872 = []Option{
+var options878 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
 	{Names: names{"-g", "--glob"}, Value: Optional},
@@ -25172,7 +25265,7 @@ var options872 = []Option{
 	{Names: names{"-t", "--tmp"}, Value: Required, Effect: EffWrite},
 }
 
-var options873 = []Option{
+var options879 = []Option{
 	{Names: names{"-a", "--always-readline"}, Value: Optional},
 	{Names: names{"-A", "--ansi-colour-aware"}, Value: Optional},
 	{Names: names{"-b", "--break-chars"}, Value: Required},
@@ -25210,7 +25303,7 @@ var options873 = []Option{
 	{Names: names{"-z", "--filter"}, Value: Required, Effect: EffRun},
 }
 
-var options874 = []Option{
+var options880 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-i"}},
 	{Names: names{"-I"}},
@@ -25223,13 +25316,13 @@ var options874 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options875 = []Option{
+var options881 = []Option{
 	{Names: names{"--ignore-fail-on-non-empty"}},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options876 = []Option{
+var options882 = []Option{
 	{Names: names{"-I"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-O", "--options"}, Value: Required, Effect: EffProgram},
@@ -25268,7 +25361,7 @@ var options876 = []Option{
 	{Names: names{"--documentation"}},
 }
 
-var options877 = []Option{
+var options883 = []Option{
 	{Names: names{"-o", "--owner"}},
 	{Names: names{"-h", "--human-readable"}},
 	{Names: names{"-M", "--remote-option"}, Value: Required, Effect: EffUnproven},
@@ -25436,7 +25529,7 @@ var options877 = []Option{
 	{Names: names{"--no-compress"}},
 }
 
-var options878 = []Option{
+var options884 = []Option{
 	{Names: names{"-l", "--lint"}},
 	{Names: names{"-x", "--fix-layout"}, Effect: EffInPlace},
 	{Names: names{"-a", "--autocorrect", "--auto-correct"}, Effect: EffInPlace},
@@ -25485,7 +25578,7 @@ var options878 = []Option{
 	{Names: names{"-w"}, Value: Required},
 }
 
-var options879 = []Option{
+var options885 = []Option{
 	{Names: names{"-0"}, Value: Optional},
 	{Names: names{"-a"}},
 	{Names: names{"-c"}},
@@ -25532,7 +25625,7 @@ var options879 = []Option{
 	{Names: names{"--yydebug"}},
 }
 
-var options880 = []Option{
+var options886 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-s", "--silent"}},
@@ -25556,7 +25649,7 @@ var options880 = []Option{
 	{Names: names{"--per-file-ignores"}, Value: Required},
 }
 
-var options881 = []Option{
+var options887 = []Option{
 	{Names: names{"--fix"}, Effect: EffInPlace},
 	{Names: names{"--no-fix"}},
 	{Names: names{"--unsafe-fixes"}},
@@ -25588,7 +25681,7 @@ var options881 = []Option{
 	{Names: names{"--exit-non-zero-on-format"}},
 }
 
-var options882 = []Option{
+var options888 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--diff"}, Effect: EffReadOnly},
 	{Names: names{"--range"}, Value: Required},
@@ -25596,28 +25689,28 @@ var options882 = []Option{
 	{Names: names{"--output-format"}, Value: Required},
 }
 
-var options883 = []Option{
+var options889 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--output-format"}, Value: Required},
 	{Names: names{"--direction"}, Value: Required},
 	{Names: names{"--detect-string-imports"}},
 }
 
-var subs884 = []Program{
-	{Name: "analyze", Style: Exact, Path: names{"rule"}, Options: options883, Workdir: true},
-	{Name: "check", Style: Exact, Operands: Reads, Path: names{"check"}, Options: options881, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"rule"}, Options: options883, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"rule"}, Options: options883, Workdir: true},
-	{Name: "format", Style: Exact, Operands: Outputs, Path: names{"format"}, Options: options882, Workdir: true, Here: true},
-	{Name: "generate-shell-completion", Style: Exact, Path: names{"rule"}, Options: options883, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"rule"}, Options: options883, Workdir: true},
-	{Name: "linter", Style: Exact, Path: names{"rule"}, Options: options883, Workdir: true},
-	{Name: "rule", Style: Exact, Path: names{"rule"}, Options: options883, Workdir: true},
-	{Name: "server", Style: Exact, Path: names{"rule"}, Options: options883, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"rule"}, Options: options883, Workdir: true},
+var subs890 = []Program{
+	{Name: "analyze", Style: Exact, Path: names{"rule"}, Options: options889, Workdir: true},
+	{Name: "check", Style: Exact, Operands: Reads, Path: names{"check"}, Options: options887, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"rule"}, Options: options889, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"rule"}, Options: options889, Workdir: true},
+	{Name: "format", Style: Exact, Operands: Outputs, Path: names{"format"}, Options: options888, Workdir: true, Here: true},
+	{Name: "generate-shell-completion", Style: Exact, Path: names{"rule"}, Options: options889, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"rule"}, Options: options889, Workdir: true},
+	{Name: "linter", Style: Exact, Path: names{"rule"}, Options: options889, Workdir: true},
+	{Name: "rule", Style: Exact, Path: names{"rule"}, Options: options889, Workdir: true},
+	{Name: "server", Style: Exact, Path: names{"rule"}, Options: options889, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"rule"}, Options: options889, Workdir: true},
 }
 
-var options885 = []Option{
+var options891 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--machine"}, Value: Required},
 	{Names: names{"--unit"}, Value: Required},
@@ -25638,7 +25731,7 @@ var options885 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options886 = []Option{
+var options892 = []Option{
 	{Names: names{"-c", "--compute"}},
 	{Names: names{"-t", "--type"}, Value: Required},
 	{Names: names{"-u", "--user"}, Value: Required},
@@ -25646,7 +25739,7 @@ var options886 = []Option{
 	{Names: names{"-l", "--range"}, Value: Required},
 }
 
-var options887 = []Option{
+var options893 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -25662,7 +25755,7 @@ var options887 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options888 = []Option{
+var options894 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--cfg"}, Value: Required},
 	{Names: names{"--check-cfg"}, Value: Required},
@@ -25699,7 +25792,7 @@ var options888 = []Option{
 	{Names: names{"-Z"}, Value: Required, Effect: EffUnproven},
 }
 
-var options889 = []Option{
+var options895 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--emit"}, Value: Required},
 	{Names: names{"--backup"}},
@@ -25720,7 +25813,7 @@ var options889 = []Option{
 	{Names: names{"--file-lines"}, Value: Required},
 }
 
-var options890 = []Option{
+var options896 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-h", "--help"}},
@@ -25728,17 +25821,17 @@ var options890 = []Option{
 	{Names: names{"+"}},
 }
 
-var options891 = []Option{
+var options897 = []Option{
 	{Names: names{"--install"}},
 }
 
-var options892 = []Option{
+var options898 = []Option{
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--path"}},
 }
 
-var options893 = []Option{
+var options899 = []Option{
 	{Names: names{"--force"}},
 	{Names: names{"--no-self-update"}},
 	{Names: names{"--profile"}, Value: Required},
@@ -25748,28 +25841,28 @@ var options893 = []Option{
 	{Names: names{"--path"}, Value: Required},
 }
 
-var subs894 = []Program{
-	{Name: "check", Style: Exact, Path: names{"show"}, Options: options892},
-	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options892},
-	{Name: "component", Style: Exact, Path: names{"update"}, Options: options893},
-	{Name: "default", Style: Exact, Path: names{"update"}, Options: options893},
-	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options892},
-	{Name: "help", Style: Exact, Path: names{"show"}, Options: options892},
-	{Name: "install", Style: Exact, Path: names{"update"}, Options: options893},
-	{Name: "man", Style: Exact, Path: names{"show"}, Options: options892},
-	{Name: "override", Style: Exact, Path: names{"update"}, Options: options893},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options891, Ends: true},
-	{Name: "self", Style: Exact, Path: names{"update"}, Options: options893},
-	{Name: "set", Style: Exact, Path: names{"update"}, Options: options893},
-	{Name: "show", Style: Exact, Path: names{"show"}, Options: options892},
-	{Name: "target", Style: Exact, Path: names{"update"}, Options: options893},
-	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options893},
-	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options893},
-	{Name: "update", Style: Exact, Path: names{"update"}, Options: options893},
-	{Name: "which", Style: Exact, Path: names{"show"}, Options: options892},
+var subs900 = []Program{
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options898},
+	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options898},
+	{Name: "component", Style: Exact, Path: names{"update"}, Options: options899},
+	{Name: "default", Style: Exact, Path: names{"update"}, Options: options899},
+	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options898},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options898},
+	{Name: "install", Style: Exact, Path: names{"update"}, Options: options899},
+	{Name: "man", Style: Exact, Path: names{"show"}, Options: options898},
+	{Name: "override", Style: Exact, Path: names{"update"}, Options: options899},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options897, Ends: true},
+	{Name: "self", Style: Exact, Path: names{"update"}, Options: options899},
+	{Name: "set", Style: Exact, Path: names{"update"}, Options: options899},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options898},
+	{Name: "target", Style: Exact, Path: names{"update"}, Options: options899},
+	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options899},
+	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options899},
+	{Name: "update", Style: Exact, Path: names{"update"}, Options: options899},
+	{Name: "which", Style: Exact, Path: names{"show"}, Options: options898},
 }
 
-var options895 = []Option{
+var options901 = []Option{
 	{Names: names{"-f", "--file", "--makefile", "--sconstruct", "--gulpfile", "--gruntfile", "--noxfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--directory", "--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"--execute"}, Value: Required, Effect: EffCode},
@@ -25784,7 +25877,7 @@ var options895 = []Option{
 	{Names: names{"-l", "--list"}},
 }
 
-var options896 = []Option{
+var options902 = []Option{
 	{Names: names{"-3"}},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -25810,7 +25903,7 @@ var options896 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options897 = []Option{
+var options903 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-a"}},
@@ -25849,7 +25942,7 @@ var options897 = []Option{
 	{Names: names{"-E"}},
 }
 
-var options898 = []Option{
+var options904 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-E", "--echo"}, Value: Required},
@@ -25868,7 +25961,7 @@ var options898 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options899 = []Option{
+var options905 = []Option{
 	{Names: names{"-t", "--timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-T", "--log-timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-I", "--log-in"}, Value: Required, Effect: EffInput},
@@ -25884,7 +25977,7 @@ var options899 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options900 = []Option{
+var options906 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-i", "--ignore-case"}},
 	{Names: names{"-E", "--ignore-tab-expansion"}},
@@ -25906,7 +25999,7 @@ var options900 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options901 = []Option{
+var options907 = []Option{
 	{Names: names{"-e", "--expression"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
 	{Names: names{"-i", "--in-place"}, Value: Optional, Effect: EffInPlace},
@@ -25923,14 +26016,14 @@ var options901 = []Option{
 	{Names: names{"-z", "--null-data"}},
 }
 
-var options902 = []Option{
+var options908 = []Option{
 	{Names: names{"-t", "--terminator"}, Value: Required},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-s", "--separator"}, Value: Required},
 	{Names: names{"-w", "--equal-width"}},
 }
 
-var options903 = []Option{
+var options909 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-e"}},
@@ -25956,42 +26049,42 @@ var options903 = []Option{
 	{Names: names{"+"}},
 }
 
-var subs904 = []Program{
-	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
-	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
-	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
-	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
-	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
-	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
-	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
-	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
-	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
-	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
-	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
-	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
-	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
-	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
-	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
-	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
-	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
-	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
-	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
-	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
-	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options702}, Ends: true},
+var subs910 = []Program{
+	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
+	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
+	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
+	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
+	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
+	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
+	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
+	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
+	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
+	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
+	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
+	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
+	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
+	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
+	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
+	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
+	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
+	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
+	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
+	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
+	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
 }
 
-var options905 = []Option{
+var options911 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-o"}, Value: Required},
 	{Names: names{"+o"}, Value: Required},
 }
 
-var options906 = []Option{
+var options912 = []Option{
 	{Names: names{"--clear-groups"}},
 	{Names: names{"-d", "--dump"}},
 	{Names: names{"--groups"}, Value: Required},
@@ -26021,7 +26114,7 @@ var options906 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options907 = []Option{
+var options913 = []Option{
 	{Names: names{"-c", "--ctty"}},
 	{Names: names{"-f", "--fork"}},
 	{Names: names{"-w", "--wait"}},
@@ -26029,7 +26122,7 @@ var options907 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options908 = []Option{
+var options914 = []Option{
 	{Names: names{"-s"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -26057,11 +26150,11 @@ var options908 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options909 = []Option{
+var options915 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
 }
 
-var options910 = []Option{
+var options916 = []Option{
 	{Names: names{"-a", "--check-sourced"}},
 	{Names: names{"-C", "--color"}, Value: Optional},
 	{Names: names{"-i", "--include"}, Value: Required},
@@ -26081,7 +26174,7 @@ var options910 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options911 = []Option{
+var options917 = []Option{
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-d", "--diff"}},
 	{Names: names{"-w", "--write"}, Effect: EffInPlace},
@@ -26104,7 +26197,7 @@ var options911 = []Option{
 	{Names: names{"--apply-ignore"}},
 }
 
-var options912 = []Option{
+var options918 = []Option{
 	{Names: names{"-s"}},
 	{Names: names{"-u"}},
 	{Names: names{"-p"}},
@@ -26112,7 +26205,7 @@ var options912 = []Option{
 	{Names: names{"-o"}},
 }
 
-var options913 = []Option{
+var options919 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-n", "--iterations"}, Value: Required},
 	{Names: names{"--random-source"}, Value: Required, Effect: EffRead},
@@ -26124,7 +26217,7 @@ var options913 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options914 = []Option{
+var options920 = []Option{
 	{Names: names{"-e", "--echo"}},
 	{Names: names{"-i", "--input-range"}, Value: Required},
 	{Names: names{"-n", "--head-count"}, Value: Required},
@@ -26134,7 +26227,7 @@ var options914 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options915 = []Option{
+var options921 = []Option{
 	{Names: names{"-V"}},
 	{Names: names{"-h"}},
 	{Names: names{"-d"}},
@@ -26166,7 +26259,7 @@ var options915 = []Option{
 	{Names: names{"-S"}, Value: Required},
 }
 
-var options916 = []Option{
+var options922 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
@@ -26180,7 +26273,7 @@ var options916 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options917 = []Option{
+var options923 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-C"}},
 	{Names: names{"--check"}, Value: Optional},
@@ -26219,7 +26312,7 @@ var options917 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options918 = []Option{
+var options924 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-a", "--suffix-length"}, Value: Required},
 	{Names: names{"--additional-suffix"}, Value: Required},
@@ -26238,7 +26331,7 @@ var options918 = []Option{
 	{Names: names{"--verbose"}},
 }
 
-var options919 = []Option{
+var options925 = []Option{
 	{Names: names{"-append"}},
 	{Names: names{"-ascii"}},
 	{Names: names{"-bail"}},
@@ -26290,7 +26383,7 @@ var options919 = []Option{
 	{Names: names{"-no-stdin"}},
 }
 
-var options920 = []Option{
+var options926 = []Option{
 	{Names: names{"-D", "--diag"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-F", "--filter"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--continuous"}},
@@ -26342,7 +26435,7 @@ var options920 = []Option{
 	{Names: names{"-A", "--query", "--socket"}, Value: Required},
 }
 
-var options921 = []Option{
+var options927 = []Option{
 	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-P"}, Value: Required},
 	{Names: names{"-4"}},
@@ -26390,7 +26483,7 @@ var options921 = []Option{
 	{Names: names{"-y"}},
 }
 
-var options922 = []Option{
+var options928 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
 	{Names: names{"-d"}},
@@ -26413,7 +26506,7 @@ var options922 = []Option{
 	{Names: names{"-C"}},
 }
 
-var options923 = []Option{
+var options929 = []Option{
 	{Names: names{"-a"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
@@ -26426,7 +26519,7 @@ var options923 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options924 = []Option{
+var options930 = []Option{
 	{Names: names{"-i"}, Value: Optional, Effect: EffSend},
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
@@ -26439,7 +26532,7 @@ var options924 = []Option{
 	{Names: names{"-h", "-?"}},
 }
 
-var options925 = []Option{
+var options931 = []Option{
 	{Names: names{"-A"}, Effect: EffUnproven},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-a"}, Value: Required},
@@ -26485,7 +26578,7 @@ var options925 = []Option{
 	{Names: names{"-Z"}, Value: Required},
 }
 
-var options926 = []Option{
+var options932 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-c"}},
@@ -26500,7 +26593,7 @@ var options926 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options927 = []Option{
+var options933 = []Option{
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"-f"}, Value: Required, Effect: EffInput},
 	{Names: names{"-d"}, Value: Required},
@@ -26511,7 +26604,7 @@ var options927 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options928 = []Option{
+var options934 = []Option{
 	{Names: names{"-S", "--start"}},
 	{Names: names{"-K", "--stop"}},
 	{Names: names{"-T", "--status"}},
@@ -26547,7 +26640,7 @@ var options928 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options929 = []Option{
+var options935 = []Option{
 	{Names: names{"-c", "--format"}, Value: Required},
 	{Names: names{"-f", "--file-system"}},
 	{Names: names{"-t", "--terse"}},
@@ -26562,7 +26655,7 @@ var options929 = []Option{
 	{Names: names{"--printf"}, Value: Required},
 }
 
-var options930 = []Option{
+var options936 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-e", "--error"}, Value: Required},
@@ -26570,7 +26663,7 @@ var options930 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options931 = []Option{
+var options937 = []Option{
 	{Names: names{"-e", "--trace"}, Value: Required},
 	{Names: names{"-E", "--env"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-p", "--attach"}, Value: Required},
@@ -26639,7 +26732,7 @@ var options931 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options932 = []Option{
+var options938 = []Option{
 	{Names: names{"-n", "--bytes"}, Value: Required},
 	{Names: names{"-U", "--unicode"}, Value: Required},
 	{Names: names{"-a", "--all"}},
@@ -26656,13 +26749,13 @@ var options932 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options933 = []Option{
+var options939 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-g", "--save"}},
 	{Names: names{"-F", "--file"}, Value: Required},
 }
 
-var options934 = []Option{
+var options940 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -26677,7 +26770,7 @@ var options934 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options935 = []Option{
+var options941 = []Option{
 	{Names: names{"-A", "--askpass"}},
 	{Names: names{"-B", "--bell"}},
 	{Names: names{"-b", "--background"}},
@@ -26709,7 +26802,7 @@ var options935 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options936 = []Option{
+var options942 = []Option{
 	{Names: names{"-u", "--user"}, Value: Required},
 	{Names: names{"-g", "--group"}, Value: Required},
 	{Names: names{"-A"}},
@@ -26745,7 +26838,7 @@ var options936 = []Option{
 	{Names: names{"-v", "--validate"}},
 }
 
-var options937 = []Option{
+var options943 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-version", "--version"}, Effect: EffPattern},
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
@@ -26760,7 +26853,7 @@ var options937 = []Option{
 	{Names: names{"-Onone"}},
 }
 
-var options938 = []Option{
+var options944 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"--package-path"}, Value: Required, Effect: EffDir},
 	{Names: names{"--scratch-path", "--build-path"}, Value: Required, Effect: EffWrite},
@@ -26791,22 +26884,22 @@ var options938 = []Option{
 	{Names: names{"--sanitize"}, Value: Required},
 }
 
-var subs939 = []Program{
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options938, Workdir: true},
-	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Options: options938, Workdir: true},
-	{Name: "package", Style: Exact, Path: names{"build"}, Options: options938, Workdir: true},
-	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options938, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"build"}, Options: options938, Workdir: true},
-	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options938, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"build"}, Options: options938, Workdir: true},
+var subs945 = []Program{
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options944, Workdir: true},
+	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Options: options944, Workdir: true},
+	{Name: "package", Style: Exact, Path: names{"build"}, Options: options944, Workdir: true},
+	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options944, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"build"}, Options: options944, Workdir: true},
+	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options944, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"build"}, Options: options944, Workdir: true},
 }
 
-var options940 = []Option{
+var options946 = []Option{
 	{Names: names{"-d", "--data"}},
 	{Names: names{"-f", "--file-system"}},
 }
 
-var options941 = []Option{
+var options947 = []Option{
 	{Names: names{"-t", "--type"}, Value: Required},
 	{Names: names{"--state"}, Value: Required},
 	{Names: names{"-p", "--property"}, Value: Required},
@@ -26874,7 +26967,7 @@ var options941 = []Option{
 	{Names: names{"--with-dependencies"}},
 }
 
-var subs942 = []Program{
+var subs948 = []Program{
 	{Name: "add-requires", Path: names{"start"}},
 	{Name: "add-wants", Path: names{"start"}},
 	{Name: "bind", Path: names{"start"}},
@@ -26950,7 +27043,7 @@ var subs942 = []Program{
 	{Name: "whoami", Path: names{"status"}},
 }
 
-var options943 = []Option{
+var options949 = []Option{
 	{Names: names{"--no-pager"}},
 	{Names: names{"--no-legend"}},
 	{Names: names{"--what"}, Value: Required},
@@ -26962,7 +27055,7 @@ var options943 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options944 = []Option{
+var options950 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--scope"}},
 	{Names: names{"-u", "--unit"}, Value: Required},
@@ -27005,13 +27098,13 @@ var options944 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options945 = []Option{
+var options951 = []Option{
 	{Names: names{"-b", "--before"}},
 	{Names: names{"-r", "--regex"}},
 	{Names: names{"-s", "--separator"}, Value: Required},
 }
 
-var options946 = []Option{
+var options952 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"--follow"}, Value: Optional},
 	{Names: names{"-n", "--lines"}, Value: Required},
@@ -27031,7 +27124,7 @@ var options946 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options947 = []Option{
+var options953 = []Option{
 	{Names: names{"-A", "--catenate", "--concatenate"}},
 	{Names: names{"-c", "--create"}},
 	{Names: names{"-d", "--diff", "--compare"}},
@@ -27199,7 +27292,7 @@ var options947 = []Option{
 	{Names: names{"--set-mtime-format"}, Value: Required},
 }
 
-var options948 = []Option{
+var options954 = []Option{
 	{Names: names{"-c", "--color"}},
 	{Names: names{"-C", "--concurrency"}, Value: Required},
 	{Names: names{"-d", "--dir"}, Value: Required, Effect: EffDir},
@@ -27234,7 +27327,7 @@ var options948 = []Option{
 	{Names: names{"--download"}},
 }
 
-var options949 = []Option{
+var options955 = []Option{
 	{Names: names{"-a", "--all-tasks"}},
 	{Names: names{"-c", "--cpu-list"}},
 	{Names: names{"-p", "--pid"}},
@@ -27242,7 +27335,7 @@ var options949 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options950 = []Option{
+var options956 = []Option{
 	{Names: names{"-A"}},
 	{Names: names{"-b"}},
 	{Names: names{"-B", "--buffer-size"}, Value: Required},
@@ -27306,14 +27399,14 @@ var options950 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options951 = []Option{
+var options957 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-i", "--ignore-interrupts"}},
 	{Names: names{"-p"}},
 	{Names: names{"--output-error"}, Value: Optional},
 }
 
-var options952 = []Option{
+var options958 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-8"}},
@@ -27330,7 +27423,7 @@ var options952 = []Option{
 	{Names: names{"-r"}},
 }
 
-var options953 = []Option{
+var options959 = []Option{
 	{Names: names{"-chdir"}, Value: Required, Effect: EffDir},
 	{Names: names{"-help"}},
 	{Names: names{"-version", "-v"}},
@@ -27341,7 +27434,7 @@ var options953 = []Option{
 	{Names: names{"--non-interactive"}},
 }
 
-var options954 = []Option{
+var options960 = []Option{
 	{Names: names{"-list"}, Value: Required},
 	{Names: names{"-write"}, Value: Required},
 	{Names: names{"-diff"}},
@@ -27350,7 +27443,7 @@ var options954 = []Option{
 	{Names: names{"-recursive"}},
 }
 
-var options955 = []Option{
+var options961 = []Option{
 	{Names: names{"-backend"}, Value: Required},
 	{Names: names{"-backend-config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-force-copy"}},
@@ -27370,7 +27463,7 @@ var options955 = []Option{
 	{Names: names{"-test-directory"}, Value: Required},
 }
 
-var options956 = []Option{
+var options962 = []Option{
 	{Names: names{"-out"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-var"}, Value: Required},
 	{Names: names{"-var-file"}, Value: Required, Effect: EffInput},
@@ -27401,7 +27494,7 @@ var options956 = []Option{
 	{Names: names{"-exclude"}, Value: Required},
 }
 
-var options957 = []Option{
+var options963 = []Option{
 	{Names: names{"-json"}},
 	{Names: names{"-no-color"}},
 	{Names: names{"-raw"}},
@@ -27419,38 +27512,38 @@ var options957 = []Option{
 	{Names: names{"-id"}, Value: Required},
 }
 
-var subs958 = []Program{
-	{Name: "apply", Style: Dash, Path: names{"plan"}, Options: options956, Workdir: true},
-	{Name: "console", Style: Dash, Path: names{"plan"}, Options: options956, Workdir: true},
-	{Name: "destroy", Style: Dash, Path: names{"plan"}, Options: options956, Workdir: true},
-	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options954, Workdir: true},
-	{Name: "force-unlock", Style: Dash, Path: names{"validate"}, Options: options957, Workdir: true},
-	{Name: "get", Style: Dash, Path: names{"validate"}, Options: options957, Workdir: true},
-	{Name: "graph", Style: Dash, Path: names{"validate"}, Options: options957, Workdir: true},
-	{Name: "hclfmt", Style: Dash, Path: names{"validate"}, Options: options957, Workdir: true},
-	{Name: "import", Style: Dash, Path: names{"plan"}, Options: options956, Workdir: true},
-	{Name: "init", Style: Dash, Path: names{"init"}, Options: options955, Workdir: true},
-	{Name: "login", Style: Dash, Path: names{"validate"}, Options: options957, Workdir: true},
-	{Name: "logout", Style: Dash, Path: names{"validate"}, Options: options957, Workdir: true},
-	{Name: "metadata", Style: Dash, Path: names{"validate"}, Options: options957, Workdir: true},
-	{Name: "modules", Style: Dash, Path: names{"validate"}, Options: options957, Workdir: true},
-	{Name: "output", Style: Dash, Path: names{"validate"}, Options: options957, Workdir: true},
-	{Name: "plan", Style: Dash, Path: names{"plan"}, Options: options956, Workdir: true},
-	{Name: "providers", Style: Dash, Path: names{"validate"}, Options: options957, Workdir: true},
-	{Name: "refresh", Style: Dash, Path: names{"plan"}, Options: options956, Workdir: true},
-	{Name: "run-all", Style: Dash, Path: names{"validate"}, Options: options957, Workdir: true},
-	{Name: "show", Style: Dash, Path: names{"validate"}, Options: options957, Workdir: true},
-	{Name: "stacks", Style: Dash, Path: names{"validate"}, Options: options957, Workdir: true},
-	{Name: "state", Style: Dash, Path: names{"validate"}, Options: options957, Workdir: true},
-	{Name: "taint", Style: Dash, Path: names{"validate"}, Options: options957, Workdir: true},
-	{Name: "test", Style: Dash, Path: names{"plan"}, Options: options956, Workdir: true},
-	{Name: "untaint", Style: Dash, Path: names{"validate"}, Options: options957, Workdir: true},
-	{Name: "validate", Style: Dash, Path: names{"validate"}, Options: options957, Workdir: true},
-	{Name: "version", Style: Dash, Path: names{"validate"}, Options: options957, Workdir: true},
-	{Name: "workspace", Style: Dash, Path: names{"validate"}, Options: options957, Workdir: true},
+var subs964 = []Program{
+	{Name: "apply", Style: Dash, Path: names{"plan"}, Options: options962, Workdir: true},
+	{Name: "console", Style: Dash, Path: names{"plan"}, Options: options962, Workdir: true},
+	{Name: "destroy", Style: Dash, Path: names{"plan"}, Options: options962, Workdir: true},
+	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options960, Workdir: true},
+	{Name: "force-unlock", Style: Dash, Path: names{"validate"}, Options: options963, Workdir: true},
+	{Name: "get", Style: Dash, Path: names{"validate"}, Options: options963, Workdir: true},
+	{Name: "graph", Style: Dash, Path: names{"validate"}, Options: options963, Workdir: true},
+	{Name: "hclfmt", Style: Dash, Path: names{"validate"}, Options: options963, Workdir: true},
+	{Name: "import", Style: Dash, Path: names{"plan"}, Options: options962, Workdir: true},
+	{Name: "init", Style: Dash, Path: names{"init"}, Options: options961, Workdir: true},
+	{Name: "login", Style: Dash, Path: names{"validate"}, Options: options963, Workdir: true},
+	{Name: "logout", Style: Dash, Path: names{"validate"}, Options: options963, Workdir: true},
+	{Name: "metadata", Style: Dash, Path: names{"validate"}, Options: options963, Workdir: true},
+	{Name: "modules", Style: Dash, Path: names{"validate"}, Options: options963, Workdir: true},
+	{Name: "output", Style: Dash, Path: names{"validate"}, Options: options963, Workdir: true},
+	{Name: "plan", Style: Dash, Path: names{"plan"}, Options: options962, Workdir: true},
+	{Name: "providers", Style: Dash, Path: names{"validate"}, Options: options963, Workdir: true},
+	{Name: "refresh", Style: Dash, Path: names{"plan"}, Options: options962, Workdir: true},
+	{Name: "run-all", Style: Dash, Path: names{"validate"}, Options: options963, Workdir: true},
+	{Name: "show", Style: Dash, Path: names{"validate"}, Options: options963, Workdir: true},
+	{Name: "stacks", Style: Dash, Path: names{"validate"}, Options: options963, Workdir: true},
+	{Name: "state", Style: Dash, Path: names{"validate"}, Options: options963, Workdir: true},
+	{Name: "taint", Style: Dash, Path: names{"validate"}, Options: options963, Workdir: true},
+	{Name: "test", Style: Dash, Path: names{"plan"}, Options: options962, Workdir: true},
+	{Name: "untaint", Style: Dash, Path: names{"validate"}, Options: options963, Workdir: true},
+	{Name: "validate", Style: Dash, Path: names{"validate"}, Options: options963, Workdir: true},
+	{Name: "version", Style: Dash, Path: names{"validate"}, Options: options963, Workdir: true},
+	{Name: "workspace", Style: Dash, Path: names{"validate"}, Options: options963, Workdir: true},
 }
 
-var options959 = []Option{
+var options965 = []Option{
 	{Names: names{"-n", "--number"}, Value: Required},
 	{Names: names{"-r", "--repeat"}, Value: Required},
 	{Names: names{"-s", "--setup"}, Value: Required, Effect: EffCode},
@@ -27460,7 +27553,7 @@ var options959 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options960 = []Option{
+var options966 = []Option{
 	{Names: names{"--preserve-status"}},
 	{Names: names{"--foreground"}},
 	{Names: names{"-k", "--kill-after"}, Value: Required},
@@ -27470,7 +27563,7 @@ var options960 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options961 = []Option{
+var options967 = []Option{
 	{Names: names{"-2"}},
 	{Names: names{"-C"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
@@ -27487,7 +27580,7 @@ var options961 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options962 = []Option{
+var options968 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-d"}},
@@ -27515,78 +27608,78 @@ var options962 = []Option{
 	{Names: names{"-R"}},
 }
 
-var subs963 = []Program{
-	{Name: "a", Style: POSIX, Path: names{"ls"}, Options: options962},
-	{Name: "attach", Style: POSIX, Path: names{"ls"}, Options: options962},
-	{Name: "attach-session", Style: POSIX, Path: names{"ls"}, Options: options962},
+var subs969 = []Program{
+	{Name: "a", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "attach", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "attach-session", Style: POSIX, Path: names{"ls"}, Options: options968},
 	{Name: "bind", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "bind-key", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "break-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "capture-pane", Style: POSIX, Path: names{"ls"}, Options: options962},
-	{Name: "capturep", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "capture-pane", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "capturep", Style: POSIX, Path: names{"ls"}, Options: options968},
 	{Name: "choose-client", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "choose-tree", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "command-prompt", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "confirm-before", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "copy-mode", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "detach", Style: POSIX, Path: names{"ls"}, Options: options962},
-	{Name: "detach-client", Style: POSIX, Path: names{"ls"}, Options: options962},
-	{Name: "display", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "detach", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "detach-client", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "display", Style: POSIX, Path: names{"ls"}, Options: options968},
 	{Name: "display-menu", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "display-message", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "display-message", Style: POSIX, Path: names{"ls"}, Options: options968},
 	{Name: "display-popup", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "has", Style: POSIX, Path: names{"ls"}, Options: options962},
-	{Name: "has-session", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "has", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "has-session", Style: POSIX, Path: names{"ls"}, Options: options968},
 	{Name: "if", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "if-shell", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "info", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "info", Style: POSIX, Path: names{"ls"}, Options: options968},
 	{Name: "join-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "kill-pane", Style: POSIX, Path: names{"ls"}, Options: options962},
-	{Name: "kill-server", Style: POSIX, Path: names{"ls"}, Options: options962},
-	{Name: "kill-session", Style: POSIX, Path: names{"ls"}, Options: options962},
-	{Name: "kill-window", Style: POSIX, Path: names{"ls"}, Options: options962},
-	{Name: "killp", Style: POSIX, Path: names{"ls"}, Options: options962},
-	{Name: "killw", Style: POSIX, Path: names{"ls"}, Options: options962},
-	{Name: "last-window", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "kill-pane", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "kill-server", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "kill-session", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "kill-window", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "killp", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "killw", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "last-window", Style: POSIX, Path: names{"ls"}, Options: options968},
 	{Name: "link-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "list-buffers", Style: POSIX, Path: names{"ls"}, Options: options962},
-	{Name: "list-clients", Style: POSIX, Path: names{"ls"}, Options: options962},
-	{Name: "list-commands", Style: POSIX, Path: names{"ls"}, Options: options962},
-	{Name: "list-keys", Style: POSIX, Path: names{"ls"}, Options: options962},
-	{Name: "list-panes", Style: POSIX, Path: names{"ls"}, Options: options962},
-	{Name: "list-sessions", Style: POSIX, Path: names{"ls"}, Options: options962},
-	{Name: "list-windows", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "list-buffers", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "list-clients", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "list-commands", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "list-keys", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "list-panes", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "list-sessions", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "list-windows", Style: POSIX, Path: names{"ls"}, Options: options968},
 	{Name: "load-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "loadb", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "ls", Style: POSIX, Path: names{"ls"}, Options: options962},
-	{Name: "lsb", Style: POSIX, Path: names{"ls"}, Options: options962},
-	{Name: "lsc", Style: POSIX, Path: names{"ls"}, Options: options962},
-	{Name: "lscm", Style: POSIX, Path: names{"ls"}, Options: options962},
-	{Name: "lsk", Style: POSIX, Path: names{"ls"}, Options: options962},
-	{Name: "lsp", Style: POSIX, Path: names{"ls"}, Options: options962},
-	{Name: "lsw", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "ls", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "lsb", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "lsc", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "lscm", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "lsk", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "lsp", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "lsw", Style: POSIX, Path: names{"ls"}, Options: options968},
 	{Name: "menu", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "move-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "new", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "new-session", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "new-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "neww", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "next", Style: POSIX, Path: names{"ls"}, Options: options962},
-	{Name: "next-window", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "next", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "next-window", Style: POSIX, Path: names{"ls"}, Options: options968},
 	{Name: "paste-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "pasteb", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "pipe-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "pipep", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "popup", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "prev", Style: POSIX, Path: names{"ls"}, Options: options962},
-	{Name: "previous-window", Style: POSIX, Path: names{"ls"}, Options: options962},
-	{Name: "rename", Style: POSIX, Path: names{"ls"}, Options: options962},
-	{Name: "rename-session", Style: POSIX, Path: names{"ls"}, Options: options962},
-	{Name: "rename-window", Style: POSIX, Path: names{"ls"}, Options: options962},
-	{Name: "renamew", Style: POSIX, Path: names{"ls"}, Options: options962},
-	{Name: "resize-pane", Style: POSIX, Path: names{"ls"}, Options: options962},
-	{Name: "resize-window", Style: POSIX, Path: names{"ls"}, Options: options962},
-	{Name: "resizep", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "prev", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "previous-window", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "rename", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "rename-session", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "rename-window", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "renamew", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "resize-pane", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "resize-window", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "resizep", Style: POSIX, Path: names{"ls"}, Options: options968},
 	{Name: "respawn-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "respawn-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "respawnp", Style: POSIX, Operands: Code, Path: names{"new-session"}},
@@ -27595,13 +27688,13 @@ var subs963 = []Program{
 	{Name: "run-shell", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "save-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "saveb", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "select-pane", Style: POSIX, Path: names{"ls"}, Options: options962},
-	{Name: "select-window", Style: POSIX, Path: names{"ls"}, Options: options962},
-	{Name: "selectp", Style: POSIX, Path: names{"ls"}, Options: options962},
-	{Name: "selectw", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "select-pane", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "select-window", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "selectp", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "selectw", Style: POSIX, Path: names{"ls"}, Options: options968},
 	{Name: "send", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "send-keys", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "server-info", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "server-info", Style: POSIX, Path: names{"ls"}, Options: options968},
 	{Name: "set", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "set-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "set-environment", Style: POSIX, Operands: Code, Path: names{"new-session"}},
@@ -27610,29 +27703,29 @@ var subs963 = []Program{
 	{Name: "setb", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "setenv", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "setw", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "show", Style: POSIX, Path: names{"ls"}, Options: options962},
-	{Name: "show-environment", Style: POSIX, Path: names{"ls"}, Options: options962},
-	{Name: "show-messages", Style: POSIX, Path: names{"ls"}, Options: options962},
-	{Name: "show-options", Style: POSIX, Path: names{"ls"}, Options: options962},
-	{Name: "showenv", Style: POSIX, Path: names{"ls"}, Options: options962},
-	{Name: "showmsgs", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "show", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "show-environment", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "show-messages", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "show-options", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "showenv", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "showmsgs", Style: POSIX, Path: names{"ls"}, Options: options968},
 	{Name: "source", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "source-file", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "split-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "splitw", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "start", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "start-server", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "swap-pane", Style: POSIX, Path: names{"ls"}, Options: options962},
-	{Name: "swap-window", Style: POSIX, Path: names{"ls"}, Options: options962},
-	{Name: "switch-client", Style: POSIX, Path: names{"ls"}, Options: options962},
-	{Name: "switchc", Style: POSIX, Path: names{"ls"}, Options: options962},
+	{Name: "swap-pane", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "swap-window", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "switch-client", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "switchc", Style: POSIX, Path: names{"ls"}, Options: options968},
 	{Name: "unbind", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "unbind-key", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "wait", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "wait-for", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 }
 
-var options964 = []Option{
+var options970 = []Option{
 	{Names: names{"-o", "--output", "--out", "--report-file", "--json-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--config", "--config-file", "--read-lang-def", "--force-lang-def"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--extract-with"}, Value: Required, Effect: EffRun},
@@ -27641,7 +27734,7 @@ var options964 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options965 = []Option{
+var options971 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
 	{Names: names{"-d"}, Value: Required},
@@ -27683,7 +27776,7 @@ var options965 = []Option{
 	{Names: names{"--single-cpu-toggle"}},
 }
 
-var options966 = []Option{
+var options972 = []Option{
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-a"}},
 	{Names: names{"-c", "--no-create"}},
@@ -27696,7 +27789,7 @@ var options966 = []Option{
 	{Names: names{"--time"}, Value: Required},
 }
 
-var options967 = []Option{
+var options973 = []Option{
 	{Names: names{"-c", "--conf"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-r", "--recreate"}},
@@ -27732,14 +27825,14 @@ var options967 = []Option{
 	{Names: names{"-k", "--labels"}},
 }
 
-var options968 = []Option{
+var options974 = []Option{
 	{Names: names{"-c", "-C", "--complement"}},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-s", "--squeeze-repeats"}},
 	{Names: names{"-t", "--truncate-set1"}},
 }
 
-var options969 = []Option{
+var options975 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-n"}},
@@ -27768,20 +27861,20 @@ var options969 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options970 = []Option{
+var options976 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 }
 
-var options971 = []Option{
+var options977 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-d"}},
 	{Names: names{"-l"}},
 	{Names: names{"-f"}},
 	{Names: names{"-x"}},
 	{Names: names{"-L"}, Value: Required},
-	{Names: names{"-R"}},
+	{Names: names{"-R"}, Effect: EffUnproven},
 	{Names: names{"-P"}, Value: Required},
 	{Names: names{"-I"}, Value: Required},
 	{Names: names{"--gitignore"}},
@@ -27841,14 +27934,14 @@ var options971 = []Option{
 	{Names: names{"--compress"}, Value: Required},
 }
 
-var options972 = []Option{
+var options978 = []Option{
 	{Names: names{"-c", "--no-create"}},
 	{Names: names{"-o", "--io-blocks"}},
 	{Names: names{"-r", "--reference"}, Value: Required, Effect: EffRead},
 	{Names: names{"-s", "--size"}, Value: Required},
 }
 
-var options973 = []Option{
+var options979 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-b", "--build"}},
 	{Names: names{"-h", "--help"}},
@@ -27920,11 +28013,11 @@ var options973 = []Option{
 	{Names: names{"--plugins"}, Value: Required, Effect: EffProgram},
 }
 
-var options974 = []Option{
+var options980 = []Option{
 	{Names: names{"-s", "--silent", "--quiet"}},
 }
 
-var options975 = []Option{
+var options981 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-f"}},
 	{Names: names{"-p"}},
@@ -27938,7 +28031,7 @@ var options975 = []Option{
 	{Names: names{"-w"}},
 }
 
-var options976 = []Option{
+var options982 = []Option{
 	{Names: names{"-S"}},
 	{Names: names{"-H"}},
 	{Names: names{"-a"}},
@@ -27965,16 +28058,16 @@ var options976 = []Option{
 	{Names: names{"-x"}, Value: Required},
 }
 
-var options977 = []Option{
+var options983 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-S"}},
 }
 
-var options978 = []Option{
+var options984 = []Option{
 	{Names: names{"-a"}},
 }
 
-var options979 = []Option{
+var options985 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s", "--kernel-name"}},
 	{Names: names{"-n", "--nodename"}},
@@ -27986,7 +28079,7 @@ var options979 = []Option{
 	{Names: names{"-o", "--operating-system"}},
 }
 
-var options980 = []Option{
+var options986 = []Option{
 	{Names: names{"-D"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
@@ -28002,7 +28095,7 @@ var options980 = []Option{
 	{Names: names{"-w", "--check-chars"}, Value: Required},
 }
 
-var options981 = []Option{
+var options987 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--locals"}},
@@ -28017,13 +28110,13 @@ var options981 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options982 = []Option{
+var options988 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-v"}},
 	{Names: names{"-n"}},
 }
 
-var options983 = []Option{
+var options989 = []Option{
 	{Names: names{"-i", "--ipc"}, Value: Optional},
 	{Names: names{"-m", "--mount"}, Value: Optional},
 	{Names: names{"-n", "--net"}, Value: Optional},
@@ -28057,7 +28150,7 @@ var options983 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options984 = []Option{
+var options990 = []Option{
 	{Names: names{"-Z"}, Effect: EffReadOnly},
 	{Names: names{"-A"}},
 	{Names: names{"-c"}, Effect: EffReadOnly},
@@ -28075,7 +28168,7 @@ var options984 = []Option{
 	{Names: names{"-C"}},
 	{Names: names{"-L"}},
 	{Names: names{"-D"}},
-	{Names: names{"-d"}, Value: Required, Effect: EffOutput},
+	{Names: names{"-d"}, Value: Required, Effect: EffBelow},
 	{Names: names{"-E"}},
 	{Names: names{"-F"}},
 	{Names: names{"-i"}},
@@ -28105,14 +28198,14 @@ var options984 = []Option{
 	{Names: names{"-hh"}},
 }
 
-var options985 = []Option{
+var options991 = []Option{
 	{Names: names{"-p", "--pretty"}},
 	{Names: names{"-h"}},
 	{Names: names{"-s", "--since"}},
 	{Names: names{"-V"}},
 }
 
-var options986 = []Option{
+var options992 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--color"}, Value: Required},
@@ -28187,7 +28280,7 @@ var options986 = []Option{
 	{Names: names{"--fork-strategy"}, Value: Required},
 }
 
-var options987 = []Option{
+var options993 = []Option{
 	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
 	{Names: names{"--optional"}, Value: Required},
@@ -28204,7 +28297,7 @@ var options987 = []Option{
 	{Names: names{"--no-workspace"}},
 }
 
-var options988 = []Option{
+var options994 = []Option{
 	{Names: names{"-o", "--out-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--sdist"}},
 	{Names: names{"--wheel"}},
@@ -28217,7 +28310,7 @@ var options988 = []Option{
 	{Names: names{"--clear"}},
 }
 
-var options989 = []Option{
+var options995 = []Option{
 	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-header"}},
@@ -28227,7 +28320,7 @@ var options989 = []Option{
 	{Names: names{"--prune"}, Value: Required},
 }
 
-var options990 = []Option{
+var options996 = []Option{
 	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
 	{Names: names{"--overrides"}, Value: Required, Effect: EffInput},
@@ -28241,7 +28334,7 @@ var options990 = []Option{
 	{Names: names{"--emit-index-url"}},
 }
 
-var options991 = []Option{
+var options997 = []Option{
 	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffInput},
 	{Names: names{"-e", "--editable"}, Value: Required},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
@@ -28262,7 +28355,7 @@ var options991 = []Option{
 	{Names: names{"--strict"}},
 }
 
-var options992 = []Option{
+var options998 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--outdated"}},
 	{Names: names{"--exclude"}, Value: Required},
@@ -28275,19 +28368,19 @@ var options992 = []Option{
 	{Names: names{"--depth"}, Value: Required},
 }
 
-var subs993 = []Program{
-	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options992, Workdir: true},
-	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options990, Workdir: true},
-	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options992, Workdir: true},
-	{Name: "install", Style: Exact, Path: names{"pip", "install"}, Options: options991, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options992, Workdir: true},
-	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options992, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"pip", "install"}, Options: options991, Workdir: true, Named: true},
-	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options992, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options992, Workdir: true},
+var subs999 = []Program{
+	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options998, Workdir: true},
+	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options996, Workdir: true},
+	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options998, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"pip", "install"}, Options: options997, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options998, Workdir: true},
+	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options998, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"pip", "install"}, Options: options997, Workdir: true, Named: true},
+	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options998, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options998, Workdir: true},
 }
 
-var options994 = []Option{
+var options1000 = []Option{
 	{Names: names{"-t", "--token"}, Value: Required},
 	{Names: names{"-u", "--username"}, Value: Required},
 	{Names: names{"--publish-url"}, Value: Required, Effect: EffUnproven},
@@ -28301,7 +28394,7 @@ var options994 = []Option{
 	{Names: names{"--diff"}},
 }
 
-var options995 = []Option{
+var options1001 = []Option{
 	{Names: names{"-m", "--module"}, Value: Required, Effect: EffModule, Pattern: true, Ends: true},
 	{Names: names{"-s", "--script"}},
 	{Names: names{"--gui-script"}},
@@ -28311,7 +28404,7 @@ var options995 = []Option{
 	{Names: names{"--isolated"}},
 }
 
-var options996 = []Option{
+var options1002 = []Option{
 	{Names: names{"--check"}},
 	{Names: names{"--dry-run"}},
 	{Names: names{"--output-format"}, Value: Required},
@@ -28325,7 +28418,7 @@ var options996 = []Option{
 	{Names: names{"--short"}},
 }
 
-var options997 = []Option{
+var options1003 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -28336,7 +28429,7 @@ var options997 = []Option{
 	{Names: names{"--show-version-specifiers"}},
 }
 
-var options998 = []Option{
+var options1004 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -28346,17 +28439,17 @@ var options998 = []Option{
 	{Names: names{"--isolated"}},
 }
 
-var subs999 = []Program{
-	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options997, Workdir: true, Named: true},
-	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options997, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options997, Workdir: true, Named: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options998, Ends: true, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options997, Workdir: true, Named: true},
-	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options997, Workdir: true, Named: true},
-	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options997, Workdir: true, Named: true},
+var subs1005 = []Program{
+	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options1003, Workdir: true, Named: true},
+	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options1003, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options1003, Workdir: true, Named: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options1004, Ends: true, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options1003, Workdir: true, Named: true},
+	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options1003, Workdir: true, Named: true},
+	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options1003, Workdir: true, Named: true},
 }
 
-var options1000 = []Option{
+var options1006 = []Option{
 	{Names: names{"--system"}},
 	{Names: names{"--no-project"}},
 	{Names: names{"--seed"}},
@@ -28367,34 +28460,34 @@ var options1000 = []Option{
 	{Names: names{"--relocatable"}},
 }
 
-var subs1001 = []Program{
-	{Name: "add", Style: Exact, Path: names{"add"}, Options: options987, Workdir: true, Named: true},
-	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options996, Workdir: true},
+var subs1007 = []Program{
+	{Name: "add", Style: Exact, Path: names{"add"}, Options: options993, Workdir: true, Named: true},
+	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options1002, Workdir: true},
 	{Name: "auth", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options988, Workdir: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options994, Workdir: true},
 	{Name: "cache", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"export"}, Options: options989, Workdir: true},
-	{Name: "format", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options994, Workdir: true},
-	{Name: "generate-shell-completion", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options994, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options996, Workdir: true},
-	{Name: "init", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options994, Workdir: true},
-	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options996, Workdir: true},
-	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options996, Workdir: true},
-	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs993, Workdir: true},
-	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options994, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"export"}, Options: options995, Workdir: true},
+	{Name: "format", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options1000, Workdir: true},
+	{Name: "generate-shell-completion", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options1000, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options1002, Workdir: true},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options1000, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options1002, Workdir: true},
+	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options1002, Workdir: true},
+	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs999, Workdir: true},
+	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options1000, Workdir: true},
 	{Name: "python", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options987, Workdir: true, Named: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options995, Ends: true, Workdir: true},
-	{Name: "self", Style: Exact, Path: names{"sync"}, Options: options996, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options996, Workdir: true},
-	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs999, Workdir: true},
-	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options996, Workdir: true},
-	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options1000, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options996, Workdir: true},
-	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options996, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options993, Workdir: true, Named: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1001, Ends: true, Workdir: true},
+	{Name: "self", Style: Exact, Path: names{"sync"}, Options: options1002, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options1002, Workdir: true},
+	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1005, Workdir: true},
+	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options1002, Workdir: true},
+	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options1006, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options1002, Workdir: true},
+	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options1002, Workdir: true},
 }
 
-var options1002 = []Option{
+var options1008 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -28420,7 +28513,7 @@ var options1002 = []Option{
 	{Names: names{"--no-env-file"}},
 }
 
-var options1003 = []Option{
+var options1009 = []Option{
 	{Names: names{"--tool"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
@@ -28586,7 +28679,7 @@ var options1003 = []Option{
 	{Names: names{"--fnname"}, Value: Required},
 }
 
-var options1004 = []Option{
+var options1010 = []Option{
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--symlinks"}},
 	{Names: names{"--copies"}},
@@ -28599,7 +28692,7 @@ var options1004 = []Option{
 	{Names: names{"--without-scm-ignore-files"}},
 }
 
-var options1005 = []Option{
+var options1011 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--cmd"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-S"}, Value: Required, Effect: EffProgram},
@@ -28667,7 +28760,7 @@ var options1005 = []Option{
 	{Names: names{"--rcfile"}, Value: Required, Effect: EffProgram},
 }
 
-var options1006 = []Option{
+var options1012 = []Option{
 	{Names: names{"-p", "--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--clear"}},
@@ -28707,7 +28800,7 @@ var options1006 = []Option{
 	{Names: names{"--symlink-app-data"}},
 }
 
-var options1007 = []Option{
+var options1013 = []Option{
 	{Names: names{"-r", "--root"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-u", "--update"}},
@@ -28788,7 +28881,7 @@ var options1007 = []Option{
 	{Names: names{"--no-watch"}},
 }
 
-var subs1008 = []Program{
+var subs1014 = []Program{
 	{Name: "bench", Style: Exact, Path: names{"run"}, Workdir: true},
 	{Name: "dev", Style: Exact, Path: names{"run"}, Workdir: true},
 	{Name: "init", Style: Exact, Path: names{"run"}, Workdir: true},
@@ -28798,7 +28891,7 @@ var subs1008 = []Program{
 	{Name: "watch", Style: Exact, Path: names{"run"}, Workdir: true},
 }
 
-var options1009 = []Option{
+var options1015 = []Option{
 	{Names: names{"-h", "--no-header"}},
 	{Names: names{"-u", "--no-current"}},
 	{Names: names{"-s", "--short"}},
@@ -28808,13 +28901,13 @@ var options1009 = []Option{
 	{Names: names{"-o", "--old-style"}},
 }
 
-var options1010 = []Option{
+var options1016 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options1011 = []Option{
+var options1017 = []Option{
 	{Names: names{"-d", "--differences"}, Value: Optional},
 	{Names: names{"-n", "--interval"}, Value: Required},
 	{Names: names{"-p", "--precise"}},
@@ -28833,7 +28926,7 @@ var options1011 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options1012 = []Option{
+var options1018 = []Option{
 	{Names: names{"-w", "--watch"}, Value: Required},
 	{Names: names{"-W", "--watch-non-recursive"}, Value: Required},
 	{Names: names{"-F", "--watch-file"}, Value: Required, Effect: EffInput},
@@ -28882,7 +28975,7 @@ var options1012 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1013 = []Option{
+var options1019 = []Option{
 	{Names: names{"--total"}, Value: Required},
 	{Names: names{"-c", "--bytes"}},
 	{Names: names{"-m", "--chars"}},
@@ -28892,7 +28985,7 @@ var options1013 = []Option{
 	{Names: names{"-w", "--words"}},
 }
 
-var options1014 = []Option{
+var options1020 = []Option{
 	{Names: names{"-1", "--no-deleted"}},
 	{Names: names{"-2", "--no-inserted"}},
 	{Names: names{"-3", "--no-common"}},
@@ -28905,7 +28998,7 @@ var options1014 = []Option{
 	{Names: names{"-z", "--end-insert"}, Value: Required},
 }
 
-var options1015 = []Option{
+var options1021 = []Option{
 	{Names: names{"-c", "--config", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--output", "--output-path", "--out-file", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--out-dir", "--outDir", "--outdir", "--dir", "-d"}, Value: Required, Effect: EffWrite},
@@ -28949,7 +29042,7 @@ var options1015 = []Option{
 	{Names: names{"--plugins"}, Value: Required, Effect: EffPlugin},
 }
 
-var options1016 = []Option{
+var options1022 = []Option{
 	{Names: names{"-O", "--output-document"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-nd", "--no-directories"}},
 	{Names: names{"-np", "--no-parent"}},
@@ -29110,7 +29203,7 @@ var options1016 = []Option{
 	{Names: names{"-X", "--exclude-directories"}, Value: Required},
 }
 
-var options1017 = []Option{
+var options1023 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s"}},
 	{Names: names{"-b"}},
@@ -29133,7 +29226,7 @@ var options1017 = []Option{
 	{Names: names{"-v", "-V"}},
 }
 
-var options1018 = []Option{
+var options1024 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--boot"}},
 	{Names: names{"-d", "--dead"}},
@@ -29153,7 +29246,7 @@ var options1018 = []Option{
 	{Names: names{"--writable"}},
 }
 
-var options1019 = []Option{
+var options1025 = []Option{
 	{Names: names{"-h", "--host"}, Value: Required},
 	{Names: names{"-H"}},
 	{Names: names{"-p", "--port"}, Value: Required},
@@ -29183,7 +29276,7 @@ var options1019 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options1020 = []Option{
+var options1026 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -29210,7 +29303,7 @@ var options1020 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1021 = []Option{
+var options1027 = []Option{
 	{Names: names{"-project"}, Value: Required, Effect: EffDir},
 	{Names: names{"-workspace"}, Value: Required, Effect: EffDir},
 	{Names: names{"-scheme"}, Value: Required},
@@ -29257,7 +29350,7 @@ var options1021 = []Option{
 	{Names: names{"-clonedSourcePackagesDirPath"}, Value: Required, Effect: EffWrite},
 }
 
-var options1022 = []Option{
+var options1028 = []Option{
 	{Names: names{"--sdk", "-sdk"}, Value: Required},
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-f", "--find"}},
@@ -29273,7 +29366,7 @@ var options1022 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1023 = []Option{
+var options1029 = []Option{
 	{Names: names{"--noout"}},
 	{Names: names{"--format"}},
 	{Names: names{"--xpath"}, Value: Required},
@@ -29326,7 +29419,7 @@ var options1023 = []Option{
 	{Names: names{"--dtdvalidfpi"}, Value: Required},
 }
 
-var options1024 = []Option{
+var options1030 = []Option{
 	{Names: names{"-a", "--auto-servernum", "--auto-display"}},
 	{Names: names{"-e", "--error-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-f", "--auth-file"}, Value: Required, Effect: EffWrite},
@@ -29338,7 +29431,7 @@ var options1024 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1025 = []Option{
+var options1031 = []Option{
 	{Names: names{"-a", "-autoskip"}},
 	{Names: names{"-b", "-bits"}},
 	{Names: names{"-c", "-cols"}, Value: Required},
@@ -29361,7 +29454,7 @@ var options1025 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options1026 = []Option{
+var options1032 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"--use-yarnrc"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--script-shell"}, Value: Required, Effect: EffProgram},
@@ -29436,18 +29529,18 @@ var options1026 = []Option{
 	{Names: names{"--skip-integrity-check"}},
 }
 
-var options1027 = []Option{
+var options1033 = []Option{
 	{Names: names{"-p", "--package"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options1028 = []Option{
+var options1034 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r"}, Value: Required, Effect: EffProgram},
 }
 
-var options1029 = []Option{
+var options1035 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-t", "--topological"}},
@@ -29464,15 +29557,15 @@ var options1029 = []Option{
 	{Names: names{"-R", "--recursive"}},
 }
 
-var subs1030 = []Program{
+var subs1036 = []Program{
 	{Name: "focus", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
-	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options1029, Ends: true, Workdir: true},
+	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options1035, Ends: true, Workdir: true},
 	{Name: "info", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
 	{Name: "list", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
 	{Name: "run", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
 }
 
-var subs1031 = []Program{
+var subs1037 = []Program{
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "audit", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "autoclean", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
@@ -29483,7 +29576,7 @@ var subs1031 = []Program{
 	{Name: "constraints", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1027, Ends: true, Workdir: true},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1033, Ends: true, Workdir: true},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true},
 	{Name: "explain", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "global", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
@@ -29497,7 +29590,7 @@ var subs1031 = []Program{
 	{Name: "list", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "login", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1028, Ends: true, Workdir: true},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1034, Ends: true, Workdir: true},
 	{Name: "npm", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "outdated", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "owner", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
@@ -29527,10 +29620,10 @@ var subs1031 = []Program{
 	{Name: "versions", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "why", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "workspace", Style: Exact, Path: names{"workspace"}, Workdir: true},
-	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs1030, Workdir: true},
+	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs1036, Workdir: true},
 }
 
-var options1032 = []Option{
+var options1038 = []Option{
 	{Names: names{"-C", "--colors"}},
 	{Names: names{"--csv-auto-parse"}},
 	{Names: names{"-e", "--exit-status"}},
@@ -29572,7 +29665,7 @@ var options1032 = []Option{
 	{Names: names{"--slurpfile"}, Value: Pair, Effect: EffRead},
 }
 
-var options1033 = []Option{
+var options1039 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-P", "--paths"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-a", "--batch-file"}, Value: Required, Effect: EffInput},
@@ -29619,7 +29712,7 @@ var options1033 = []Option{
 	{Names: names{"-p", "--password"}, Value: Required},
 }
 
-var options1034 = []Option{
+var options1040 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
@@ -29636,7 +29729,7 @@ var options1034 = []Option{
 	{Names: names{"-T", "--threads"}, Value: Required},
 }
 
-var options1035 = []Option{
+var options1041 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"--config", "--config-file", "--config-dir"}, Value: Required, Effect: EffProgram},
@@ -29665,11 +29758,11 @@ var options1035 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 }
 
-var subs1036 = []Program{
+var subs1042 = []Program{
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Workdir: true},
 }
 
-var options1037 = []Option{
+var options1043 = []Option{
 	{Names: names{"-a", "--ascii"}},
 	{Names: names{"-A", "--adjust-sfx"}},
 	{Names: names{"-AC", "--archive-clear"}},
@@ -29752,7 +29845,7 @@ var options1037 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1038 = []Option{
+var options1044 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-u"}},
 	{Names: names{"-a"}, Effect: EffUnproven},

@@ -77,6 +77,7 @@ type effector struct {
 	parents   bool // the directories of a source are made in the target
 	recursive bool
 	target    *Word // -t DIR
+	noFollow  bool  // a link that an operand is stays as it is, or goes
 	done      bool  // a special reader has dealt with the operands
 	// ownAssigns: frame.Assigns may be appended to.
 	ownAssigns bool
@@ -132,7 +133,7 @@ func (e *effector) optionFlags(a Arg) {
 	switch a.Option.Effect {
 	case EffReadOnly:
 		e.readOnly = true
-	case EffOutput:
+	case EffOutput, EffBelow:
 		e.named = true
 	case EffInPlace:
 		e.inPlace = true
@@ -237,6 +238,10 @@ func (e *effector) optionEffect(a Arg) {
 		e.read(a.Value, NeedNone, what)
 	case EffURL:
 		e.fetch(a.Value, what)
+	case EffBelow:
+		if a.Value.Text != "" || !a.Value.Known() {
+			e.below(a.Value, NeedCover, what)
+		}
 	case EffWriteHere:
 		e.write(Word{Holes: []Hole{{Kind: Glob}}}, NeedCover, false, what)
 	}
@@ -278,6 +283,13 @@ func (e *effector) write(p Word, need Need, purpose bool, reason string) {
 	e.path(Write, p, need, purpose, reason)
 }
 
+// below writes files of unknown names in a directory, and in directories there.
+func (e *effector) below(dir Word, need Need, reason string) {
+	at := joinPath(dir, Word{Holes: []Hole{{Kind: Glob}}})
+	e.write(at, need, false, reason)
+	e.write(joinPath(at, Word{Holes: []Hole{{Kind: Glob}}}), need, false, reason)
+}
+
 func (e *effector) read(p Word, need Need, reason string) {
 	if p.Known() && p.Text == "-" {
 		return
@@ -299,7 +311,7 @@ func (e *effector) path(kind Kind, p Word, need Need, purpose bool, reason strin
 	for _, at := range places {
 		e.w.add(Action{
 			Kind: kind, Need: need, Path: at, Purpose: purpose, Recursive: recursive,
-			SkipHidden: recursive && e.skipsHidden(), Reason: reason,
+			Sweep: recursive && kind == Write && !e.inPlace, NoFollow: e.noFollow && !strings.HasSuffix(p.Text, "/"), SkipHidden: recursive && e.skipsHidden(), Reason: reason,
 			Parent: e.index, From: -1, Pos: p.Pos, End: p.End,
 		})
 	}
@@ -375,6 +387,7 @@ func (e *effector) operandEffects() {
 	case Reads, ReadsTree, PatternReads, PatternTree:
 		e.reads(p, rest, what)
 	case Writes:
+		e.noFollow = e.prog.Name == "rm" || e.prog.Name == "rmdir" || e.prog.Name == "unlink"
 		e.writes(rest, NeedOutside, true, what)
 	case Places:
 		e.writes(rest, NeedOutside, false, what)
@@ -473,12 +486,12 @@ func (e *effector) copies(rest []Word, what string) {
 }
 
 func (e *effector) moves(rest []Word, what string) {
-	e.recursive = true // what lies in a directory moves with it
+	e.recursive, e.noFollow = true, true // what lies in a directory moves with it
 	for _, src := range e.sources(rest) {
 		e.write(src, NeedOutside, true, what)
 		e.read(src, NeedOutside, what)
 	}
-	e.recursive = false
+	e.recursive, e.noFollow = false, false
 	e.destination(rest, what)
 }
 
@@ -617,10 +630,27 @@ func (e *effector) shellArgs(rest []Word) {
 func (e *effector) outputs(rest []Word, what string) {
 	for _, r := range rest {
 		e.read(r, NeedNone, what)
-		if !e.readOnly {
-			e.write(r, NeedCover, false, what)
+		if e.readOnly {
+			continue
+		}
+		e.write(r, NeedCover, false, what)
+		if e.sub().Beside {
+			e.write(beside(r), NeedCover, false, "output beside an "+what)
 		}
 	}
+}
+
+// beside is any name in the folder that a word names.
+func beside(w Word) Word {
+	cut := strings.LastIndexByte(strings.TrimRight(w.Text, "/"), '/') + 1
+	out := Word{Text: w.Text[:cut], Pos: w.Pos, End: w.End}
+	for _, h := range w.Holes {
+		if h.Kind == AnyText || h.At < cut {
+			out.Holes = append(out.Holes, Hole{At: min(h.At, cut), Kind: h.Kind})
+		}
+	}
+	out.Holes = append(out.Holes, Hole{At: cut, Kind: Glob})
+	return out
 }
 
 // transfers are copies from and to other machines: host:path is fetched, or

@@ -132,6 +132,12 @@ type Action struct {
 	Path Word
 	// Recursive: a Read or Write of everything below Path as well.
 	Recursive bool
+	// Sweep: a recursive Write that spares nothing below Path (find -delete); a
+	// formatter goes through a directory for its own files only.
+	Sweep bool
+	// NoFollow: a symbolic link that is the last name of Path is not followed
+	// (rm, the sources of mv).
+	NoFollow bool
 	// SkipHidden: a recursive read that leaves out names beginning with a dot.
 	SkipHidden bool
 	// Purpose: the Write is what the program is for (mkdir, rm, cp …), so a

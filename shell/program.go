@@ -36,6 +36,9 @@ type Program struct {
 	// Here: writes files in the directory it is in whose names the words do not
 	// tell (split, unzip, wget without -O).
 	Here bool
+	// Beside: writes a file of another name in the folder of each operand
+	// (gzip, unless an option says that nothing is written).
+	Beside bool
 	// Named: a subcommand that fetches code and runs it when it is told what
 	// (npm install x): an allow rule covers it only if it names the subcommand.
 	Named bool
@@ -141,6 +144,7 @@ const (
 	EffURL                     // the value is a URL that is fetched
 	EffOpaque                  // its presence may make the program do anything
 	EffUnproven                // its presence proves no allow
+	EffBelow                   // the value is a directory in which files of unknown names are written
 	EffWriteHere               // writes a file of unknown name in the directory (curl -O)
 	EffInPlace                 // the operands are written as well (sed -i)
 	EffPattern                 // gives the pattern or script, so that no operand is one

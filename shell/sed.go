@@ -192,7 +192,7 @@ func (p *sedParser) command() bool {
 	case 'e':
 		return p.execute()
 	case 'v':
-		p.line()
+		p.label() // a version; commands may follow
 		return true
 	}
 	return false

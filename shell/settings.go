@@ -8,6 +8,7 @@ func (e *effector) gitConfig() {
 		return
 	}
 	rest := e.operandWords(0)
+	e.gitConfigFile(rest)
 	if len(rest) < 2 || len(e.scan.Path) > 1 && e.scan.Path[1] != "set" {
 		return
 	}
@@ -15,6 +16,34 @@ func (e *effector) gitConfig() {
 		e.odd("the git setting "+key+" can run a program", "leave the setting to a person")
 	}
 }
+
+// gitConfigFile is the write of a settings file outside the repository.
+func (e *effector) gitConfigFile(rest []Word) {
+	writes, file := len(rest) > 1, Word{}
+	if len(e.scan.Path) > 1 {
+		writes = gitConfigWriters[e.scan.Path[1]]
+	}
+	for _, a := range e.scan.Args {
+		if a.Kind != ArgOption {
+			continue
+		}
+		switch name := a.Option.Names[0]; name {
+		case "--global":
+			file = joinPath(known(e.w.opt.Home), Word{Text: ".gitconfig"})
+		case "--system":
+			file = Word{Text: "/etc/gitconfig"}
+		case "--unset", "--unset-all", "--add", "--replace-all", "--remove-section", "--rename-section":
+			writes = true
+		case "--get", "--get-all", "--get-regexp", "--get-urlmatch":
+			return
+		}
+	}
+	if writes && (file.Text != "" || !file.Known()) {
+		e.write(file, NeedCover, false, "settings file of git config")
+	}
+}
+
+var gitConfigWriters = set("set", "unset", "rename-section", "remove-section", "edit")
 
 func gitRuns(key string, value *Word) bool {
 	section, _, _ := strings.Cut(key, ".")

@@ -40,7 +40,7 @@ func init() {
 		"git": here((*effector).git), "tar": here((*effector).tar), "jq": here((*effector).jq),
 		"busybox": here((*effector).busybox), "ssh": here((*effector).ssh), "curl": here((*effector).curl), "ssh-option": here((*effector).sshOptions),
 		"go": here((*effector).goTool), "gcc": here((*effector).gcc), "gh": here((*effector).gh),
-		"make": here((*effector).make), "jobs": here((*effector).jobs),
+		"make": here((*effector).make), "flock": here((*effector).flock), "jobs": here((*effector).jobs),
 	}
 }
 
@@ -179,39 +179,46 @@ func (e *effector) exec() outcome {
 	return same(e.s)
 }
 
-// env runs a command with other variables.
+// env runs a command with other variables. What stands behind its options and
+// assignments is the command.
 func (e *effector) env() {
 	e.done = true
-	dashes := false
-	for i := 1; i < len(e.words); i++ {
-		t := &e.words[i]
-		switch {
-		case t.MayBeOption():
-			e.odd("an argument of env is known only when it runs", "write it out")
-			return
-		case strings.Contains(t.Text, "=") && (dashes || !isOption(t.Text)):
-			e.envAssign(t)
-		case dashes:
-			e.runWords(i)
-			return
-		case t.Text == "--":
-			dashes = true
-		case t.Text == "-u" || t.Text == "--unset":
-			i++
-		case t.Text == "-C" || t.Text == "--chdir":
-			if i++; i < len(e.words) {
-				e.dirs = beneath(e.dirs, e.words[i])
-			}
-		case strings.HasPrefix(t.Text, "--chdir="), t.Text == "-S", strings.HasPrefix(t.Text, "-S"),
-			strings.HasPrefix(t.Text, "--split-string"), strings.HasPrefix(t.Text, "-vS"):
-			e.odd("env splits a string into a command", "write the command out")
-			return
-		case strings.HasPrefix(t.Text, "-"):
-		default:
-			e.runWords(i)
+	at := len(e.words)
+	if len(e.operands) > 0 {
+		at = e.operands[0]
+	}
+	for _, a := range e.scan.Args {
+		if a.Word < at && !e.envOption(a) {
 			return
 		}
 	}
+	for first := at; at < len(e.words); at++ {
+		t := &e.words[at]
+		switch {
+		case at == first && t.Text == "-" && t.Known(): // the same as -i
+		case t.MayBeOption():
+			e.odd("an argument of env is known only when it runs", "write it out")
+			return
+		case strings.Contains(t.Text, "="):
+			e.envAssign(t)
+		default:
+			e.runWords(at)
+			return
+		}
+	}
+}
+
+// envOption reports whether an option of env leaves the command in its place.
+func (e *effector) envOption(a Arg) bool {
+	switch {
+	case a.Kind == ArgUnsure, a.Kind == ArgUnlisted && e.words[a.Word].Text != "-":
+		e.odd("an argument of env is not known for certain", "write it out, with options that env has")
+		return false
+	case a.Kind == ArgOption && a.Option.Effect == EffRun:
+		e.odd("env splits a string into a command", "write the command out")
+		return false
+	}
+	return true
 }
 
 func (e *effector) envAssign(t *Word) {
@@ -338,14 +345,29 @@ func (e *effector) findTest(text string) bool {
 type findPaths struct {
 	paths []Word
 	end   int
+	links bool // it goes through links on the way
+}
+
+// findOption reports whether a word stands before the places where find
+// starts.
+func findOption(text string) bool {
+	switch text {
+	case "-H", "-L", "-P", "-D", "--":
+		return true
+	}
+	return strings.HasPrefix(text, "-O") && digits(text[2:]) == len(text)-2
 }
 
 func (e *effector) findStart() findPaths {
 	i := 1
-	for i < len(e.words) && (e.words[i].Text == "-H" || e.words[i].Text == "-L" || e.words[i].Text == "-P") {
+	out := findPaths{}
+	for i < len(e.words) && e.words[i].Known() && findOption(e.words[i].Text) {
+		out.links = e.words[i].Text == "-L" || out.links && e.words[i].Text[1] != 'H' && e.words[i].Text[1] != 'P'
+		if e.words[i].Text == "-D" {
+			i++ // what is to be reported
+		}
 		i++
 	}
-	out := findPaths{}
 	for ; i < len(e.words); i++ {
 		t := &e.words[i]
 		if t.MayBeOption() || strings.HasPrefix(t.Text, "-") || t.Text == "(" || t.Text == "!" || t.Text == "," {
@@ -356,7 +378,15 @@ func (e *effector) findStart() findPaths {
 	if len(out.paths) == 0 {
 		out.paths = []Word{{Text: "."}}
 	}
-	out.end = i
+	out.end = min(i, len(e.words))
+	for _, t := range e.words[out.end:] {
+		out.links = out.links || t.Text == "-follow"
+	}
+	if out.links {
+		for j := range out.paths { // a name below may lie anywhere
+			out.paths[j] = Word{Holes: []Hole{{Kind: AnyText}}, Pos: out.paths[j].Pos, End: out.paths[j].End}
+		}
+	}
 	return out
 }
 
@@ -394,6 +424,18 @@ func foundName(w Word, under []Word) Word {
 		return holeFor(w, "{}", under)
 	}
 	return Word{Text: "./", Holes: []Hole{{At: 2, Kind: AnyText}}, under: under, Pos: w.Pos, End: w.End}
+}
+
+// flock makes the file that it locks; a number without a command is a
+// descriptor.
+func (e *effector) flock() {
+	if len(e.operands) == 0 {
+		return
+	}
+	lock := e.words[e.operands[0]]
+	if len(e.operands) > 1 || e.pattern || !number(&lock) {
+		e.write(lock, NeedCover, false, "lock file of flock")
+	}
 }
 
 func (e *effector) dd() {

@@ -15,7 +15,7 @@
 // takes no value.
 //
 // The keys of a table are those of shell.Program in small letters: style,
-// operands, skip, inherit, ends, safe, plain, workdir, here, named, assigns,
+// operands, skip, inherit, ends, safe, plain, workdir, here, beside, named, assigns,
 // stdin, special. names are further names of the same program, use takes over the
 // options of [group.NAME], and [NAME.sub.SUB] is a subcommand, which has the
 // style, workdir and special of its program unless it says otherwise.

@@ -73,7 +73,7 @@ func (p *printer) program(e *entry, name string) string {
 	if v := p.subs(e.subs); v != "" {
 		add("Subs: %s", v)
 	}
-	for _, f := range []string{"Inherit", "Ends", "Safe", "Plain", "Workdir", "Here", "Named", "Assigns", "Stdin"} {
+	for _, f := range []string{"Inherit", "Ends", "Safe", "Plain", "Workdir", "Here", "Beside", "Named", "Assigns", "Stdin"} {
 		if e.flag(strings.ToLower(f)) {
 			add("%s: true", f)
 		}

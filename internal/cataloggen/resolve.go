@@ -25,6 +25,7 @@ var (
 		"read": "EffRead", "send": "EffSend", "input": "EffInput", "dir": "EffDir", "url": "EffURL",
 		"opaque": "EffOpaque", "unproven": "EffUnproven", "write-here": "EffWriteHere", "exec": "EffExec", "plugin": "EffPlugin", "module": "EffModule",
 		"in-place": "EffInPlace", "pattern": "EffPattern", "recursive": "EffRecursive", "target": "EffTarget", "system": "EffSystem",
+		"write-below": "EffBelow",
 	}
 )
 
@@ -32,7 +33,7 @@ var (
 var keys = map[string]func(any) string{
 	"style": oneOf(styles), "operands": oneOf(operands), "special": isText, "skip": isCount, "use": isList,
 	"inherit": isBool, "ends": isBool, "safe": isBool, "plain": isBool, "workdir": isBool,
-	"here": isBool, "assigns": isBool, "named": isBool, "stdin": isBool,
+	"here": isBool, "beside": isBool, "assigns": isBool, "named": isBool, "stdin": isBool,
 }
 
 func oneOf(table map[string]string) func(any) string {

@@ -84,7 +84,7 @@ func (g *generator) compound() string {
 		return "for f in " + strings.Join(items, " ") + "; do " + g.list() + "; done"
 	case 6, 7:
 		feed := g.one("cat list", "find . -type f", "ls", "printf '%s\\n' -rf /outside/f", "echo a.txt", "git ls-files")
-		g.commands = append(g.commands, strings.Fields(feed))
+		g.feed(feed)
 		g.loops = append(g.loops, "f")
 		defer func() { g.loops = g.loops[:len(g.loops)-1] }()
 		g.commands = append(g.commands, []string{"read"})
@@ -93,7 +93,7 @@ func (g *generator) compound() string {
 		return g.simple() + " " + g.redirection()
 	case 13, 14, 15:
 		feed := g.one("cat list", "find . -type f -print0", "ls", "printf '%s\\n' -rf a.txt", "printf '%s\\0' --output=n40 b.txt", "echo a.txt -o n41", "find sub", "git ls-files -z", "rg -l a", "grep -l a *.txt", "echo")
-		g.commands = append(g.commands, strings.Fields(feed))
+		g.feed(feed)
 		return feed + " | xargs " + strings.Join(g.note("xargs", g.fill(g.pick(templates["xargs"]), "xargs")), " ")
 	case 16, 17:
 		d := g.fill("%d")[0]
@@ -116,6 +116,12 @@ func (g *generator) compound() string {
 		return "[[ " + g.one("-n", "-f", "-v") + " " + g.fill("%x")[0] + " ]] && " + g.simple()
 	}
 	return g.simple()
+}
+
+// feed notes a command that stands there as text.
+func (g *generator) feed(text string) {
+	words := strings.Fields(text)
+	g.note(words[0], words[1:])
 }
 
 func (g *generator) redirection() string {

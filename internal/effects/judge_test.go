@@ -210,7 +210,11 @@ func standard(name string) string {
 func (r rule) covers(argv []string) bool {
 	switch r.kind {
 	case prefix:
-		return len(argv) >= len(r.words) && slices.Equal(argv[:len(r.words)], r.words)
+		words := r.words
+		for len(words) > 1 && slices.Contains(inShell, words[0]) {
+			words = words[1:] // the builtin leaves no trace, what it runs does
+		}
+		return len(argv) >= len(words) && slices.Equal(argv[:len(words)], words)
 	case exact:
 		return slices.Equal(argv, r.words)
 	case star:
@@ -282,11 +286,11 @@ func (j *judge) own(i int) bool {
 			shellText || slices.Contains([]string{"editor", "gpg"}, name)
 	case "sh":
 		if len(above) > 1 && strings.HasPrefix(above[1], "/usr/lib/git-core/") {
-			return slices.Contains([]string{"git", "sed", "uname", "basename", "sh", "expr"}, name)
+			return slices.Contains(gitScripts, name)
 		}
 		if above[1] == "-c" && j.own(s.Parent) { // the shell through which a program calls its compressor
 			return len(argv) <= 2 && slices.Contains([]string{"gzip", "bzip2", "xz", "zstd", "lzma", "lzip", "lzop", "compress"}, name) && above[2] == strings.Join(argv, " ") ||
-				name == "unzip" && argv[1] == "-t"
+				name == "unzip" && (argv[1] == "-v" || strings.HasPrefix(argv[1], "-t"))
 		}
 	case "flock":
 		return argv[0] == "/bin/sh" && shellText // flock -c
@@ -314,6 +318,9 @@ func (j *judge) own(i int) bool {
 	}
 	return j.script(argv, above)
 }
+
+// gitScripts are what the shell scripts that belong to git start.
+var gitScripts = strings.Fields("git sed uname basename sh expr cat sleep mkdir dirname grep cut which rm tr wc date")
 
 // script reports whether a program comes from the contents of a file of the
 // tree: those are not part of a tool use. A file that the line changed is.
@@ -350,7 +357,7 @@ func (j *judge) mayChange(c effectbox.Change) bool {
 // makes when it is told nothing.
 func (j *judge) temporary(c effectbox.Change) bool {
 	rest, ok := strings.CutPrefix(c.Path, "/tmp/tmp.")
-	return ok && len(rest) == 10 && c.What == "created" && slices.ContainsFunc(j.got.Started, func(s effectbox.Started) bool { return s.Name == "mktemp" })
+	return ok && len(rest) >= 10 && c.What == "created" && slices.ContainsFunc(j.got.Started, func(s effectbox.Started) bool { return s.Name == "mktemp" })
 }
 
 func inside(name, dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }
@@ -399,6 +406,9 @@ func (j *judge) exactly(i int) bool {
 // its name in the last operand.
 func (j *judge) operand(s effectbox.Started, name string) bool {
 	for _, arg := range s.Argv[1:] {
+		if path.Base(arg) == path.Base(name) && path.Dir(name) == s.Dir {
+			return true // ln -s x
+		}
 		if i := strings.IndexByte(arg, '='); strings.HasPrefix(arg, "--") && i > 0 {
 			arg = arg[i+1:]
 		}
@@ -416,7 +426,7 @@ func (j *judge) operand(s effectbox.Started, name string) bool {
 			return true // a backup with a suffix
 		}
 	}
-	return len(s.Argv) == 3 && path.Dir(name) == s.Dir // ln -s x
+	return false
 }
 
 // resolve follows the links of the tree; the last part of a name only if last

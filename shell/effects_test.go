@@ -1,0 +1,123 @@
+package shell
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestEffectsFound holds what the effects test (internal/effects) found that
+// real programs did and no action said.
+func TestEffectsFound(t *testing.T) {
+	tests := []struct{ line, want string }{ // "want" is one of the actions
+		{"find -O2 /x -delete", "write /x"},
+		{"find -D exec /x -delete", "write /x"},
+		{"find -- /x -delete", "write /x"},
+		{"find -L sub -delete", "write …"},
+		{"find sub -follow -exec rm {} +", "write …"},
+		{"gzip sub/a.txt", "write /p/sub/…"},
+		{"gunzip a.gz", "write /p/…"},
+		{"xz -k ../a", "write /p/../…"},
+		{"zstd \"$x/a\"", "write …/…"},
+		{"zstd --trace t a", "write /p/t"},
+		{"unzip -d out a.zip", "write /p/out/…"},
+		{"unzip -d out a.zip", "write /p/out/…/…"},
+		{"mktemp -p /x", "write /x/…"},
+		{"mktemp --tmpdir=/x", "write /x/…"},
+		{"git diagnose -o /x", "write /x/…"},
+		{"git format-patch -o /x HEAD~1", "write /x/…"},
+		{"git mailinfo /x/m y", "write /x/m"},
+		{"git merge-file a b c", "write /p/a"},
+		{"git unpack-file HEAD:a", "write /p/…"},
+		{"git pack-objects /x/p", "write /x/…"},
+		{"git index-pack /x/p.pack", "write /x/…"},
+		{"git config --global a.b c", "write /h/.gitconfig"},
+		{"git config --system --unset a.b", "write /etc/gitconfig"},
+		{"flock /x/l true", "write /x/l"},
+		{"flock 9 true", "write /p/9"},
+		{"flock /x/l -c true", "write /x/l"},
+		{"sed 'v 4.2;w /x/o' a", "write /x/o"},
+		{"env -iu A c1", "run c1"},
+		{"env - c1", "run c1"},
+		{"env -uA -C /x ./c1", "run ./c1"},
+		{"env --split='c1 x'", "opaque"},
+		{"env -iS 'c1 x'", "opaque"},
+		{"env --none c1", "opaque"},
+		{"tree -R -L 1 -H .", "unproven"},
+	}
+	for _, tt := range tests {
+		f := Analyze(tt.line, Options{Dir: "/p", Home: "/h"})
+		var got []string
+		found := false
+		for i := range f.Actions {
+			text := summary(&f.Actions[i])
+			got = append(got, text)
+			found = found || text == tt.want || tt.want == "unproven" && f.Actions[i].Unproven != ""
+		}
+		if !found {
+			t.Errorf("%s: no %q among %s", tt.line, tt.want, strings.Join(got, ", "))
+		}
+	}
+}
+
+// TestNoEffect: what is not written although it looks so.
+func TestNoEffect(t *testing.T) {
+	for _, line := range []string{
+		"gzip -c a.txt", "xz -t a.xz", "unzip -l a.zip", "zstd -l a", "flock -u 9", "git config --global user.name",
+		"git config --global --get user.name", "git config get --global user.name", "git merge-file -p a b c", "git pack-objects --stdout", "find -L . -name a", "mktemp -d", "env - A=1",
+	} {
+		f := Analyze(line, Options{Dir: "/p", Home: "/h"})
+		for i := range f.Actions {
+			if a := &f.Actions[i]; a.Kind == Write || a.Kind == Opaque {
+				t.Errorf("%s: %s", line, summary(a))
+			}
+		}
+	}
+}
+
+func summary(a *Action) string {
+	switch a.Kind {
+	case Command:
+		text := "run"
+		for i := range a.Words {
+			text += " " + show(&a.Words[i])
+		}
+		return text
+	case Read:
+		return "read " + show(&a.Path)
+	case Write:
+		return "write " + show(&a.Path)
+	case Opaque:
+		return "opaque"
+	}
+	return "fetch " + show(&a.Path)
+}
+
+// TestSweep: a recursive write spares nothing, except that a formatter does.
+func TestSweep(t *testing.T) {
+	for line, want := range map[string]bool{"find . -delete": true, "gzip -r .": true, "chown -R x .": true, "rm -r .": true, "gofmt -w .": false, "prettier --write .": false} {
+		f := Analyze(line, Options{Dir: "/p"})
+		got := false
+		for i := range f.Actions {
+			got = got || f.Actions[i].Sweep
+		}
+		if got != want {
+			t.Errorf("%s: Sweep is %v", line, got)
+		}
+	}
+}
+
+// TestNoFollow: rm takes a link itself away; chmod follows it.
+func TestNoFollow(t *testing.T) {
+	for line, want := range map[string]bool{"rm *": true, "rm -r */": false, "rmdir *": true, "unlink a*": true, "mv * d": true, "chmod 644 *": false, "touch *": false, "mv x *": false, "cp x *": false} {
+		f := Analyze(line, Options{Dir: "/p"})
+		got := false
+		for i := range f.Actions {
+			if a := &f.Actions[i]; a.Kind == Write && a.Path.hasHole(Glob) && strings.HasPrefix(a.Path.Text, "/p/") && !strings.HasPrefix(a.Path.Text, "/p/d") {
+				got = got || a.NoFollow
+			}
+		}
+		if got != want {
+			t.Errorf("%s: NoFollow is %v", line, got)
+		}
+	}
+}
