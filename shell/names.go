@@ -116,22 +116,30 @@ func (e *effector) findPlaces(start findPaths) []Word {
 		if literal := strings.IndexAny(name.Text+"*", `*?[\\`); name.Known() && literal > 0 {
 			name.Text = strings.TrimPrefix(name.Text[:literal], "./")
 			for _, p := range start.paths {
-				places = append(places, somewhereBelow(p, name.Text, literal < len(e.words[i+1].Text)))
+				places = append(places, somewhereBelow(p, name.Text, literal < len(e.words[i+1].Text))...)
 			}
 		}
 	}
 	return places
 }
 
-// somewhereBelow is a name at any depth below a directory, perhaps with more
-// text behind it.
-func somewhereBelow(dir Word, name string, more bool) Word {
-	at := joinPath(dir, Word{Holes: []Hole{{Kind: AnyText}}})
-	at.Text += name
-	if more {
-		at.Holes = append(at.Holes, Hole{At: len(at.Text), Kind: Glob})
+// maxFound is how far below the start of find a name is looked for that a rule
+// may be about.
+const maxFound = 3
+
+// somewhereBelow is a name in a directory and in those some way below it,
+// perhaps with more text behind it.
+func somewhereBelow(dir Word, name string, more bool) []Word {
+	var places []Word
+	for range maxFound + 1 {
+		at := joinPath(dir, Word{Text: name})
+		if more {
+			at.Holes = append(at.Holes, Hole{At: len(at.Text), Kind: Glob})
+		}
+		places = append(places, at)
+		dir = joinPath(dir, Word{Holes: []Hole{{Kind: Glob}}})
 	}
-	return at
+	return places
 }
 
 // namesOfLs: of a directory ls prints names that lie in it, without its own:
