@@ -310,6 +310,34 @@ func (p *Path) resolve(word shell.Word, written form, resolve func(string) (stri
 	}
 }
 
+// Expands returns the directory, links resolved, in which pathname expansion
+// begins to make names of the path, and how many levels below it the path
+// goes; 0 if its names are known, or nothing is.
+func (p *Path) Expands() (dir string, depth int) {
+	if p.odd != "" || p.lost || len(p.forms) == 0 {
+		return "", 0
+	}
+	f := &p.forms[len(p.forms)-1]
+	for i := range f.segs {
+		if len(f.segs[i].holes) > 0 {
+			return "/" + joined(f.segs[:i]), len(f.segs) - i
+		}
+	}
+	return "", 0
+}
+
+func joined(segs []segment) string {
+	names := make([]string, 0, len(segs))
+	for i := range segs {
+		names = append(names, segs[i].text)
+	}
+	return strings.Join(names, "/")
+}
+
+// Lose notes that it is not known where the path leads, so that it proves
+// nothing.
+func (p *Path) Lose() { p.lost = true }
+
 // deep reports whether nothing is certain about where the path leads.
 func (f *form) deep() bool { return len(f.segs) > 0 && f.segs[0].deep }
 

@@ -295,6 +295,9 @@ func (e *evaluation) add(does *shell.Action, found risk.Finding, sub patterns.Su
 			a.sub.Kind = patterns.WritePath
 		}
 		a.sub.Path = patterns.NewPath(does.Path, e.dir, place, e.resolve)
+		if does.Need != shell.NeedNone {
+			e.expand(a.sub.Path, does.NoFollow)
+		}
 		a.inside = a.sub.Path.Inside() == patterns.Yes
 	case shell.Fetch:
 		a.sub.Kind, a.sub.URL = patterns.FetchURL, patterns.NewURL(does.Path)
@@ -310,6 +313,17 @@ func (e *evaluation) add(does *shell.Action, found risk.Finding, sub patterns.Su
 		a.class = risk.Forbidden // no class at all
 	}
 	e.acts = append(e.acts, a)
+}
+
+// expand notes that pathname expansion may meet a symbolic link in a path.
+func (e *evaluation) expand(p *patterns.Path, noFollow bool) {
+	dir, depth := p.Expands()
+	if noFollow {
+		depth--
+	}
+	if depth > 0 && (e.env == nil || e.env.Links(dir, depth)) {
+		p.Lose()
+	}
 }
 
 // resolve follows symbolic links, without an Env nothing is known of them.

@@ -74,6 +74,16 @@ func (f linkFS) Resolve(name string) (string, bool) {
 	return done, true
 }
 
+func (f linkFS) Links(dir string, depth int) bool {
+	for from := range f.links {
+		rest, below := strings.CutPrefix(from, dir+"/")
+		if below && strings.Count(rest, "/") < depth {
+			return true
+		}
+	}
+	return false
+}
+
 func (linkFS) Below(string, *patterns.Rule, bool) bool { return false }
 
 func (a *attack) decide() Decision {

@@ -95,6 +95,9 @@ type Env interface {
 	// Below reports whether a path that the rule covers exists under dir;
 	// hidden says whether names beginning with a dot count.
 	Below(dir string, rule *patterns.Rule, hidden bool) bool
+	// Links reports whether a name at most depth levels below dir may be a
+	// symbolic link: pathname expansion may then lead anywhere.
+	Links(dir string, depth int) bool
 }
 
 // Decision is what Evaluate comes to.

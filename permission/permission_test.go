@@ -132,6 +132,16 @@ func (f fakeFS) Resolve(path string) (string, bool) {
 	return path, true
 }
 
+func (f fakeFS) Links(dir string, depth int) bool {
+	for from := range f.links {
+		rest, below := strings.CutPrefix(from, dir+"/")
+		if below && strings.Count(rest, "/") < depth {
+			return true
+		}
+	}
+	return false
+}
+
 func (f fakeFS) Below(dir string, rule *patterns.Rule, hidden bool) bool {
 	for _, file := range f.files {
 		if !strings.HasPrefix(file, dir+"/") || !hidden && strings.Contains(file, "/.") {

@@ -311,10 +311,16 @@ func (e *effector) path(kind Kind, p Word, need Need, purpose bool, reason strin
 	for _, at := range places {
 		e.w.add(Action{
 			Kind: kind, Need: need, Path: at, Purpose: purpose, Recursive: recursive,
-			Sweep: recursive && kind == Write && !e.inPlace, NoFollow: e.noFollow && !strings.HasSuffix(p.Text, "/"), SkipHidden: recursive && e.skipsHidden(), Reason: reason,
+			Sweep: recursive && kind == Write && !e.inPlace, NoFollow: e.noFollow && !slashed(&p), SkipHidden: recursive && e.skipsHidden(), Reason: reason,
 			Parent: e.index, From: -1, Pos: p.Pos, End: p.End,
 		})
 	}
+}
+
+// slashed reports whether a word ends in a slash.
+func slashed(w *Word) bool {
+	n := len(w.Text)
+	return strings.HasSuffix(w.Text, "/") && (len(w.Holes) == 0 || w.Holes[len(w.Holes)-1].At < n)
 }
 
 // skipsHidden reports whether the program is one that leaves hidden files out

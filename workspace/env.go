@@ -54,6 +54,32 @@ func (e Env) Below(dir string, rule *patterns.Rule, hidden bool) bool {
 	return !ok || s.in(real, strings.TrimSuffix(dir, "/"))
 }
 
+// Links reports whether a name at most depth levels below dir is a symbolic
+// link; also where that cannot be found within the limit.
+func (e Env) Links(dir string, depth int) bool {
+	left := e.Limit
+	if left == 0 {
+		left = DefaultLimit
+	}
+	return links(dir, depth, &left)
+}
+
+func links(dir string, depth int, left *int) bool {
+	entries, err := list(dir, *left+1)
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)
+	}
+	for _, entry := range entries {
+		if *left--; *left < 0 || entry.Type()&fs.ModeSymlink != 0 {
+			return true
+		}
+		if depth > 1 && entry.IsDir() && links(path.Join(dir, entry.Name()), depth-1, left) {
+			return true
+		}
+	}
+	return false
+}
+
 // about is the kind of subject that the rule covers, without its path.
 func about(rule *patterns.Rule) patterns.Subject {
 	switch tool := rule.Tool(); tool {

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"path"
+	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
@@ -33,6 +34,17 @@ func (f Fake) abs(name string) string {
 		return path.Clean(name)
 	}
 	return path.Join(f.Dir, name)
+}
+
+// Links looks at the table.
+func (f Fake) Links(dir string, depth int) bool {
+	for link := range f.Symlinks {
+		rest, below := strings.CutPrefix(f.abs(link), strings.TrimSuffix(path.Clean(dir), "/")+"/")
+		if below && strings.Count(rest, "/") < depth {
+			return true
+		}
+	}
+	return false
 }
 
 // Below is always false.

@@ -244,3 +244,26 @@ func TestBelowLimit(t *testing.T) {
 		t.Error("a directory that cannot be read counts as empty")
 	}
 }
+
+func TestLinks(t *testing.T) {
+	dir := tree(t, "src/a.go", "src/deep/er/x -> /etc", "out/l -> ../src", "plain/d/f")
+	fake := Fake{Dir: dir, Symlinks: map[string]string{"src/deep/er/x": "/etc", "out/l": "../src"}}
+	for _, tt := range []struct {
+		below string
+		depth int
+		want  bool
+	}{
+		{"", 1, false}, {"", 2, true}, {"/src", 1, false}, {"/src", 2, false}, {"/src", 3, true}, {"/out", 1, true}, {"/plain", 9, false},
+		{"/none", 3, false}, {"/plain/d/f", 1, false},
+	} {
+		if got := (Env{}).Links(dir+tt.below, tt.depth); got != tt.want {
+			t.Errorf("Links(%s, %d) = %v", tt.below, tt.depth, got)
+		}
+		if got := fake.Links(dir+tt.below, tt.depth); got != tt.want {
+			t.Errorf("Fake: Links(%s, %d) = %v", tt.below, tt.depth, got)
+		}
+	}
+	if !(Env{Limit: 2}).Links(dir, 1) {
+		t.Error("beyond the limit the answer must be true")
+	}
+}

@@ -1,0 +1,47 @@
+package permission
+
+import "testing"
+
+// TestLinksThatGlobsMeet: pathname expansion may make a name that is a link
+// out of the workspace; then no rule with a specifier and no mode proves a
+// write. Found by the effects test (internal/effects).
+func TestLinksThatGlobsMeet(t *testing.T) {
+	out := fakeFS{links: map[string]string{workspace + "/out/l": "/etc"}}
+	for _, tt := range []struct {
+		line, mode string
+		want       Behavior
+	}{
+		{"touch out/*", "default", Ask},
+		{"touch out/*", "acceptEdits", Ask},
+		{"touch src/*", "default", Allow},
+		{"touch b*", "default", Allow}, // the link lies deeper
+		{"touch ./*/*", "default", Ask},
+		{"rm out/*", "default", Allow}, // takes the link itself away
+		{"rm out/*/x", "default", Ask},
+		{"rm ./*/*", "default", Allow},
+		{"rm ./*/*/x", "default", Ask},
+		{"cp a out/*", "default", Ask},
+		{"cp out/* src", "default", Ask}, // reads what lies outside
+		{"tee out/*.log", "acceptEdits", Ask},
+		{"for f in out/*; do touch \"$f\"; done", "default", Ask},
+		{"cat out/*", "default", Allow},
+	} {
+		s := spec{allow: "Bash(touch:*); Bash(rm:*); Bash(cp:*); Bash(cat:*); Bash(tee:*)", mode: tt.mode, env: out}
+		if got := s.decideOn(t, using("Bash", tt.line)); got.Behavior != tt.want && (tt.want != Ask || got.Behavior != Deny) {
+			t.Errorf("%s in mode %s: %s (%s)", tt.line, tt.mode, got.Behavior, got.Reason)
+		}
+	}
+}
+
+// TestSweepIsProtected: mode acceptEdits does not answer for what changes all
+// of a directory in which protected paths lie.
+func TestSweepIsProtected(t *testing.T) {
+	for line, want := range map[string]Behavior{
+		"find . -delete": Ask, "gzip -r .": Ask, "find src -delete": Allow, "rsync -a --delete src/ .": Ask, "rsync -a --delete src/ out/": Allow,
+	} {
+		s := spec{allow: "Bash(find:*); Bash(gzip:*); Bash(rsync:*)", mode: "acceptEdits"}
+		if got := s.decideOn(t, using("Bash", line)); got.Behavior != want && (want != Ask || got.Behavior != Deny) {
+			t.Errorf("%s: %s (%s)", line, got.Behavior, got.Reason)
+		}
+	}
+}
