@@ -24,6 +24,7 @@ type commandRule struct {
 	// gaps: there is a wildcard that is not the open end.
 	gaps bool
 
+	urls   []urlWord   // an allow: the URLs among the words
 	shapes []*shape    // how ask and deny read the words and the exact lists
 	text   textPattern // the words as one text with wildcards
 }

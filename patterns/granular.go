@@ -204,8 +204,12 @@ func (g *Granular) condition(sub *Subject) Match {
 	best := No
 	switch sub.Kind {
 	case RunCommand:
+		q := Query{}
+		if g.spec.Action == Allow && sub.Command != nil {
+			q.Reach = sub.Command.Reach
+		}
 		for _, r := range g.commands {
-			best = max(best, r.match(sub, Query{}))
+			best = max(best, r.match(sub, q))
 		}
 		for _, p := range g.patterns {
 			best = max(best, p.match(sub, g.spec.Action))
@@ -249,7 +253,7 @@ func (p *pattern) match(sub *Subject, list List) Match {
 	words := sub.Command.Words
 	text, known := plainText(words)
 	if list == Allow {
-		return yesIf(known && harmless(sub.Command.Assigns) && p.re.MatchString(text))
+		return yesIf(known && harmless(sub.Command.Assigns) && p.reaches(sub.Command) && p.re.MatchString(text))
 	}
 	name := lastSegment(words[0].Text) + text[len(words[0].Text):]
 	if p.re.MatchString(text) || p.re.MatchString(name) {
@@ -263,6 +267,16 @@ func (p *pattern) match(sub *Subject, list List) Match {
 	}
 	head := unknownFrom(words)
 	return maybeIf(p.mayBegin(text[:head]) || len(name) < len(text) && head >= len(words[0].Text) && p.mayBegin(name[:head-len(text)+len(name)]))
+}
+
+// reaches reports whether the literal beginning of the expression names what
+// an allow for the command has to name (shell.Action.Reach).
+func (p *pattern) reaches(a *shell.Action) bool {
+	if a.Reach == 0 || a.Reach >= len(a.Words) {
+		return a.Reach == 0
+	}
+	named, _ := plainText(a.Words[:a.Reach+1])
+	return len(p.begin) > len(named)
 }
 
 // mayBegin reports whether a text that begins so may be matched.

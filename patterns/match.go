@@ -223,6 +223,20 @@ func (p *Path) Below(r *Rule, sub *Subject) bool {
 	return false
 }
 
+// All reports whether the rule is about whatever lies directly below p, by any
+// of its forms: then something is there if the directory is not empty.
+func (p *Path) All(r *Rule) bool {
+	for i := range p.forms {
+		deeper := p.forms[i].deeper()
+		for k := range r.globs {
+			if r.globs[k].match(&deeper, true) == Yes {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // deeper is a path of which nothing is known but that it lies below f.
 func (f *form) deeper(more ...segment) form {
 	segs := append(f.segs[:len(f.segs):len(f.segs)], segment{holes: []shell.Hole{{Kind: shell.Glob}}})

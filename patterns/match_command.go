@@ -28,7 +28,9 @@ func (c *commandRule) bind(place Place, list List) *commandRule {
 	if b.gaps {
 		b.text = newTextPattern(b.words, b.open, list != Allow)
 	}
-	if list != Allow {
+	if list == Allow {
+		b.urls = urlWords(b.words)
+	} else {
 		b.shapes = append(b.shapes, shapesOf(b.words, b.open)...)
 	}
 	return &b
@@ -76,10 +78,10 @@ func (c *commandRule) allows(sub *Subject, q Query) Match {
 	if q.Reach > 0 && c.words != nil && c.literal <= q.Reach {
 		return No // an exact rule reaches over everything
 	}
-	if c.matchLine(sub) {
+	a := sub.Command
+	if c.matchLine(sub) && !(a != nil && a.Elsewhere && (sub.Simple || sub.Outside)) {
 		return Yes
 	}
-	a := sub.Command
 	if a == nil || sub.Kind != RunCommand || a.Elsewhere || !harmless(a.Assigns) {
 		return No
 	}
@@ -92,9 +94,9 @@ func (c *commandRule) allows(sub *Subject, q Query) Match {
 		return No
 	}
 	if !c.gaps {
-		return yesIf(begins(c.words, a.Words, c.open))
+		return yesIf(begins(c.words, a.Words, c.open) && c.allowsURLs(sub))
 	}
-	return yesIf(c.allowsText(sub))
+	return yesIf(c.allowsText(sub) && c.allowsURLs(sub))
 }
 
 func harmless(assigns []shell.Assign) bool {

@@ -54,12 +54,17 @@ type Subject struct {
 	Name string
 	// Command of a RunCommand; its Words, Program and Dirs are read.
 	Command *shell.Action
+	// Fetches are the URLs that the command fetches, or has fetched.
+	Fetches []shell.Word
 	// Line is the whole command line of a Bash subject, for rules that match
 	// a whole line.
 	Line string
 	// Simple: the line is one plain simple command (shell.Facts.Simple).
 	Simple bool
-	Path   *Path
+	// Outside: the line starts in a directory that is not proven to lie in the
+	// workspace, which its words do not show.
+	Outside bool
+	Path    *Path
 	// Recursive: the path is read or written with all that lies below it; an
 	// allow for src/** then covers src itself.
 	Recursive bool

@@ -212,16 +212,17 @@ func (e *evaluation) target(t tool) (shell.Word, error) {
 // the pattern can lead out again.
 func follow(dir shell.Word, pattern string) shell.Word {
 	lead, rest := pattern, ""
-	if at := strings.IndexAny(pattern, `*?[{\`); at >= 0 {
+	if at := strings.IndexAny(pattern, `*?[{(\`); at >= 0 {
 		lead, rest = pattern[:at], pattern[at:]
 	}
 	lead = lead[:strings.LastIndexByte(lead, '/')+1]
-	if path.IsAbs(lead) {
+	switch {
+	case path.IsAbs(lead) || strings.HasPrefix(pattern, "~"):
 		dir = shell.Word{Text: lead}
-	} else if lead != "" {
+	case lead != "":
 		dir.Text += "/" + lead
 	}
-	for _, out := range []string{"..", "{/", ",/", `\`} {
+	for _, out := range []string{"..", "{/", ",/", "(/", "|/", `\`} {
 		if strings.Contains(rest, out) {
 			return shell.Word{Holes: []shell.Hole{{Kind: shell.AnyText}}}
 		}
@@ -245,8 +246,11 @@ func (e *evaluation) readLine(t tool) error {
 	if err != nil {
 		return err
 	}
-	if strings.TrimSpace(line) == "" {
+	switch {
+	case strings.TrimSpace(line) == "":
 		return fmt.Errorf("the command line of %s is empty", e.use.Tool)
+	case len(line) > shell.MaxLine:
+		return fmt.Errorf("the command line of %s is longer than %d bytes: write what it holds into a file first", e.use.Tool, shell.MaxLine)
 	}
 	e.facts = shell.Analyze(line, shell.Options{
 		Dir:       e.dir,
@@ -256,11 +260,12 @@ func (e *evaluation) readLine(t tool) error {
 		Catalog:   e.policy.Catalog,
 	})
 	e.acts = make([]act, 0, len(e.facts.Actions)+2)
+	outside := e.followConfig()
 	found := risk.Each(e.facts, e.policy.Profile)
 	runs := false
 	for i := range e.facts.Actions {
 		does := &e.facts.Actions[i]
-		e.add(does, found[i], patterns.Subject{Tool: "Bash", Line: line, Simple: e.facts.Simple})
+		e.add(does, found[i], patterns.Subject{Tool: "Bash", Line: line, Simple: e.facts.Simple, Outside: outside})
 		runs = runs || does.Kind == shell.Command || does.Kind == shell.Opaque
 	}
 	if !runs {
@@ -272,6 +277,36 @@ func (e *evaluation) readLine(t tool) error {
 		e.addFree(patterns.Subject{Kind: patterns.UseTool, Tool: e.use.Tool})
 	}
 	return nil
+}
+
+// followConfig takes the proof from commands whose configuration lies outside
+// the workspace once links are followed, and reports whether the line starts
+// outside while a command needs to know.
+func (e *evaluation) followConfig() (outside bool) {
+	elsewhere := false
+	for i := range e.facts.Actions {
+		does := &e.facts.Actions[i]
+		if !e.trusted(does.Config) && does.Unproven == "" {
+			does.Unproven = does.Words[0].Text + " takes its configuration from a directory that a link leads to, outside the workspace"
+			does.Elsewhere = !e.trusted(does.Dirs)
+		}
+		elsewhere = elsewhere || does.Elsewhere
+	}
+	return elsewhere && !e.trusted([]shell.Word{{Text: e.dir}})
+}
+
+// trusted reports whether directories lie in the workspace, links followed.
+func (e *evaluation) trusted(dirs []shell.Word) bool {
+	for i := range dirs {
+		if e.inside != "" && dirs[i].Known() && dirs[i].Text == e.inside {
+			continue
+		}
+		if patterns.NewPath(dirs[i], e.dir, e.policy.Place, e.resolve).Inside() != patterns.Yes {
+			return false
+		}
+		e.inside = dirs[i].Text
+	}
+	return true
 }
 
 func (e *evaluation) addFree(sub patterns.Subject) {
@@ -301,6 +336,9 @@ func (e *evaluation) add(does *shell.Action, found risk.Finding, sub patterns.Su
 		a.inside = a.sub.Path.Inside() == patterns.Yes
 	case shell.Fetch:
 		a.sub.Kind, a.sub.URL = patterns.FetchURL, patterns.NewURL(does.Path)
+		for at := a.parent; at >= 0 && !does.Followed; at = e.acts[at].parent {
+			e.acts[at].sub.Fetches = append(e.acts[at].sub.Fetches, does.Path)
+		}
 	default:
 		a.sub.Kind, a.sub.May = patterns.Hidden, does.May
 		if does.Kind != shell.Opaque {

@@ -23,6 +23,8 @@ type evaluation struct {
 	facts *shell.Facts // of a command line, else nil
 	acts  []act
 	edits []edit // for a mode that allows edits: what each command writes
+	// inside is the directory last found to lie in the workspace.
+	inside string
 }
 
 // answer is what a layer says to an action. Without a behavior it says
@@ -321,18 +323,31 @@ func (e *evaluation) first(i int) answer {
 	if a.given() {
 		return a
 	}
-	if a := e.askList(i); a.given() {
+	return e.last(i, listed, e.firm(i, listed))
+}
+
+// last asks the layers behind the allow list; firm passes over asks that are
+// only possible.
+func (e *evaluation) last(i int, l listing, firm bool) answer {
+	if a := e.askList(i, firm); a.given() {
 		return a
 	}
-	if a := e.rules(i); a.given() {
+	if a := e.rules(i, firm); a.given() {
 		return a
 	}
-	return e.fallback(i, listed)
+	return e.fallback(i, l)
+}
+
+// firm reports whether only an ask that is certain counts: for an action of
+// tier 3 a possible one does not take the place of the default's deny, but it
+// does that of an allow.
+func (e *evaluation) firm(i int, l listing) bool {
+	return e.strict(i) && e.last(i, l, true).behavior != Allow
 }
 
 // asks reports whether an ask rule may be about an action.
 func (e *evaluation) asks(i int) bool {
-	return e.askList(i).given() || e.rules(i).behavior == Ask
+	return e.askList(i, e.strict(i)).given() || e.rules(i, e.strict(i)).behavior == Ask
 }
 
 // strict reports whether only rules with a specifier answer for an action.
@@ -405,22 +420,22 @@ func (e *evaluation) unlisted() Behavior {
 	return Deny
 }
 
-func (e *evaluation) askList(i int) answer {
+func (e *evaluation) askList(i int, firm bool) answer {
 	rule, m := e.possible(e.policy.Ask, i, patterns.Query{Specific: e.strict(i)})
 	switch {
 	case m == patterns.Yes:
 		return answer{behavior: Ask, layer: LayerAskList, rule: because(rule), reason: "asked by rule " + rule.String()}
-	case m == patterns.Maybe && !e.strict(i):
+	case m == patterns.Maybe && !firm:
 		return e.mayBe(LayerAskList, because(rule), "ask", i)
 	}
 	return answer{}
 }
 
 // rules asks the granular rules: the first ask or allow that matches.
-func (e *evaluation) rules(i int) answer {
+func (e *evaluation) rules(i int, firm bool) answer {
 	for _, g := range e.policy.Rules {
 		m := g.Match(&e.acts[i].sub)
-		if m == patterns.No || e.strict(i) && (m != patterns.Yes || !g.Specific()) {
+		if m == patterns.No || firm && m != patterns.Yes || e.strict(i) && !g.Specific() {
 			continue
 		}
 		switch {
@@ -439,7 +454,7 @@ func (e *evaluation) rules(i int) answer {
 // matches.
 func (e *evaluation) proves(g *patterns.Granular, i int) bool {
 	does := e.acts[i].does
-	return does == nil || does.Unproven == "" && does.Reach == 0 || !g.Specific()
+	return does == nil || does.Unproven == "" || !g.Specific()
 }
 
 // fallback is the last layer: what the allow list named is allowed; without an

@@ -88,7 +88,7 @@ func (e *evaluation) below(set *patterns.Set, a *act, q patterns.Query) (*patter
 		if q.Specific && rule.Bare() {
 			continue
 		}
-		if a.sub.Path.Below(rule, &a.sub) && e.exists(a, rule) {
+		if a.sub.Path.Below(rule, &a.sub) && (a.sub.Path.All(rule) || e.exists(a, rule)) {
 			return rule, patterns.Maybe
 		}
 	}

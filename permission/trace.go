@@ -128,6 +128,7 @@ func (e *evaluation) step(layer Layer, i int) Step {
 		}
 		return Step{}
 	}
+	_, listed := e.gate(i)
 	switch layer {
 	case LayerSessionAllow:
 		return step(e.sessionAllow(i))
@@ -136,9 +137,9 @@ func (e *evaluation) step(layer Layer, i int) Step {
 	case LayerAllowList:
 		return e.gateStep(i)
 	case LayerAskList:
-		return step(e.askList(i))
+		return step(e.askList(i, e.firm(i, listed)))
 	case LayerRules:
-		return step(e.rules(i))
+		return step(e.rules(i, e.firm(i, listed)))
 	case LayerDefault:
 		return e.lastStep(i)
 	}

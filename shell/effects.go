@@ -159,8 +159,10 @@ func (e *effector) workdir() {
 	if !e.prog.Workdir && !e.sub().Workdir {
 		return
 	}
+	e.frame.Config = e.dirs
 	for i := range e.dirs {
 		if !e.w.inside(&e.dirs[i]) {
+			e.frame.Config = nil
 			e.frame.Elsewhere = !e.w.allInside(e.s.dirs) // an option's directory stands in the words
 			e.unproven(e.prog.Name + " takes its configuration from a directory outside the workspace, or an unknown one")
 			return

@@ -163,6 +163,12 @@ type Action struct {
 	// words do not show and that is not proven to lie in the workspace. Not
 	// even a rule for exactly its words covers it.
 	Elsewhere bool
+	// Followed: the Fetch is from wherever a redirect leads.
+	Followed bool
+	// Config are the directories, in the workspace by their spelling, that the
+	// Command takes configuration from. Whoever can follow links has to see
+	// whether they lie there.
+	Config []Word
 	// Reason is how the action comes about, in words, for a person:
 	// "output of > redirection", "option -o of sort".
 	Reason string

@@ -87,7 +87,10 @@ func (e *effector) redirected() {
 		}
 	}
 	if asked {
-		e.fetch(unknown(), "a redirect that "+e.prog.Name+" follows")
+		e.w.add(Action{
+			Kind: Fetch, Need: NeedNone, Path: unknown(), Followed: true, Parent: e.index, From: -1,
+			Reason: "a redirect that " + e.prog.Name + " follows",
+		})
 	}
 }
 

@@ -1,0 +1,74 @@
+package patterns
+
+import (
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+// urlWord is a word of an allow rule with a URL in it: its parts as texts with
+// wildcards. A "*" in the host stays in the host.
+type urlWord struct {
+	scheme, authority, rest textPattern
+	// wild: the host has a wildcard. tail: it ends the word, so that any path
+	// may follow.
+	wild, tail bool
+}
+
+// urlWords returns the URLs among the words of a rule.
+func urlWords(words []string) []urlWord {
+	var urls []urlWord
+	for _, w := range words {
+		if scheme, authority, rest, ok := urlParts(w); ok {
+			urls = append(urls, urlWord{
+				scheme: wildText(scheme), authority: wildText(authority), rest: wildText(rest),
+				wild: strings.IndexByte(authority, wild) >= 0,
+				tail: rest == "" && strings.HasSuffix(authority, wildcard),
+			})
+		}
+	}
+	return urls
+}
+
+func wildText(text string) textPattern { return textPattern{chunks: strings.Split(text, wildcard)} }
+
+// urlParts takes a word apart that is a URL, or an option with one behind "=".
+func urlParts(word string) (scheme, authority, rest string, ok bool) {
+	scheme, authority, ok = strings.Cut(word, "://")
+	scheme = scheme[strings.LastIndexByte(scheme, '=')+1:]
+	if at := strings.IndexAny(authority, `/?#\`); at >= 0 {
+		authority, rest = authority[:at], authority[at:]
+	}
+	return scheme, authority, rest, ok
+}
+
+// matches reports whether a URL of a command is one that the rule's word
+// stands for.
+func (u *urlWord) matches(w *shell.Word) bool {
+	scheme, authority, rest, ok := urlParts(string(appendWord(nil, w, false)))
+	if !ok || w.Split || !u.scheme.match(scheme) || !u.authority.match(authority) {
+		return false
+	}
+	if u.wild && (strings.ContainsAny(authority, "@%") || strings.IndexByte(authority, gap) >= 0 || strings.HasPrefix(rest, `\`)) {
+		return false
+	}
+	return u.tail || u.rest.match(rest)
+}
+
+// allowsURLs reports whether the rule, if it names a URL, names each URL that
+// the command fetches.
+func (c *commandRule) allowsURLs(sub *Subject) bool {
+	if len(c.urls) == 0 {
+		return true
+	}
+	for i := range sub.Fetches {
+		named := false
+		for k := range c.urls {
+			named = named || c.urls[k].matches(&sub.Fetches[i])
+		}
+		if !named {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,195 @@
+package permission
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+// "Programs that take configuration from the directory in an Unknown or
+// outside directory prove no allow", also those of a rule for these very
+// words, and also where a link leads out.
+func TestDirectoryOutside(t *testing.T) {
+	links := fakeFS{links: map[string]string{workspace + "/out": "/tmp/evil", workspace + "/in": workspace + "/src"}}
+	for _, dir := range []string{"/tmp/evil", "?", workspace + "/..", workspace + "x", workspace + "/out"} {
+		s := spec{allow: "Bash(git status); Bash(git log:*); Bash(cd:*); Bash(ls)", dir: dir, env: links}
+		check(t, s, row{"Bash: git status", "ask allow-list"}, row{"Bash: git log", "ask allow-list"}, row{"Bash: ls", "allow default Bash(ls)"})
+	}
+	s := spec{allow: "Bash(git status); Bash(git log:*); Bash(cd:*)", env: links}
+	check(t, s,
+		row{"Bash: cd out && git status", "ask allow-list"},
+		row{"Bash: cd out; git log", "ask allow-list"},
+		row{"Bash: git -C out log", "ask allow-list"},
+		row{"Bash: cd in && git status", "allow default Bash(cd:*)"},
+		row{"Bash: git status", "allow default Bash(git status)"},
+	)
+	s.dir = workspace + "/in"
+	check(t, s, row{"Bash: git status", "allow default Bash(git status)"})
+	// A rule for the whole line is the user's word about all that it does.
+	s = spec{allow: "Bash(cd out && git status)", env: links}
+	check(t, s, row{"Bash: cd out && git status", "allow default Bash(cd out && git status)"})
+}
+
+// A variable before a command that is neither harmless nor dangerous proves no
+// allow, whoever gives it: a rule, a mode, a tier, a granular rule.
+func TestVariableBefore(t *testing.T) {
+	granular := func(g patterns.GranularSpec) spec {
+		g.Tools, g.Action = []string{"Bash"}, patterns.Allow
+		return spec{rules: []patterns.GranularSpec{g}, unlisted: UnlistedAsk}
+	}
+	for _, s := range []spec{
+		{allow: "Bash(touch:*); Bash(ls:*)"}, {mode: "acceptEdits", allow: "Bash(ls)", unlisted: UnlistedAsk}, {risk: true},
+		granular(patterns.GranularSpec{Commands: []string{"touch", "ls"}}), granular(patterns.GranularSpec{Patterns: []string{"^(touch|ls)"}}),
+	} {
+		for _, line := range []string{"FOO=bar touch a", "TAR_OPTIONS=x touch a", "FOO=bar ls"} {
+			if d := s.decideOn(t, using("Bash", line)); d.Behavior == Allow {
+				t.Errorf("%s under %+v: %s", line, s, outcome(d))
+			}
+		}
+	}
+}
+
+// An ask rule that may be about an action of tier 3 is not passed over when
+// another rule allows the action.
+func TestMaybeAskOnTier3(t *testing.T) {
+	s := spec{risk: true, allow: "Bash(shutdown:*)", ask: "Bash(shutdown now:*)"}
+	check(t, s,
+		row{`Bash: shutdown -- "$t"`, "ask ask-list Bash(shutdown now:*)"},
+		row{`Bash: shutdown 5`, "allow default Bash(shutdown:*)"},
+		row{`Bash: shutdown now`, "ask ask-list Bash(shutdown now:*)"},
+	)
+	// Alone it does not take the place of the default's deny.
+	check(t, spec{risk: true, ask: "Bash(shutdown now:*)"}, row{`Bash: shutdown -- "$t"`, "deny default"})
+	rules := []patterns.GranularSpec{
+		{Tools: []string{"Bash"}, Commands: []string{"shutdown now"}, Action: patterns.Ask},
+		{Tools: []string{"Bash"}, Commands: []string{"shutdown"}, Action: patterns.Allow},
+	}
+	if d := (spec{risk: true, rules: rules}).decideOn(t, using("Bash", `shutdown -- "$t"`)); d.Behavior != Ask || d.Layer != LayerRules {
+		t.Errorf("granular: %s", outcome(d))
+	}
+	if d := (spec{risk: true, rules: rules[:1]}).decideOn(t, using("Bash", `shutdown -- "$t"`)); d.Behavior != Deny {
+		t.Errorf("granular alone: %s", outcome(d))
+	}
+}
+
+// What goes through a directory is about all that a rule covers there, also
+// where the file system cannot be asked.
+func TestTreeUnderDeny(t *testing.T) {
+	s := spec{allow: "Bash; Read; Grep; Glob; Edit", deny: "Read(secrets/**); Read(keys/*); Edit(locked/**)"}
+	check(t, s,
+		row{"Bash: grep -r x secrets", "ask deny-list Read(secrets/**) held"},
+		row{"Bash: grep -r x secrets/", "ask deny-list Read(secrets/**) held"},
+		row{"Bash: grep -r x ./secrets/.", "ask deny-list Read(secrets/**) held"},
+		row{"Bash: rg x secrets", "ask deny-list Read(secrets/**) held"},
+		row{"Bash: cd secrets && grep -r x", "ask deny-list Read(secrets/**) held"},
+		row{"Bash: grep -r x keys", "ask deny-list Read(keys/*) held"},
+		row{"Grep: secrets", "ask deny-list Read(secrets/**) held"},
+		row{"Glob: secrets", "ask deny-list Read(secrets/**) held"},
+		row{"Bash: rm -r locked", "ask deny-list Edit(locked/**) held"},
+		row{"Bash: grep -r x src", "allow default Bash"},
+		row{"Bash: grep -r x .", "allow default Bash"},
+		row{"Bash: grep x secretsx", "allow default Bash"},
+	)
+	links := fakeFS{links: map[string]string{workspace + "/notes": workspace + "/secrets"}}
+	s.env = links
+	check(t, s, row{"Bash: grep -r x notes", "ask deny-list Read(secrets/**) held"}, row{"Grep: notes", "ask deny-list Read(secrets/**) held"})
+	asked := spec{allow: "Bash; Grep", ask: "Read(secrets/**)"}
+	check(t, asked, row{"Bash: grep -r x secrets", "ask ask-list Read(secrets/**)"}, row{"Grep: secrets", "ask ask-list Read(secrets/**)"})
+	all := spec{allow: "Bash", deny: "Read(./**)"}
+	check(t, all, row{"Bash: grep -r x .", "ask deny-list Read(./**) held"})
+}
+
+// A granular allow that names the subcommand covers what it fetches and runs,
+// as a rule of the allow list does; one that names the program does not.
+func TestGranularReach(t *testing.T) {
+	allow := func(g patterns.GranularSpec) spec {
+		g.Tools, g.Action = []string{"Bash"}, patterns.Allow
+		return spec{rules: []patterns.GranularSpec{g}}
+	}
+	far := []spec{
+		allow(patterns.GranularSpec{Commands: []string{"npm install"}}),
+		allow(patterns.GranularSpec{Patterns: []string{`^npm install [a-z]+$`}}),
+	}
+	for _, s := range far {
+		check(t, s, row{"Bash: npm install x", "allow rules " + s.granular(t)})
+	}
+	check(t, allow(patterns.GranularSpec{Commands: []string{"npm"}}), row{"Bash: npm ls", "allow rules allow Bash commands=npm"})
+	near := []spec{
+		allow(patterns.GranularSpec{Commands: []string{"npm"}}),
+		allow(patterns.GranularSpec{Patterns: []string{`^npm`}}),
+		allow(patterns.GranularSpec{Patterns: []string{`^npm (install|ls)`}}),
+		allow(patterns.GranularSpec{Patterns: []string{`npm install`}}),
+	}
+	for _, s := range near {
+		check(t, s, row{"Bash: npm install x", "ask default"})
+	}
+}
+
+func (s spec) granular(t *testing.T) string { return s.policy(t).Rules[0].String() }
+
+// Oversized input is the guard's: a line beyond what is read holds nobody knows
+// what, and the promise about catastrophic commands could not be kept.
+func TestOversizedLine(t *testing.T) {
+	padding := strings.Repeat("x", shell.MaxLine)
+	for _, mode := range []string{"default", "bypassPermissions"} {
+		s := spec{mode: mode, allow: "Bash"}
+		check(t, s, row{"Bash: : " + padding + "; rm -rf /", "deny guard"}, row{"Monitor: : " + padding, "deny guard"})
+		check(t, s, row{"Bash: " + strings.Repeat(" ", shell.MaxLine-2) + "ls", map[bool]string{true: "allow mode", false: "allow default Bash"}[mode != "default"]})
+	}
+	d := spec{allow: "Bash"}.decideOn(t, using("Bash", ": "+padding))
+	if !strings.Contains(d.Reason, "65536 bytes") {
+		t.Error(d.Reason)
+	}
+}
+
+// Patterns of Glob may lead out of the directory that they seem to start from.
+func TestGlobLeadsOut(t *testing.T) {
+	s := spec{allow: "Glob(./**)", deny: "Read(~/.ssh/**)", ask: "Read(/etc/**)"}
+	for _, pattern := range []string{
+		`../x/*`, `/etc/*`, `{/etc,x}/*`, `{a,../../etc}/*`, `a/{b,../../..}/x`, `~/.ssh/*`, `src/..//../x`, `\../x`, `*/../../x`, `@(a|/etc)/*`,
+	} {
+		use := ToolUse{Tool: "Glob", Input: []byte(`{"pattern":` + quote(pattern) + `}`)}
+		if d := s.decideOn(t, use); d.Behavior == Allow {
+			t.Errorf("%s: %s", pattern, outcome(d))
+		}
+	}
+	for _, pattern := range []string{`**/*.go`, `src/*.{ts,tsx}`, `./src/**`, `a..b/*`} {
+		use := ToolUse{Tool: "Glob", Input: []byte(`{"pattern":` + quote(pattern) + `}`)}
+		if d := s.decideOn(t, use); d.Behavior != Allow {
+			t.Errorf("%s: %s (%s)", pattern, outcome(d), d.Reason)
+		}
+	}
+}
+
+func quote(text string) string { return `"` + strings.ReplaceAll(text, `\`, `\\`) + `"` }
+
+// An allow rule with a URL in it covers no other URL behind the first.
+func TestRuleWithURL(t *testing.T) {
+	s := spec{allow: "Bash(curl -s http://localhost:3000/*); Bash(curl https://api.example.com/:*); Bash(wget -qO- https://*.example.org/*)"}
+	check(t, s,
+		row{"Bash: curl -s http://localhost:3000/health", "allow default Bash(curl -s http://localhost:3000/*)"},
+		row{"Bash: curl -s http://localhost:3000/health -H 'Origin: http://a.example'", "allow default Bash(curl -s http://localhost:3000/*)"},
+		row{"Bash: curl -s http://localhost:3000/a http://localhost:3000/b", "allow default Bash(curl -s http://localhost:3000/*)"},
+		row{"Bash: curl -s http://localhost:3000/ http://evil.example", "ask allow-list"},
+		row{"Bash: curl -s http://localhost:3000/ evil.example", "ask allow-list"},
+		row{"Bash: curl -s http://localhost:3000/ --url http://evil.example", "ask allow-list"},
+		row{"Bash: curl -s http://localhost:3000/ --url=evil.example", "ask allow-list"},
+		row{"Bash: curl -s http://localhost:3000/ -x http://evil.example", "ask allow-list"},
+		row{"Bash: curl -s http://localhost:3000/a -- http://evil.example", "ask allow-list"},
+		row{"Bash: curl https://api.example.com/ -X POST", "allow default Bash(curl https://api.example.com/:*)"},
+		row{"Bash: curl https://api.example.com/ https://evil.example/", "ask allow-list"},
+		row{"Bash: wget -qO- https://a.example.org/x", "allow default Bash(wget -qO- https://*.example.org/*)"},
+		row{"Bash: wget -qO- https://evil.example/x.example.org/", "ask allow-list"},
+		row{"Bash: wget -qO- https://evil.example?.example.org/", "ask allow-list"},
+		row{"Bash: wget -qO- https://a@evil.example#.example.org/", "ask allow-list"},
+	)
+	open := spec{allow: "Bash(curl http://localhost:3000*); Bash(curl:*)"}
+	check(t, open, row{"Bash: curl https://any.example https://other.example", "allow default Bash(curl:*)"})
+	port := spec{allow: "Bash(curl http://localhost:3000*)"}
+	check(t, port,
+		row{"Bash: curl http://localhost:3000/x", "allow default Bash(curl http://localhost:3000*)"},
+		row{"Bash: curl http://localhost:3000@evil.example/", "ask allow-list"},
+	)
+}
