@@ -106,9 +106,9 @@ func (e *evaluation) decision(a answer, i int) Decision {
 	switch a.behavior {
 	case Allow:
 	case Ask:
-		d.Message = "Not approved: " + d.Reason
+		d.Message = "Not approved: " + d.Reason + e.rewrites(a, i)
 	default:
-		d.Message = "Denied: " + d.Reason + e.rewrite(i)
+		d.Message = "Denied: " + d.Reason + e.rewrites(a, i)
 	}
 	if a.rule.message != "" && a.behavior != Allow {
 		d.Message = a.rule.message
@@ -123,15 +123,50 @@ func (e *evaluation) reason(a answer, i int) string {
 	return a.reason + ": " + e.acts[i].describe()
 }
 
-// rewrite tells the model the form in which what act i does would be clear.
-func (e *evaluation) rewrite(i int) string {
-	for j := i; j < len(e.acts); j++ {
-		a := &e.acts[j]
-		if a.does != nil && a.does.Rewrite != "" && (j == i || a.parent == i) {
-			return ". Instead: " + a.does.Rewrite
+// maxSpots is how many opaque spots a message tells the model of.
+const maxSpots = 5
+
+// rewrites tells the model of the opaque spots that stand in the way: what each
+// is, and the form that would be clear. Where a rule denies for certain, only
+// what belongs to the act i that it denies can be of help.
+func (e *evaluation) rewrites(a answer, i int) string {
+	if a.whole {
+		return ""
+	}
+	text := ""
+	seen := map[string]bool{}
+	for j := range e.acts {
+		does := e.acts[j].does
+		if does == nil || does.Rewrite == "" || seen[does.Reason] || !e.inTheWay(a, i, j) {
+			continue
+		}
+		seen[does.Reason] = true
+		if len(seen) > maxSpots {
+			return text + ". More of it cannot be read"
+		}
+		if !strings.Contains(a.reason, does.Reason) && i != j {
+			text += ". It cannot be read: " + does.Reason
+		}
+		text += ". Instead: " + does.Rewrite
+	}
+	return text
+}
+
+// inTheWay reports whether act j, an opaque spot, keeps the tool use from being
+// allowed, where answer a about act i decides.
+func (e *evaluation) inTheWay(a answer, i, j int) bool {
+	if j == i || e.acts[j].parent == i {
+		return true
+	}
+	if a.behavior == Deny && a.rule.text != "" {
+		return false
+	}
+	for _, layer := range hardLayers {
+		if e.hardOne(layer, j).given() {
+			return true
 		}
 	}
-	return ""
+	return e.first(j).behavior != Allow
 }
 
 // class is the highest risk among the actions.
@@ -150,7 +185,7 @@ func (e *evaluation) asked(a answer, i int) Decision {
 	if e.traits.NeverAsks {
 		d.Behavior, d.Held = Deny, false
 		d.Reason += fmt.Sprintf(" (mode %s: nobody is asked)", e.policy.Mode)
-		d.Message = "Denied: " + d.Reason
+		d.Message = "Denied: " + d.Reason + e.rewrites(a, i)
 		return d
 	}
 	if !d.Question {

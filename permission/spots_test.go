@@ -1,0 +1,283 @@
+package permission
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+// spot is a line with an opaque spot, the reason that it must give, and the
+// line with the rewrite made; "" where the rewrite is more than a line.
+type spot struct {
+	line, reason, clear string
+	dialect             shell.Dialect
+}
+
+var spots = []spot{
+	{strings.Repeat("eval ", 20) + "ls", "eval is nested too deep", "ls", shell.Bash},
+	{strings.Repeat("sudo ", 20) + "ls", "commands are nested too deep", "sudo ls", shell.Bash},
+	{`eval 'ls \'`, "eval of text that ends in a backslash", "eval 'ls'", shell.Bash},
+	{"eval 'ls ('", "eval: the line cannot be parsed", "ls", shell.Bash},
+	{"echo $((x))", "arithmetic evaluates what a variable holds", "x=1; echo $((x))", shell.Bash},
+	{`[[ -v 'a[$(x)]' ]]`, "-v evaluates an index in the name", "[[ -v a ]]", shell.Bash},
+	{`test -v 'a[$(x)]'`, "-v evaluates an index in the name", "test -v a", shell.Bash},
+	{"[[ $x -eq 1 ]]", "[[ -eq ]] evaluates what a variable holds as arithmetic", `[ "$x" -eq 1 ]`, shell.Bash},
+	{"[[ a == @($x|b) ]]", "an extended glob may hold commands", "[[ a == b* ]]", shell.Bash},
+	{`awk "$p" f`, "the program of awk is known only when it runs", "awk '{print}' f", shell.Bash},
+	{"awk '{ x++ /y/ 1 }' f", "an awk program that is not read here", "awk -f p.awk f", shell.Bash},
+	{`awk '{print | "sort"}' f`, "a pipe in the awk program runs a command", "awk '{print}' f | sort", shell.Bash},
+	{`awk 'BEGIN{ARGV[1]="x"} {print}'`, "the awk program can name the files that it reads", "awk '{print}' x", shell.Bash},
+	{`awk '@load "x"; {print}' f`, "@ in the awk program loads or calls something", "awk '{print}' f", shell.Bash},
+	{"awk '{print > $1}' f", "the awk program writes a file whose name is known only when it runs", "awk '{print}' f > out", shell.Bash},
+	{"awk '{getline x < $1; print x}' f", "the awk program reads a file whose name is known only when it runs", "awk '{print}' f", shell.Bash},
+	{"awk '{system($1)}' f", "system of the awk program runs a command that is known only when it runs", "ls", shell.Bash},
+	{"export x={a,b}", "a declaration expands braces", "export x='{a,b}'", shell.Bash},
+	{"command let x=y", "let evaluates its arguments as arithmetic", "x=$((1))", shell.Bash},
+	{`export "$x"`, "what export sets is known only when it runs", "export NAME=1", shell.Bash},
+	{"declare -i n=x", "option -i of declare evaluates what variables hold", "declare n=1", shell.Bash},
+	{`declare 'a[$(x)]=1'`, "declare evaluates an index in the name", "declare a=1", shell.Bash},
+	{`read 'a[$(x)]'`, "read evaluates the name of a variable", "read a", shell.Bash},
+	{"mapfile -C x -c 1 a", "option -C of mapfile runs a command with what it reads", "mapfile a", shell.Bash},
+	{"wait $x", "an argument of wait is known only when it runs", "wait 123", shell.Bash},
+	{`unset 'a[$(x)]'`, "unset evaluates an index in the name", "unset a", shell.Bash},
+	{`printf "$x" y`, "the format of printf is known only when it runs, and may be an option", "printf '%s' y", shell.Bash},
+	{"[ $x ]", "an argument of [ may become several words, -v among them", `[ "$x" ]`, shell.Bash},
+	{"hash -p /x ls", "hash -p gives a command name to another program", "/x", shell.Bash},
+	{`trap "$x" EXIT`, "a trap whose text is known only when it runs", "trap ls EXIT", shell.Bash},
+	{"alias l=ls", "an alias gives a command name another meaning", "ls", shell.Bash},
+	{"enable -n echo", "enable changes what command names mean", "echo", shell.Bash},
+	{"set $x", "an option of set is known only when it runs", "set -e", shell.Bash},
+	{"set -o posix", "an option of set changes what the line means", "set -o pipefail", shell.Bash},
+	{"set -k", "set -k makes arguments variables, set -P changes what cd means", "set -e", shell.Bash},
+	{`shopt "-s$x"`, "an option of shopt is known only when it runs", "shopt -s nullglob", shell.Bash},
+	{"shopt -s expand_aliases", "an option of shopt changes how the line is read", "shopt -s nullglob", shell.Bash},
+	{"complete -C x y", "complete runs commands or expands words", "ls", shell.Bash},
+	{"fc -s", "fc runs commands again", "ls", shell.Bash},
+	{"python3 -c x", "option -c of python3 is code in another language", "python3 x.py", shell.Bash},
+	{"git -c a=b log", "option -c of git can make it run anything", "git log", shell.Bash},
+	{`flock l -c "$x"`, "option -c of flock: the command is known only when it runs", "flock l -c ls", shell.Bash},
+	{`make -f "$x"`, "option -f of make: what is obeyed is known only when it runs", "make -f a.mk", shell.Bash},
+	{"sqlite3 db 'select 1'", "an argument of sqlite3 is code in another language", "", shell.Bash},
+	{`python3 -m "$x"`, "the module that python3 runs is not known", "python3 -m pytest", shell.Bash},
+	{"ls | sh", "sh runs a program that it reads from standard input", "sh a.sh", shell.Bash},
+	{strings.Repeat("ln -s . d; ", 200) + "ls", "the line makes too many links", "", shell.Bash},
+	{"ln -s . d && cat d/x", "the line goes through a link that it makes", "cat d/x", shell.Bash},
+	{"echo ls > s.sh; bash s.sh", "the line runs a file that it writes", "bash s.sh", shell.Bash},
+	{"echo {}touch,x}", "braces that bash may expand in another way", "echo '{}touch,x}'", shell.Bash},
+	{"echo {a,b}", "brace expansion means something else in sh", "echo a b", shell.Sh},
+	{"echo c{a,b}{}d,e}", "a brace expansion holds further braces or quotes", "echo ca cb", shell.Bash},
+	{"echo {1..99999999}", "a brace expansion makes too many words", "seq 99999999", shell.Bash},
+	{"echo $[1]", "$[..] means something else in sh", "echo $((1))", shell.Sh},
+	{"echo @(a)", "an extended glob outside [[ ]]", "echo a*", shell.Bash},
+	{"echo $'a'", "$'..' means something else in sh", "echo 'a'", shell.Sh},
+	{"cat <(ls)", "process substitution is not known to sh", "ls > t; cat t", shell.Sh},
+	{"x=$(cat <<E\nd\nE\nls; pwd)", "a here-document among several commands of a substitution", "x=$(cat <<E\nd\nE\n)", shell.Bash},
+	{"echo ${!x}", "${!x} expands a name that is known only when it runs", "echo $x", shell.Bash},
+	{"echo ${x@P}", "${x@..} may run what the variable holds", "echo $x", shell.Bash},
+	{"echo \"${x-'$(ls)'}\"", "single quotes do not quote inside this expansion", "echo \"${x-$(ls)}\"", shell.Bash},
+	{"go build -ldflags=-extld=./x .", "option -ldflags of go can name a program that is run", "go build .", shell.Bash},
+	{"gcc @opts", "a file of options for gcc", "gcc -O2 a.c", shell.Bash},
+	{"curl -w '%output{x}' http://h/", "option -w of curl writes a file", "curl -o x http://h/", shell.Bash},
+	{"ls 2>&-touch", "a word stands without a blank behind >&-", "ls 2>&- touch", shell.Bash},
+	{"exec 3<>/dev/tcp/h/80", "a redirection to a network connection", "curl http://h/", shell.Bash},
+	{`sed "$x" f`, "the script of sed is known only when it runs", "sed p f", shell.Bash},
+	{"sed -i'/x/*' s/a/b/ f", "the suffix of sed -i can name a file elsewhere", "sed -i.bak s/a/b/ f", shell.Bash},
+	{"sed u f", "a sed script that is not read here", "sed p f", shell.Bash},
+	{"sed s/a/b/e f", "flag e of a sed substitution runs a command", "sed s/a/b/ f", shell.Bash},
+	{"sed e f", "command e of the sed script runs its input", "sed p f", shell.Bash},
+	{"git config core.pager x", "the git setting core.pager can run a program", "", shell.Bash},
+	{"make 'X=$(shell ls)'", "make expands the variable X", "make X=a", shell.Bash},
+	{"make 'CC=gcc -O2'", "recipes run the value of the variable CC", "make", shell.Bash},
+	{`command "$x"`, "the command is known only when it runs", "command ls", shell.Bash},
+	{`eval "$x"`, "eval of text that is known only when it runs", "ls", shell.Bash},
+	{". ./f", "source runs a file in this shell", "bash ./f", shell.Bash},
+	{`exec -a "$x" ls`, "the name that exec -a gives is known only when it runs", "exec -a y ls", shell.Bash},
+	{"env $x ls", "an argument of env is known only when it runs", "env A=1 ls", shell.Bash},
+	{"env --unheard ls", "an argument of env is not known for certain", "env A=1 ls", shell.Bash},
+	{"env -S 'ls -l'", "env splits a string into a command", "ls -l", shell.Bash},
+	{`env "A$x=1" ls`, "the name of a variable is known only when it runs", "env A=1 ls", shell.Bash},
+	{"find . $x", "an argument of find is known only when it runs, and may be an action", "find . -name x", shell.Bash},
+	{"dd $x", "an argument of dd is known only when it runs", "dd if=a of=b", shell.Bash},
+	{"bash $x", "an argument of bash is known only when it runs", "bash a.sh", shell.Bash},
+	{`bash -c "ls $x"`, "text for bash -c that is known only when it runs", "bash -c ls", shell.Bash},
+	{"ssh -o ProxyCommand=x h", "option -o of ssh can run a program", "ssh h", shell.Bash},
+	{"make SHELL=./x", "the variable SHELL changes what make runs", "make", shell.Bash},
+	{"git fetch ext::x", "a git URL of the form ext:: runs a command", "git fetch https://h/x", shell.Bash},
+	{"echo `ls $x#a`", "a # that is not at the start of a word", "echo `ls $x '#a'`", shell.Bash},
+	{"ls # x \\\npwd", "a comment that ends in a backslash continues the command", "ls # x\npwd", shell.Bash},
+	{"ls\rx", "a carriage return stands outside single quotes", "ls\nx", shell.Bash},
+	{"tar cf h:a b", "an archive on another host", "tar cf a b", shell.Bash},
+	{"[[ a ]]", "[[ means something else in sh", "[ a ]", shell.Sh},
+	{"coproc ls", "coproc", "ls &", shell.Bash},
+	{"ls | time { cat; }", "time behind a pipe is not the keyword", "time ls | cat", shell.Bash},
+	{"for i in a b; { echo $i; }", "a loop with braces", "for i in a b; do echo $i; done", shell.Bash},
+	{"ls() { :; }", "the function ls takes the place of a command", "mine() { :; }", shell.Bash},
+	{"f() { f | f & }; f", "fork bomb", "", shell.Bash},
+	{"time -- ls", "time takes an option that the parser takes for a command", "time ls", shell.Bash},
+	{"time [[ a ]]", "time before a compound command", "[[ a ]]", shell.Bash},
+	{"./x=[ ls", "a word that looks like an assignment and is none", "'./x=[' ls", shell.Bash},
+	{"PATH=. ls", "the variable PATH can change what commands do", "ls", shell.Bash},
+	{"$x", "the command name is known only when it runs", "ls", shell.Bash},
+	{"echo $x[1]", "zsh takes what stands behind a variable for a part of it", "echo ${x}1", shell.Zsh},
+	{"echo ${x:-<(ls)}", "text that the shell may read as a command", "echo ${x:-a}", shell.Bash},
+	{"=ls", "zsh replaces =name by the path of a program", "ls", shell.Zsh},
+	// What cannot be read at all.
+	{"ls (", "the line cannot be parsed", "ls", shell.Bash},
+	{strings.Repeat("(", 2000), "opens more than", "ls", shell.Bash},
+	{"Get-ChildItem", "not read", "", shell.Foreign},
+}
+
+// unreached are reasons for trees that the parser makes of other languages
+// only: no line of bash leads there, the guard stands in case one does.
+var unreached = []string{
+	"arithmetic of another shell",
+	"a comparison that is not known here",
+	"a part of a word that is not known here",
+	"a substitution of another shell",
+	"a parameter expansion of another shell",
+	"a background command of another shell",
+	"a command of a kind that is not known here",
+	"a loop of a kind that is not known here",
+	"a function of another shell",
+}
+
+// opaque returns the reasons of the opaque spots of a line, with their
+// rewrites.
+func opaque(line string, d shell.Dialect) map[string]string {
+	found := map[string]string{}
+	for _, a := range shell.Analyze(line, shell.Options{Dir: "/home/dev/proj", Home: "/home/dev", Dialect: d}).Actions {
+		if a.Kind == shell.Opaque {
+			found[a.Reason] = a.Rewrite
+		}
+	}
+	return found
+}
+
+// holding returns the reason that holds a text.
+func holding(found map[string]string, text string) string {
+	for reason := range found {
+		if strings.Contains(reason, text) {
+			return reason
+		}
+	}
+	return ""
+}
+
+// TestSpots: the model is told of every opaque spot what it is and how to say
+// it clearly, in a denial as in an ask; and what it is told is true.
+func TestSpots(t *testing.T) {
+	for _, s := range spots {
+		found := opaque(s.line, s.dialect)
+		reason := holding(found, s.reason)
+		if reason == "" {
+			t.Errorf("%.80q holds no spot %q: %q", s.line, s.reason, found)
+			continue
+		}
+		if found[reason] == "" {
+			t.Errorf("%.80q: %q has no rewrite", s.line, reason)
+		}
+		for name, p := range map[string]spec{
+			"allow list":    {allow: "Bash(unheard:*); Edit(**)", noCatastrophic: true},
+			"gate":          {allow: "Bash(unheard:*); Edit(**)", unlisted: UnlistedDeny, noCatastrophic: true},
+			"nobody to ask": {allow: "Bash(unheard:*); Edit(**)", mode: "dontAsk", noCatastrophic: true},
+			"may be denied": {allow: "Bash", deny: "Bash(unheard:*); Read(unheard); Edit(unheard)", noCatastrophic: true},
+			"no rules":      {noCatastrophic: true},
+		} {
+			use := using("Bash", s.line)
+			use.Dialect = s.dialect
+			d := p.decideOn(t, use)
+			if d.Behavior == Allow || !strings.Contains(d.Message, reason) || !strings.Contains(d.Message, found[reason]) {
+				t.Errorf("%.80q, %s: %v, and the message does not hold %q and %q: %s", s.line, name, d.Behavior, reason, found[reason], d.Message)
+			}
+		}
+		if after := opaque(s.clear, s.dialect); s.clear != "" && holding(after, s.reason) != "" {
+			t.Errorf("%q still holds the spot that %q was rewritten for: %q", s.clear, s.line, after)
+		}
+	}
+}
+
+// TestSpotsAreAll reads the source of the analyser: every place that makes an
+// opaque spot has its line above.
+func TestSpotsAreAll(t *testing.T) {
+	sites := spotSites(t)
+	if len(sites) < 80 {
+		t.Fatalf("only %d places were found", len(sites))
+	}
+	seen := map[string]bool{}
+	for _, s := range spots {
+		for reason := range opaque(s.line, s.dialect) {
+			for site, form := range sites {
+				seen[site] = seen[site] || form.MatchString(reason)
+			}
+		}
+	}
+	for _, u := range unreached {
+		if _, ok := sites[strconv.Quote(u)]; !ok {
+			t.Errorf("no place makes the spot %q any more", u)
+		}
+		if seen[strconv.Quote(u)] {
+			t.Errorf("a line leads to %q: give it its row", u)
+		}
+		seen[strconv.Quote(u)] = true
+	}
+	for site := range sites {
+		if !seen[site] {
+			t.Errorf("no line shows the opaque spot %s", site)
+		}
+	}
+}
+
+// spotSites returns the reasons that calls of opaque and odd give, as they
+// stand in the source, each with the form of the text that it makes. A reason
+// that is handed on is found where it comes from.
+func spotSites(t *testing.T) map[string]*regexp.Regexp {
+	t.Helper()
+	notTest := func(i fs.FileInfo) bool { return !strings.HasSuffix(i.Name(), "_test.go") }
+	packages, err := parser.ParseDir(token.NewFileSet(), "../shell", notTest, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sites := map[string]*regexp.Regexp{}
+	ast.Inspect(packages["shell"], func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok || len(call.Args) < 2 {
+			return true
+		}
+		method, ok := call.Fun.(*ast.SelectorExpr)
+		if !ok || method.Sel.Name != "odd" && method.Sel.Name != "opaque" {
+			return true
+		}
+		reason := call.Args[len(call.Args)-2]
+		if _, handedOn := reason.(*ast.Ident); !handedOn {
+			text, form := reasonForm(reason)
+			sites[text] = regexp.MustCompile("^" + form + "$")
+		}
+		return true
+	})
+	return sites
+}
+
+// reasonForm returns an expression as it stands and the pattern of the texts
+// that it may make.
+func reasonForm(x ast.Expr) (text, form string) {
+	switch x := x.(type) {
+	case *ast.BasicLit:
+		if s, err := strconv.Unquote(x.Value); err == nil {
+			return x.Value, regexp.QuoteMeta(s)
+		}
+	case *ast.BinaryExpr:
+		a, b := x.X, x.Y
+		textA, formA := reasonForm(a)
+		textB, formB := reasonForm(b)
+		return textA + " + " + textB, formA + formB
+	}
+	return fmt.Sprintf("%T", x), "(?s:.*)"
+}
