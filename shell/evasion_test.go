@@ -132,7 +132,7 @@ func TestNoPathIsHidden(t *testing.T) {
 		{"a trap changes the directory", Write, keys, "trap 'cd ~/.ssh' DEBUG; echo k > authorized_keys"},
 		{"exit does not run without its redirection", Write, keys, "cd ~/.ssh && cd /no || exit >/no/x; echo k > authorized_keys"},
 		{"exit --help goes on", Write, keys, "cd ~/.ssh && cd /no || exit --help; echo k > authorized_keys"},
-		{"cd -P follows links", Read, env, "cd -P link/..; cat .env"},
+		{"cd -P follows links", Read, keys, "cd -P link/..; cat authorized_keys"},
 		{"a function that may be there changes the directory", Write, keys, "test -f x && f(){ cd ~/.ssh; }; f; echo k > authorized_keys"},
 		{"a function changes the directory of an eval", Write, keys, "f(){ cd ~/.ssh; }; eval 'f; echo k > authorized_keys'"},
 	} {
