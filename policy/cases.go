@@ -133,7 +133,10 @@ func (t *caseTable) read(file, key string, lines stricttoml.Lines) (Case, error)
 	var errUse, errWant error
 	c.Tool, c.Input, errUse = t.use()
 	c.Want, errWant = parseExpectation(t.Expect)
-	return c, errors.Join(errUse, errWant)
+	if errUse != nil {
+		return c, errUse
+	}
+	return c, errWant
 }
 
 // use returns the tool use in whichever form it is given.

@@ -95,7 +95,7 @@ func caseFiles(dir string) ([]string, error) {
 		return nil
 	})
 	if err == nil && len(files) == 0 {
-		err = fmt.Errorf("no files %s in %s", casesPattern, dir)
+		err = fmt.Errorf("no files %s in %s: write one beside the policy, each case a [[case]] with use and expect", casesPattern, dir)
 	}
 	return files, err
 }
@@ -136,6 +136,9 @@ func (t *tester) file(path string) error {
 		return err
 	}
 	cases, err := ParseCases(data, path)
+	if err == nil && len(cases) == 0 {
+		err = fmt.Errorf("%s: no case in it: write each as [[case]] with use and expect", path)
+	}
 	if err != nil {
 		return err
 	}
@@ -163,7 +166,7 @@ func (t *tester) policyFor(dir string) (*underTest, error) {
 			return t.read(path), nil
 		}
 		if at == filepath.Clean(t.root) || at == filepath.Dir(at) {
-			return nil, fmt.Errorf("%s: no %s here or above", dir, FileName)
+			return nil, fmt.Errorf("%s: no %s here or above: put the policy beside its cases", dir, FileName)
 		}
 	}
 }

@@ -27,6 +27,10 @@ allow it, ask you, or deny it. Without a subcommand it is agent-wrapper run.`
 	})
 	root.AddCommand(a.runCommand(), a.demoCommand(), a.checkCommand(), a.explainCommand(), a.testCommand(), a.versionCommand())
 	root.SuggestionsMinimumDistance = 2
+	root.Version = buildVersion()
+	root.SetVersionTemplate("agent-wrapper {{.Version}}\n")
+	strictCompletion(root)
+	root.SetHelpCommand(helpCommand(root))
 	for _, cmd := range root.Commands() {
 		cmd.Args = usageArgs(cmd.Args)
 	}
@@ -53,7 +57,46 @@ func exactly(n int, form string) cobra.PositionalArgs {
 		if len(args) == n {
 			return nil
 		}
-		return fmt.Errorf("%s takes %s; %d arguments were given", cmd.CommandPath(), form, len(args))
+		return fmt.Errorf("%s takes %s; arguments given: %d", cmd.CommandPath(), form, len(args))
+	}
+}
+
+// strictCompletion makes cobra's completion command refuse shells that it does
+// not know.
+func strictCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	completion, _, err := root.Find([]string{"completion"})
+	if err != nil {
+		return // cobra makes it: a test asks for it
+	}
+	var shells []string
+	for _, cmd := range completion.Commands() {
+		shells = append(shells, cmd.Name())
+	}
+	completion.Args = cobra.ArbitraryArgs
+	completion.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		return usage("unknown shell %q: it is one of %s", args[0], strings.Join(shells, ", "))
+	}
+}
+
+// helpCommand is cobra's, but for a command that is not there.
+func helpCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use: "help [command]", Short: "Help about a command", Args: cobra.ArbitraryArgs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			cmd, rest, err := root.Find(args)
+			if err == nil && len(rest) > 0 {
+				err = unknownCommand(cmd, rest)
+			}
+			if err != nil {
+				return usage("%v (see %s --help)", err, root.CommandPath())
+			}
+			cmd.InitDefaultHelpFlag()
+			return cmd.Help()
+		},
 	}
 }
 

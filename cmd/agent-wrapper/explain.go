@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
@@ -43,6 +44,9 @@ func oneUse(rules *policyFlags, args []string) (*compiled, *permission.ToolUse, 
 	tool, input := args[0], strings.TrimSpace(args[1])
 	if !json.Valid([]byte(input)) || !strings.HasPrefix(input, "{") {
 		return nil, nil, usage("the input %s is no JSON object: write %s", quoted(input), example(tool, input))
+	}
+	if _, _, err := patterns.Parse(tool, patterns.Ask, patterns.Source{}); err != nil {
+		return nil, nil, usage("%w", err)
 	}
 	c, err := rules.compile()
 	if err != nil {

@@ -190,7 +190,15 @@ func (p *policyFlags) addRules(spec *policy.Spec) error {
 func fileError(flag string, err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) && errors.Is(err, fs.ErrNotExist) {
-		return usage("%s: there is no file %s", flag, path.Path)
+		return usage("%s: there is no file %s: give one that exists, or leave %s out", flag, path.Path, flag)
+	}
+	return usage("%s: %w", flag, err)
+}
+
+// unwritable names the flag of a file that cannot be written.
+func unwritable(flag string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return usage("%s: %w: make its directory first", flag, err)
 	}
 	return usage("%s: %w", flag, err)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -66,7 +67,8 @@ func (p *pretender) begin(settings string) {
 func account(kind, settings string) object {
 	switch kind {
 	case "initialize":
-		return object{"claude_code_version": "2.1.329", "current_permission_mode": "default", "hooks_applied": true, "hook_on_failure_supported": true}
+		version := cmp.Or(os.Getenv("PRETEND_VERSION"), "2.1.329")
+		return object{"claude_code_version": version, "current_permission_mode": "default", "hooks_applied": true, "hook_on_failure_supported": true}
 	case "get_settings":
 		ask := object{"permissions": object{"ask": []string{"*"}}}
 		return object{"effective": ask, "sources": []object{{"source": "flagSettings", "settings": json.RawMessage(settings)}}}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -98,6 +99,10 @@ func (a *app) runAgent(ctx context.Context, f *runFlags) (err error) {
 	if err == nil {
 		err = events.failed()
 	}
+	var none *claude.NoAgent
+	if f.agentCommand != "" && errors.As(err, &none) {
+		return &coded{codeUsage, err} // it was named on the command line
+	}
 	return runEnd(outcome, err)
 }
 
@@ -126,7 +131,7 @@ func openLog(path string) (*os.File, error) {
 	}
 	log, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
-		return nil, usage("--log: %w", err)
+		return nil, unwritable("--log", err)
 	}
 	return log, nil
 }
@@ -141,10 +146,34 @@ func (f *runFlags) options(stdin io.Reader) (*claude.Options, error) {
 	if err != nil {
 		return nil, usage("--agent-command: %w", err)
 	}
+	if err := f.handed(); err != nil {
+		return nil, err
+	}
 	return &claude.Options{
 		Prompt: prompt, Command: command, Model: f.model, Session: f.session,
 		MCPConfig: f.mcp, AddDirs: f.dirs, AppendSystemPrompt: f.system, AcceptManaged: f.managed,
 	}, nil
+}
+
+// handed checks the files and directories that are handed to the agent CLI.
+func (f *runFlags) handed() error {
+	for _, config := range f.mcp {
+		if strings.HasPrefix(strings.TrimSpace(config), "{") {
+			if !json.Valid([]byte(config)) {
+				return usage("--mcp-config %s: it is no JSON: write '{\"mcpServers\":{…}}', or name a file", quoted(config))
+			}
+			continue
+		}
+		if info, err := os.Stat(config); err != nil || info.IsDir() {
+			return usage("--mcp-config: there is no file %s: name one, or give its JSON text", config)
+		}
+	}
+	for _, dir := range f.dirs {
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			return usage("--add-dir: there is no directory %s", dir)
+		}
+	}
+	return nil
 }
 
 // task is the prompt.
@@ -208,7 +237,7 @@ func openAudit(path string) (*record, error) {
 	}
 	log, err := audit.Open(path)
 	if err != nil {
-		return nil, usage("--audit: %w", err)
+		return nil, unwritable("--audit", err)
 	}
 	return &record{log, absolute(path)}, nil
 }

@@ -63,7 +63,7 @@ func (a *app) testPolicies(dir string, options policy.TestOptions, junit string,
 func writeJUnit(path string, report *policy.Report) (err error) {
 	file, err := os.Create(path)
 	if err != nil {
-		return usage("--junit: %w", err)
+		return unwritable("--junit", err)
 	}
 	defer closing(file, &err)
 	return report.JUnit(file)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -43,16 +44,32 @@ func starter(words []string, dir string, env []string, complain func([]byte)) (S
 	}, nil
 }
 
+// NoAgent is the error of a run whose agent CLI is not there or is no program.
+type NoAgent struct {
+	Name   string // as it was given
+	reason string
+}
+
+func (e *NoAgent) Error() string { return e.reason }
+
 // findProgram returns the absolute path of the agent CLI.
 func findProgram(name string) (string, error) {
 	path, err := exec.LookPath(name)
+	missing := func(format string, args ...any) (string, error) {
+		return "", &NoAgent{name, fmt.Sprintf(format, args...)}
+	}
+	const advice = "install it (npm install -g @anthropic-ai/claude-code), or name it with --agent-command"
 	switch {
 	case err == nil:
 		return filepath.Abs(path)
-	case strings.ContainsRune(name, filepath.Separator):
-		return "", fmt.Errorf("agent command %s: %w", name, errors.Unwrap(err))
+	case !strings.ContainsRune(name, filepath.Separator):
+		return missing("the agent CLI %q is not on PATH: %s, or try %q", name, advice, "agent-wrapper demo")
+	case errors.Is(err, fs.ErrNotExist):
+		return missing("there is no agent CLI %s: %s", name, advice)
+	case errors.Is(err, fs.ErrPermission):
+		return missing("the agent CLI %s may not be run: make it executable (chmod +x), or name another with --agent-command", name)
 	}
-	return "", fmt.Errorf("the agent CLI %q is not on PATH: install it (npm install -g @anthropic-ai/claude-code), or name it with --agent-command, or try %q", name, "agent-wrapper demo")
+	return missing("the agent CLI %s is no program (%v): name another with --agent-command", name, errors.Unwrap(err))
 }
 
 func startCommand(cmd *exec.Cmd, complain func([]byte)) (*command, error) {

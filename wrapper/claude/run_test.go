@@ -1088,15 +1088,15 @@ func TestInitLine(t *testing.T) {
 func TestOptionsChecked(t *testing.T) {
 	good := Options{Prompt: "x", Dir: "/w", Decider: byWord, Start: func([]string) (Process, error) { return nil, errors.New("started") }}
 	for want, change := range map[string]func(o *Options){
-		"started":               func(o *Options) {},
-		"the prompt is empty":   func(o *Options) { o.Prompt = " \n" },
-		"Decider is nil":        func(o *Options) { o.Decider = nil },
-		"not an absolute path":  func(o *Options) { o.Dir = "here" },
-		"--append-system":       func(o *Options) { o.AppendSystemPrompt = "a\x00b" },
-		"permissions are":       func(o *Options) { o.Command = []string{"claude", "--allowedTools=Bash"} },
-		"is not on PATH":        func(o *Options) { o.Start = nil; o.Dir = "/"; o.Command = []string{"no-such-agent-cli"} },
-		"is not a directory":    func(o *Options) { o.Start = nil; o.Dir = "/no/such/place" },
-		"agent command ./none:": func(o *Options) { o.Start = nil; o.Dir = "/"; o.Command = []string{"./none"} },
+		"started":                       func(o *Options) {},
+		"the prompt is empty":           func(o *Options) { o.Prompt = " \n" },
+		"Decider is nil":                func(o *Options) { o.Decider = nil },
+		"not an absolute path":          func(o *Options) { o.Dir = "here" },
+		"--append-system":               func(o *Options) { o.AppendSystemPrompt = "a\x00b" },
+		"permissions are":               func(o *Options) { o.Command = []string{"claude", "--allowedTools=Bash"} },
+		"is not on PATH":                func(o *Options) { o.Start = nil; o.Dir = "/"; o.Command = []string{"no-such-agent-cli"} },
+		"is not a directory":            func(o *Options) { o.Start = nil; o.Dir = "/no/such/place" },
+		"there is no agent CLI ./none:": func(o *Options) { o.Start = nil; o.Dir = "/"; o.Command = []string{"./none"} },
 	} {
 		o := good
 		change(&o)
