@@ -28,6 +28,7 @@ var steps = []step{
 	{"unit", func(r *runner) { r.goTest("./...") }},
 	{"race", race},
 	{"differential", differential},
+	{"mutants", mutants},
 	{"fuzz", fuzz},
 	{"e2e", e2e},
 }
@@ -79,7 +80,7 @@ func lint(r *runner) {
 	r.checkEmpty("gofmt", "gofmt", "-l", ".")
 	r.check("go mod tidy", "go", "mod", "tidy", "-diff")
 	r.check("go vet", "go", "vet", "./...")
-	r.check("go vet (e2e, oracle)", "go", "vet", "-tags", "e2e,oracle", "./e2e", "./shell")
+	r.check("go vet (e2e, oracle, mutants)", "go", "vet", "-tags", "e2e,oracle,mutants", "./e2e", "./shell", "./internal/mutants")
 	r.check("staticcheck", "go", "run", staticcheck, "./...")
 }
 
@@ -119,6 +120,14 @@ func differential(r *runner) {
 	r.Verbose = true
 	r.goTest("-count=1", "-timeout", "2h", "-tags", "oracle", "-run", "^TestBashRunsNothingUnseen$", "./shell",
 		"-args", "-lines", lines, "-seed", fmt.Sprint(r.seed))
+}
+
+// mutants removes guards of the analyser and looks whether the tests notice: a
+// few of them, in the long form all.
+func mutants(r *runner) {
+	defer func(before bool) { r.Verbose = before }(r.Verbose)
+	r.Verbose = true
+	r.goTest("-count=1", "-timeout", "2h", "-tags", "mutants", "-run", "^TestMutants$", "./internal/mutants")
 }
 
 // fuzz runs every fuzz target for a while.
