@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
 // gate is a Decider that waits for each tool use until it is opened, and
@@ -226,31 +227,54 @@ func TestDirectoryMoves(t *testing.T) {
 // TestSubagentsKeepTheirDirectory: a cd of the main agent does not move a
 // subagent, and the other way round.
 func TestSubagentsKeepTheirDirectory(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := newGate("cd")
-		_, _, err := play(t, g, func(f *fake) {
-			f.ready()
-			f.hooks("cd", "Bash", bash("cd sub"), "/w")
-			f.hear()
-			f.asks("cd", "Bash", bash("cd sub"))
-			<-g.came
-			f.say(object{"type": "control_request", "request_id": "hook-cat", "request": object{
-				"subtype": "hook_callback", "callback_id": hookID, "input": object{
-					"hook_event_name": hookEvent, "cwd": "/w", "tool_name": "Bash", "tool_input": bash("cat b"), "tool_use_id": "cat", "agent_id": "a1",
-				}}})
-			f.hear()
-			f.say(object{"type": "control_request", "request_id": "can-cat", "request": object{
-				"subtype": "can_use_tool", "tool_name": "Bash", "input": bash("cat b"), "tool_use_id": "cat", "agent_id": "a1",
-			}})
-			answered(f)
-			close(g.open["cd"])
-			answered(f)
-			f.ends()
+	for _, agents := range [][2]string{{"", "a1"}, {"a1", ""}, {"a1", "a2"}, {"a1", "a1"}} {
+		synctest.Test(t, func(t *testing.T) {
+			g := newGate("cd")
+			_, _, err := play(t, g, func(f *fake) {
+				f.ready()
+				for i, use := range [][2]string{{"cd", "cd sub"}, {"cat", "cat b"}} {
+					f.say(object{"type": "control_request", "request_id": "hook-" + use[0], "request": object{
+						"subtype": "hook_callback", "callback_id": hookID, "input": object{
+							"hook_event_name": hookEvent, "cwd": "/w", "tool_name": "Bash", "tool_input": bash(use[1]), "tool_use_id": use[0], "agent_id": agents[i],
+						}}})
+					f.hear()
+					f.say(object{"type": "control_request", "request_id": "can-" + use[0], "request": object{
+						"subtype": "can_use_tool", "tool_name": "Bash", "input": bash(use[1]), "tool_use_id": use[0], "agent_id": agents[i],
+					}})
+					<-g.came
+				}
+				answered(f)
+				close(g.open["cd"])
+				answered(f)
+				f.ends()
+			})
+			if err != nil || g.dirs["cat"] != "/w" || g.dirs["cd"] != "/w" {
+				t.Errorf("%q: decided in %q, %v", agents, g.dirs, err)
+			}
 		})
-		if err != nil || g.dirs["cat"] != "/w" {
-			t.Errorf("decided in %q, %v", g.dirs["cat"], err)
+	}
+}
+
+func TestMayMove(t *testing.T) {
+	for line, want := range map[string]bool{
+		"ls": false, "cat a | sort > b": false, "git status && go test ./...": false, "echo cd": false, "(ls; pwd)": false, "x=1": false,
+		"cd sub": true, "ls; cd ..": true, "c\\d sub": true, "'cd' sub": true, "builtin cd sub": true, "command cd sub": true,
+		"pushd x": true, "popd": true, "(cd sub && ls)": true, "true || cd x": true, "if x; then cd y; fi": true, "f() { cd sub; }; f": true,
+		"eval 'cd sub'": true, "eval $x": true, ". ./env": true, "$x sub": true, "z sub": true, "echo $(": true,
+	} {
+		input := fmt.Appendf(nil, `{"command":%q}`, line)
+		if got := mayMove("Bash", input, shell.Bash); got != want {
+			t.Errorf("%s: %v", line, got)
 		}
-	})
+	}
+	for tool, want := range map[string]bool{"EnterWorktree": true, "ExitWorktree": true, "Read": false, "Agent": false} {
+		if got := mayMove(tool, []byte(`{"command":"cd x"}`), shell.Bash); got != want {
+			t.Errorf("%s: %v", tool, got)
+		}
+	}
+	if !mayMove("Bash", []byte(`{"command":"ls"}`), shell.Foreign) {
+		t.Error("a shell that is not read stays where it is")
+	}
 }
 
 // TestHeldQuestionEnds: a question that is kept back until others are answered
@@ -434,4 +458,29 @@ func TestUnreadableBesideApproved(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestNoInput: a tool use without an input, or with one that is no object, is
+// decided and recorded, and denied although the Decider allows it.
+func TestNoInput(t *testing.T) {
+	for _, input := range []string{``, `"input":null,`, `"input":"rm x",`, `"input":["rm x"],`, `"input":7,`} {
+		synctest.Test(t, func(t *testing.T) {
+			asked := 0
+			d := decider(func(_ context.Context, use permission.ToolUse) (permission.Result, error) {
+				asked++
+				return allow(use)
+			})
+			_, _, err := play(t, d, func(f *fake) {
+				f.ready()
+				f.say(`{"type":"control_request","request_id":"r1","request":{"subtype":"can_use_tool","tool_name":"Bash",` + input + `"tool_use_id":"u1"}}`)
+				if got := reply(f.hear()); got["behavior"] != "deny" {
+					t.Errorf("%s: got %v", input, got)
+				}
+				f.ends()
+			})
+			if err != nil || asked != 1 {
+				t.Errorf("%s: %v, asked %d times", input, err, asked)
+			}
+		})
+	}
 }

@@ -117,7 +117,7 @@ func (r *run) canUseTool(id string, c *canUseTool) error {
 	}
 	e := r.book.get(c.ID)
 	switch {
-	case c.ID == "" || c.Tool == "" || len(c.Input) == 0:
+	case c.ID == "" || c.Tool == "":
 		return deny("agent-wrapper cannot tell which tool use this is")
 	case e.stand == pending || e.stand == approved:
 		return deny("agent-wrapper was asked twice about this tool use")
@@ -195,7 +195,6 @@ func (r *run) withdraw(id string) {
 	q.withdrawn = true
 	q.cancel(errWithdrawn)
 	r.book.get(q.use.ID).stand = refused
-	r.startKept()
 }
 
 // response takes an answer to a request of ours. Only those of the preflight
