@@ -331,7 +331,7 @@ func (e *evaluation) add(does *shell.Action, found risk.Finding, sub patterns.Su
 		}
 		a.sub.Path = patterns.NewPath(does.Path, e.dir, place, e.resolve)
 		if does.Need != shell.NeedNone {
-			e.expand(a.sub.Path, does.NoFollow)
+			e.expand(a.sub.Path, does)
 		}
 		a.inside = a.sub.Path.Inside() == patterns.Yes
 	case shell.Fetch:
@@ -353,11 +353,22 @@ func (e *evaluation) add(does *shell.Action, found risk.Finding, sub patterns.Su
 	e.acts = append(e.acts, a)
 }
 
-// expand notes that pathname expansion may meet a symbolic link in a path.
-func (e *evaluation) expand(p *patterns.Path, noFollow bool) {
+// anyDepth is more levels than a path can have.
+const anyDepth = 4 << 10
+
+// expand notes that pathname expansion, or a search, may meet a symbolic link
+// in a path.
+func (e *evaluation) expand(p *patterns.Path, does *shell.Action) {
 	dir, depth := p.Expands()
-	if noFollow {
+	switch forms := p.Forms(); {
+	case does.Found && does.NoFollow:
+		return
+	case does.NoFollow:
 		depth--
+	case does.Found && depth == 0:
+		dir, depth = forms[len(forms)-1].Text, anyDepth
+	case does.Found:
+		depth = anyDepth
 	}
 	if depth > 0 && (e.env == nil || e.env.Links(dir, depth)) {
 		p.Lose()

@@ -25,8 +25,16 @@ func TestLinksThatGlobsMeet(t *testing.T) {
 		{"tee out/*.log", "acceptEdits", Ask},
 		{"for f in out/*; do touch \"$f\"; done", "default", Ask},
 		{"cat out/*", "default", Allow},
+		{"find out -name a -exec touch {} +", "default", Ask},
+		{"find src -name a -exec touch {} +", "default", Allow},
+		{"find out -type f -exec touch {} +", "default", Allow},
+		{"find out -type f -name a -exec touch {} +", "default", Allow},
+		{"find out -type f -o -name a -exec touch {} +", "default", Ask},
+		{"find out -name a -print0 | xargs -0 touch --", "default", Ask},
+		{"find out -type f -print0 | xargs -0 touch --", "default", Allow},
+		{"find out -name a -exec rm {} +", "default", Allow},
 	} {
-		s := spec{allow: "Bash(touch:*); Bash(rm:*); Bash(cp:*); Bash(cat:*); Bash(tee:*)", mode: tt.mode, env: out}
+		s := spec{allow: "Bash(touch:*); Bash(rm:*); Bash(cp:*); Bash(cat:*); Bash(tee:*); Bash(find:*); Bash(xargs:*)", mode: tt.mode, env: out}
 		if got := s.decideOn(t, using("Bash", tt.line)); got.Behavior != tt.want && (tt.want != Ask || got.Behavior != Deny) {
 			t.Errorf("%s in mode %s: %s (%s)", tt.line, tt.mode, got.Behavior, got.Reason)
 		}

@@ -246,6 +246,11 @@ func (e *effector) optionEffect(a Arg) {
 		}
 	case EffWriteHere:
 		e.write(Word{Holes: []Hole{{Kind: Glob}}}, NeedCover, false, what)
+	case EffWriteListed:
+		e.read(a.Value, NeedNone, what)
+		if !e.readOnly {
+			e.write(unknown(), NeedCover, false, what+" names files that are written")
+		}
 	}
 }
 
@@ -303,18 +308,19 @@ func (e *effector) path(kind Kind, p Word, need Need, purpose bool, reason strin
 	if p.hasHole(Pipe) || p.Known() && free[p.Text] || devFD(&p) {
 		return
 	}
-	places, recursive := beneath(e.dirs, p), e.recursive
+	places, recursive, noFollow := beneath(e.dirs, p), e.recursive, e.noFollow && !slashed(&p)
 	if p.under != nil && (!p.printed || kind == Read && need == NeedNone) {
 		places, recursive = nil, true
 		for _, u := range p.under {
 			places = append(places, beneath(e.dirs, u)...)
+			noFollow = noFollow || u.files
 		}
 	}
 	for _, at := range places {
 		e.w.add(Action{
 			Kind: kind, Need: need, Path: at, Purpose: purpose, Recursive: recursive,
-			Sweep: recursive && kind == Write && !e.inPlace, NoFollow: e.noFollow && !slashed(&p), SkipHidden: recursive && e.skipsHidden(), Reason: reason,
-			Parent: e.index, From: -1, Pos: p.Pos, End: p.End,
+			Sweep: recursive && kind == Write && !e.inPlace, NoFollow: noFollow, SkipHidden: recursive && e.skipsHidden(), Reason: reason,
+			Found: p.under != nil, Parent: e.index, From: -1, Pos: p.Pos, End: p.End,
 		})
 	}
 }

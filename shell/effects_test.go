@@ -23,6 +23,10 @@ func TestEffectsFound(t *testing.T) {
 		{"unzip -d out a.zip", "write /p/out/…/…"},
 		{"mktemp -p /x", "write /x/…"},
 		{"mktemp --tmpdir=/x", "write /x/…"},
+		{"mktemp -t x.XXX", "write /tmp/…"},
+		{"mktemp out/x.XXX", "write /p/out/…"},
+		{"zstd --filelist=l", "write …"},
+		{"xz --files=l", "write …"},
 		{"git diagnose -o /x", "write /x/…"},
 		{"git format-patch -o /x HEAD~1", "write /x/…"},
 		{"git mailinfo /x/m y", "write /x/m"},
@@ -63,7 +67,7 @@ func TestEffectsFound(t *testing.T) {
 func TestNoEffect(t *testing.T) {
 	for _, line := range []string{
 		"gzip -c a.txt", "xz -t a.xz", "unzip -l a.zip", "zstd -l a", "flock -u 9", "git config --global user.name",
-		"git config --global --get user.name", "git config get --global user.name", "git merge-file -p a b c", "git pack-objects --stdout", "find -L . -name a", "mktemp -d", "env - A=1",
+		"git config --global --get user.name", "git config get --global user.name", "git merge-file -p a b c", "git pack-objects --stdout", "find -L . -name a", "mktemp -d", "mktemp -u x.XXX", "xz -t --files=l", "env - A=1",
 	} {
 		f := Analyze(line, Options{Dir: "/p", Home: "/h"})
 		for i := range f.Actions {

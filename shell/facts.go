@@ -47,6 +47,9 @@ type Word struct {
 	// printed: the names come from a substitution. That they lie there is taken
 	// for what ask and deny rules see, it proves nothing.
 	printed bool
+	// files, of a word in under: the names are those of regular files, not of
+	// links.
+	files bool
 }
 
 // Known reports whether the word is one word of known text.
@@ -138,6 +141,9 @@ type Action struct {
 	// NoFollow: a symbolic link that is the last name of Path is not followed
 	// (rm, the sources of mv).
 	NoFollow bool
+	// Found: Path stands for names that a search finds, which goes through no
+	// link; the names may be links, unless NoFollow is set as well.
+	Found bool
 	// SkipHidden: a recursive read that leaves out names beginning with a dot.
 	SkipHidden bool
 	// Purpose: the Write is what the program is for (mkdir, rm, cp …), so a

@@ -120,7 +120,26 @@ func (e *effector) findPlaces(start findPaths) []Word {
 			}
 		}
 	}
+	if start.regular(e.words) {
+		for i := range places {
+			places[i].files = true
+		}
+	}
 	return places
+}
+
+// regular reports whether all that find finds is regular files.
+func (f findPaths) regular(words []Word) bool {
+	found := false
+	for i := f.end; i < len(words); i++ {
+		switch words[i].Text {
+		case "-o", "-or", ",", "!", "-not", "(":
+			return false
+		case "-type":
+			found = found || i+1 < len(words) && words[i+1].Known() && words[i+1].Text == "f"
+		}
+	}
+	return found && !f.links
 }
 
 // maxFound is how far below the start of find a name is looked for that a rule

@@ -127,28 +127,29 @@ type Effect uint8
 
 // The effects.
 const (
-	EffNone      Effect = iota // nothing of interest
-	EffRun                     // the value is shell text that is run
-	EffExec                    // the value and the words behind it, up to ";", are a command that is run (fd -x)
-	EffProgram                 // the value names a program, library or configuration that is obeyed
-	EffPlugin                  // as EffProgram if the value is a path (./x, /x, ~/x); else the name of a module
-	EffModule                  // the value names a module, which reads the rest of the words as a program of that name
-	EffCode                    // the value is code in another language
-	EffWrite                   // the value is a path that is written
-	EffOutput                  // as EffWrite; - is standard output
-	EffReadOnly                // operands are not written, nor anything in the directory (gzip -c, unzip -l)
-	EffRead                    // the value is a path that is read, beside the program's purpose
-	EffSend                    // the value is a path that is read and sent to a host: proves no allow
-	EffInput                   // the value is a path that is read, and that is the purpose (grep -f, tail operands)
-	EffDir                     // the value is the directory that operands are relative to
-	EffURL                     // the value is a URL that is fetched
-	EffOpaque                  // its presence may make the program do anything
-	EffUnproven                // its presence proves no allow
-	EffBelow                   // the value is a directory in which files of unknown names are written
-	EffWriteHere               // writes a file of unknown name in the directory (curl -O)
-	EffInPlace                 // the operands are written as well (sed -i)
-	EffPattern                 // gives the pattern or script, so that no operand is one
-	EffRecursive               // operands are read recursively (grep -r)
-	EffTarget                  // the value is the target directory of Copy or Move (cp -t)
-	EffSystem                  // changes the system (date -s): proves no allow, moderate at least
+	EffNone        Effect = iota // nothing of interest
+	EffRun                       // the value is shell text that is run
+	EffExec                      // the value and the words behind it, up to ";", are a command that is run (fd -x)
+	EffProgram                   // the value names a program, library or configuration that is obeyed
+	EffPlugin                    // as EffProgram if the value is a path (./x, /x, ~/x); else the name of a module
+	EffModule                    // the value names a module, which reads the rest of the words as a program of that name
+	EffCode                      // the value is code in another language
+	EffWrite                     // the value is a path that is written
+	EffOutput                    // as EffWrite; - is standard output
+	EffReadOnly                  // operands are not written, nor anything in the directory (gzip -c, unzip -l)
+	EffRead                      // the value is a path that is read, beside the program's purpose
+	EffSend                      // the value is a path that is read and sent to a host: proves no allow
+	EffInput                     // the value is a path that is read, and that is the purpose (grep -f, tail operands)
+	EffDir                       // the value is the directory that operands are relative to
+	EffURL                       // the value is a URL that is fetched
+	EffOpaque                    // its presence may make the program do anything
+	EffUnproven                  // its presence proves no allow
+	EffBelow                     // the value is a directory in which files of unknown names are written
+	EffWriteListed               // the value is a file with the names of files that are written
+	EffWriteHere                 // writes a file of unknown name in the directory (curl -O)
+	EffInPlace                   // the operands are written as well (sed -i)
+	EffPattern                   // gives the pattern or script, so that no operand is one
+	EffRecursive                 // operands are read recursively (grep -r)
+	EffTarget                    // the value is the target directory of Copy or Move (cp -t)
+	EffSystem                    // changes the system (date -s): proves no allow, moderate at least
 )

@@ -40,7 +40,7 @@ func init() {
 		"git": here((*effector).git), "tar": here((*effector).tar), "jq": here((*effector).jq),
 		"busybox": here((*effector).busybox), "ssh": here((*effector).ssh), "curl": here((*effector).curl), "ssh-option": here((*effector).sshOptions),
 		"go": here((*effector).goTool), "gcc": here((*effector).gcc), "gh": here((*effector).gh),
-		"make": here((*effector).make), "flock": here((*effector).flock), "jobs": here((*effector).jobs),
+		"make": here((*effector).make), "flock": here((*effector).flock), "mktemp": here((*effector).mktemp), "jobs": here((*effector).jobs),
 	}
 }
 
@@ -398,7 +398,10 @@ func (e *effector) findExec(i int, start findPaths) int {
 	}
 	var under []Word
 	for _, p := range e.findPlaces(start) {
-		under = append(under, beneath(e.dirs, p)...)
+		for _, at := range beneath(e.dirs, p) {
+			at.files = p.files
+			under = append(under, at)
+		}
 	}
 	words := append([]Word(nil), e.words[i+1:end]...)
 	for j := range words {
@@ -424,6 +427,32 @@ func foundName(w Word, under []Word) Word {
 		return holeFor(w, "{}", under)
 	}
 	return Word{Text: "./", Holes: []Hole{{At: 2, Kind: AnyText}}, under: under, Pos: w.Pos, End: w.End}
+}
+
+// mktemp makes a file or a folder from a template, in the folder that an option
+// gives. What it makes in the system's own folder needs no cover.
+func (e *effector) mktemp() {
+	e.done = true
+	for _, a := range e.scan.Args {
+		if a.Kind != ArgOption {
+			continue
+		}
+		switch a.Option.Names[0] {
+		case "-u":
+			e.readOnly = true
+		case "-t":
+			e.named = true
+			if len(e.operands) > 0 {
+				e.below(Word{Text: "/tmp"}, NeedCover, "option -t of mktemp")
+			}
+		}
+	}
+	if e.readOnly || e.named {
+		return
+	}
+	for _, t := range e.operandWords(0) {
+		e.write(beside(t), NeedCover, false, "operand of mktemp")
+	}
 }
 
 // flock makes the file that it locks; a number without a command is a

@@ -16,12 +16,20 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/internal/effectbox"
 	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/policy"
 	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
 
 var (
 	lines = flag.Int("lines", 300, "command lines to decide, and to run if they are allowed")
 	seed  = flag.Uint64("seed", 0, "seed of the generator; 0 takes the time")
+)
+
+// With a line of its own the test shows what that one comes to.
+var (
+	oneLine = flag.String("line", "", "a command line to look at instead")
+	allow   = flag.String("allow", "", "its allow rules, separated by \"; \"; empty: it is run whatever is decided")
+	mode    = flag.String("mode", "default", "its permission mode")
 )
 
 func TestMain(m *testing.M) {
@@ -55,12 +63,41 @@ func TestEffects(t *testing.T) {
 	if len(box.Real) < fewestReal {
 		t.Errorf("only %d programs are real, want %d", len(box.Real), fewestReal)
 	}
+	if *oneLine != "" {
+		look(t, box, tree)
+		return
+	}
 	e := &experiment{t: t, box: box, g: newGenerator(*seed), env: env(tree), links: links(tree), ran: map[string]int{}}
 	began := time.Now()
 	for range *lines {
 		e.next()
 	}
 	e.report(time.Since(began))
+}
+
+// look shows what one line does.
+func look(t *testing.T, box *effectbox.Box, tree []effectbox.File) {
+	spec := &policy.Spec{Mode: *mode, Risk: "off"}
+	for _, text := range strings.Split(*allow, "; ") {
+		if text != "" {
+			spec.Allow = append(spec.Allow, policy.Item{Text: text})
+		}
+	}
+	d := decide(t, spec, *oneLine, env(tree))
+	t.Logf("%s: %s", d.Behavior, d.Reason)
+	if *allow != "" && d.Behavior != permission.Allow {
+		return
+	}
+	got, err := box.Run(effectbox.Request{Line: *oneLine})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range got.Started {
+		t.Logf("started in %s by %d: %q", s.Dir, s.Parent, s.Argv)
+	}
+	for _, c := range got.Changes {
+		t.Logf("%s %s", c.What, c.Path)
+	}
 }
 
 // experiment is one run of the test.
@@ -81,7 +118,7 @@ func (e *experiment) next() {
 	e.lines++
 	line := e.g.line()
 	rules := e.g.policy(line)
-	if !allowed(e.t, rules, line, e.env) {
+	if decide(e.t, rules.spec(), line, e.env).Behavior != permission.Allow {
 		return
 	}
 	e.allowed++
@@ -129,19 +166,18 @@ func (e *experiment) report(took time.Duration) {
 	}
 }
 
-// allowed asks the engine.
-func allowed(t *testing.T, rules *rules, line string, env permission.Env) bool {
+// decide asks the engine.
+func decide(t *testing.T, spec *policy.Spec, line string, env permission.Env) permission.Decision {
 	t.Helper()
-	compiled, session, _, err := rules.spec().Compile(place)
+	compiled, session, _, err := spec.Compile(place)
 	if err != nil {
-		t.Fatalf("policy %s: %v", show(rules), err)
+		t.Fatalf("line %s: policy: %v", line, err)
 	}
 	input, err := json.Marshal(map[string]string{"command": line})
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := permission.Evaluate(compiled, session, &permission.ToolUse{Tool: "Bash", Input: input, Dir: work}, env, nil)
-	return d.Behavior == permission.Allow
+	return permission.Evaluate(compiled, session, &permission.ToolUse{Tool: "Bash", Input: input, Dir: work}, env, nil)
 }
 
 func show(p *rules) string {

@@ -154,7 +154,7 @@ func violations(p *rules, line string, got effectbox.Result, links map[string]st
 		if name := path.Base(s.Argv[0]); slices.Contains(p.denied, name) && !j.own(i) {
 			out = append(out, "started although denied: "+strings.Join(s.Argv, "|"))
 		} else if !j.covered(i) {
-			out = append(out, "started without cover: "+strings.Join(s.Argv, "|"))
+			out = append(out, "started without cover: "+j.lineage(i))
 		}
 	}
 	for _, c := range got.Changes {
@@ -165,8 +165,17 @@ func violations(p *rules, line string, got effectbox.Result, links map[string]st
 	return out
 }
 
+// lineage shows a program and those above it.
+func (j *judge) lineage(i int) string {
+	text := strings.Join(j.got.Started[i].Argv, "|")
+	for at := j.got.Started[i].Parent; at >= 0; at = j.got.Started[at].Parent {
+		text += " <- " + strings.Join(j.got.Started[at].Argv, "|")
+	}
+	return text
+}
+
 // inShell are builtins that run something; an exact rule covers all of it.
-var inShell = []string{".", "source", "eval", "exec", "trap", "builtin", "command"}
+var inShell = []string{".", "source", "eval", "exec", "trap", "builtin", "command", "time"}
 
 // plain are the wrappers that need no rule.
 var plain = []string{"timeout", "nice", "nohup", "time", "stdbuf"}
@@ -212,7 +221,9 @@ func (r rule) covers(argv []string) bool {
 	case prefix:
 		words := r.words
 		for len(words) > 1 && slices.Contains(inShell, words[0]) {
-			words = words[1:] // the builtin leaves no trace, what it runs does
+			// The builtin leaves no trace, what it runs does.
+			for words = words[1:]; len(words) > 1 && strings.HasPrefix(words[0], "-"); words = words[1:] {
+			}
 		}
 		return len(argv) >= len(words) && slices.Equal(argv[:len(words)], words)
 	case exact:

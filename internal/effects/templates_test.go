@@ -365,6 +365,7 @@ var findParts = []string{
 	"\\( -name %p -o -delete \\)", "-prune", "-quit", "-ls", "-exec sh -c %t \\;", "-exec sh -c %t _ {} +", "-path %x", "-size +0", "-mtime -1",
 	"-printf %x", "-empty", "-name -delete", "-newerXY %f", "-newermt %x", "-samefile %f", "-regex %p", "-exec echo {} \\; -exec %C {} \\;",
 	"-name %p , -print", "-okdir %C {} \\;", "-exec %C ./{} \\;", "-exec %C --output={} \\;", "-exec %C {} \\; -delete", "-type f -exec %C {} \\; -print",
+	"-exec touch {} \\;", "-exec chmod 600 {} +", "-name %p -exec cp b.txt {} \\;", "-exec tee {} \\;", "-exec sed -i s/a/b/ {} +", "-type f -exec chmod 600 {} +", "-exec rm -f {} +", "-type l -exec rm {} +", "-name %p -exec mv {} out \\;",
 }
 
 // sedScripts, awkPrograms and sql hold %o for a path and %t for a command.
