@@ -21,6 +21,7 @@ type Set struct {
 	commands []*Rule               // all command rules
 	dirs     map[string]*dirRules  // path rules by the directory that they begin with
 	paths    []*Rule               // all path rules
+	reads    bool                  // some of them are about reading, by whatever tool
 	hosts    map[string][]*Rule
 	fetches  []*Rule
 	tools    map[string][]*Rule
@@ -63,6 +64,9 @@ func (s *Set) Rules() []*Rule {
 	}
 	return s.rules
 }
+
+// Reads reports whether rules with a path for what is read are in the set.
+func (s *Set) Reads() bool { return s != nil && s.reads }
 
 // Len returns the number of rules.
 func (s *Set) Len() int {
@@ -176,6 +180,7 @@ func (s *Set) key(program string, list List) string {
 
 func (s *Set) indexPath(r *Rule) {
 	s.paths = append(s.paths, r)
+	s.reads = s.reads || r.family == ofReads
 	if len(r.globs) < len(r.paths) {
 		s.dir("").any = append(s.dir("").any, r)
 	}

@@ -91,6 +91,8 @@ type act struct {
 	protected bool
 	class     risk.Class
 	why       string // the reason for the class
+	// reads are what its command may read, once that is looked at.
+	reads []patterns.Subject
 }
 
 // command reports whether a is part of a command line.

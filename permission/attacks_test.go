@@ -193,3 +193,30 @@ func TestRuleWithURL(t *testing.T) {
 		row{"Bash: curl http://localhost:3000@evil.example/", "ask allow-list"},
 	)
 }
+
+// A word of a command that equals a denied path is possibly a read of it, also
+// of a program whose entry does not say what the word is.
+func TestPerhapsRead(t *testing.T) {
+	s := spec{allow: "Bash", deny: "Read(./.env)", env: fakeFS{links: map[string]string{workspace + "/link": workspace + "/.env"}}}
+	for _, line := range []string{
+		"gpg -c .env", "gpg -c ./.env", "gpg -c src/../.env", "gpg -c link", "ssh -i .env host", "git apply .env", "git archive HEAD .env", "java @.env",
+		"kubectl create secret generic x --from-file=.env", "npm publish .env", "ctags .env", "ssh-keygen -lf .env",
+		"docker compose --env-file .env up", "git add .env", "cd src && gpg -c ../.env", "unheard --x @.env", "gpg -c .en*",
+	} {
+		check(t, s, row{"Bash: " + line, "ask deny-list Read(./.env) held"})
+	}
+	for _, line := range []string{
+		"ls .env", "test -f .env", "echo .env", "find . -name .env", "git rm --cached .env", "tar czf x.tgz --exclude=.env .",
+		"grep .env .gitignore", "git commit -m 'ignore .env'", "gpg -c x", "git add src", "git add .",
+	} {
+		check(t, s, row{"Bash: " + line, "allow default Bash"})
+	}
+	asked := spec{allow: "Bash", ask: "Read(./.env)"}
+	check(t, asked, row{"Bash: gpg -c .env", "ask ask-list Read(./.env)"})
+	// A rule about everything names no file.
+	check(t, spec{allow: "Bash", deny: "Read"}, row{"Bash: gpg -c .env", "allow default Bash"})
+	rules := spec{allow: "Bash", rules: []patterns.GranularSpec{{Tools: []string{"Bash", "Read"}, Paths: []string{".env"}, Action: patterns.Deny}}}
+	if d := rules.decideOn(t, using("Bash", "gpg -c .env")); d.Behavior != Ask || !d.Held {
+		t.Errorf("granular: %s", outcome(d))
+	}
+}

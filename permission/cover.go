@@ -105,8 +105,53 @@ func known(words []shell.Word) bool {
 func (e *evaluation) possible(set *patterns.Set, i int, q patterns.Query) (*patterns.Rule, patterns.Match) {
 	a := &e.acts[i]
 	rule, m := set.Match(&a.sub, q)
-	if m != patterns.No || a.does == nil || !a.does.Recursive || a.sub.Path == nil {
+	switch {
+	case m != patterns.No || a.does == nil:
+		return rule, m
+	case a.sub.Kind == patterns.RunCommand && set.Reads():
+		return e.perhaps(set, a)
+	case !a.does.Recursive || a.sub.Path == nil:
 		return rule, m
 	}
 	return e.below(set, a, q)
+}
+
+// perhaps looks for a rule that names a file which the command of a may read
+// although nothing says so. Rules for everything are not about it.
+func (e *evaluation) perhaps(set *patterns.Set, a *act) (*patterns.Rule, patterns.Match) {
+	for _, sub := range e.mayRead(a) {
+		if rule, m := set.Match(&sub, patterns.Query{Specific: true}); m != patterns.No {
+			return rule, patterns.Maybe
+		}
+	}
+	return nil, patterns.No
+}
+
+// mayRead are the reads that the command of a may do although nothing says so.
+func (e *evaluation) mayRead(a *act) []patterns.Subject {
+	if a.reads == nil {
+		a.reads = []patterns.Subject{}
+		for _, word := range a.does.Perhaps() {
+			a.reads = append(a.reads, patterns.Subject{
+				Kind: patterns.ReadPath, Tool: a.sub.Tool, Path: patterns.NewPath(word, e.dir, e.policy.Place, e.resolve),
+			})
+		}
+	}
+	return a.reads
+}
+
+// meets is what a granular rule that asks or denies has to do with an action,
+// or with what its command may read.
+func (e *evaluation) meets(g *patterns.Granular, i int) patterns.Match {
+	a := &e.acts[i]
+	m := g.Match(&a.sub)
+	if m != patterns.No || a.sub.Kind != patterns.RunCommand || !g.Reads() {
+		return m
+	}
+	for _, sub := range e.mayRead(a) {
+		if g.Match(&sub) != patterns.No {
+			return patterns.Maybe
+		}
+	}
+	return patterns.No
 }

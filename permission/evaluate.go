@@ -290,7 +290,7 @@ func (e *evaluation) ruledOut(i int) answer {
 		if g.Action() != patterns.Deny {
 			continue
 		}
-		switch g.Match(&e.acts[i].sub) {
+		switch e.meets(g, i) {
 		case patterns.Yes:
 			return answer{behavior: Deny, layer: LayerRules, rule: granular(g), reason: "denied by rule " + g.String()}
 		case patterns.Maybe:
@@ -434,7 +434,7 @@ func (e *evaluation) askList(i int, firm bool) answer {
 // rules asks the granular rules: the first ask or allow that matches.
 func (e *evaluation) rules(i int, firm bool) answer {
 	for _, g := range e.policy.Rules {
-		m := g.Match(&e.acts[i].sub)
+		m := e.meets(g, i)
 		if m == patterns.No || firm && m != patterns.Yes || e.strict(i) && !g.Specific() {
 			continue
 		}

@@ -1,0 +1,163 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+)
+
+// maxPerhaps bounds the words that Perhaps looks at in one command.
+const maxPerhaps = 256
+
+// Perhaps returns the paths that a Command may read although nothing says so:
+// the words of which the program's entry knows only that they are data, and
+// the files in "@file", "option=file" and "file:place". They are absolute as
+// far as they are known. Programs that only name files have none.
+func (a *Action) Perhaps() []Word {
+	if a.Kind != Command {
+		return nil
+	}
+	p := perhaps{dirs: a.Dirs}
+	if a.Program == nil {
+		for i := range a.Words[1:] {
+			p.parts(a.Words[i+1]) // the words themselves are Reads
+		}
+		return p.paths
+	}
+	scan := a.Program.Scan(a.Words)
+	if scan.Prog.Operands == Names || namesOnly(a.Program.Name, scan) {
+		return nil
+	}
+	p.prog = scan.Prog
+	for _, arg := range scan.Args {
+		p.arg(arg, &a.Words[arg.Word])
+	}
+	return p.paths
+}
+
+// gitNames are the subcommands of git that look at names, or write.
+var gitNames = []string{
+	"branch", "check-attr", "check-ignore", "checkout", "clean", "ls-files", "ls-tree", "mv", "reset", "restore", "rm",
+	"status", "switch", "update-index",
+}
+
+// namesOnly reports whether a program reads none of the files that it is told.
+// What git add is told it keeps, for whoever looks at the index.
+func namesOnly(name string, scan Scan) bool {
+	if name != "git" || len(scan.Path) == 0 {
+		return scan.Prog.Safe
+	}
+	return slices.Contains(gitNames, scan.Path[0]) || scan.Prog.Safe && scan.Path[0] != "add"
+}
+
+// naming are in the long names of options whose values choose or describe
+// files, and are no files.
+var naming = []string{
+	"exclude", "ignore", "skip", "filter", "pattern", "glob", "name", "regex", "match", "grep", "message", "subject", "title",
+	"body", "label", "format", "author", "branch", "arg",
+}
+
+type perhaps struct {
+	prog  *Program
+	dirs  []Word
+	paths []Word
+	seen  int
+}
+
+func (p *perhaps) arg(arg Arg, w *Word) {
+	switch arg.Kind {
+	case ArgOperand, ArgUnsure:
+		p.operand(*w)
+	case ArgUnlisted:
+		p.unlisted(w)
+	case ArgOption:
+		p.option(arg)
+	}
+}
+
+// operand is a word that is data, or that is read as it stands.
+func (p *perhaps) operand(w Word) {
+	switch p.prog.Operands {
+	case Text, Unread:
+		if p.prog.Special == "" || p.prog.Special == "git" {
+			p.word(w)
+		}
+	case Reads, Script, Copy, Transfer, InOut:
+		p.parts(w)
+	}
+}
+
+// unlisted is a word that the entry does not list: -fvalue, --option=value, or
+// the name of a subcommand.
+func (p *perhaps) unlisted(w *Word) {
+	switch {
+	case strings.HasPrefix(w.Text, "--"):
+		if at := strings.IndexByte(w.Text, '='); at >= 0 && !choosing(w.Text[:at]) {
+			p.word(cutWord(*w, at+1))
+		}
+	case strings.HasPrefix(w.Text, "-"):
+		p.word(cutWord(*w, 2))
+	default:
+		p.word(*w)
+	}
+}
+
+func (p *perhaps) option(arg Arg) {
+	switch arg.Option.Effect {
+	case EffDir:
+		p.word(arg.Value) // a file, for docker compose --env-file
+		p.dirs = beneath(p.dirs, arg.Value)
+	case EffNone, EffUnproven, EffSystem, EffWrite:
+		if arg.ValueAt >= 0 && !slices.ContainsFunc(arg.Option.Names, choosing) {
+			p.word(arg.Value)
+		}
+	}
+}
+
+func choosing(option string) bool {
+	return len(option) > 2 && slices.ContainsFunc(naming, func(n string) bool { return strings.Contains(option, n) })
+}
+
+// word adds the word and its parts.
+func (p *perhaps) word(w Word) {
+	p.part(w)
+	p.parts(w)
+}
+
+// parts adds what may be a path of its own in a word.
+func (p *perhaps) parts(w Word) {
+	if strings.HasPrefix(w.Text, "@") {
+		p.part(cutWord(w, 1))
+	}
+	for from := 0; from <= len(w.Text); {
+		end := strings.IndexAny(w.Text[from:], "=,:")
+		if end < 0 {
+			end = len(w.Text)
+		} else {
+			end += from
+			p.part(cutWord(w, end+1))
+		}
+		if from > 0 || end < len(w.Text) {
+			p.part(headWord(w, from, end))
+		}
+		from = end + 1
+	}
+}
+
+// headWord is the part of a word from one byte to another.
+func headWord(w Word, from, to int) Word {
+	out := cutWord(w, from)
+	out.Text = out.Text[:to-from]
+	out.Holes = slices.DeleteFunc(out.Holes, func(h Hole) bool { return h.At > to-from })
+	return out
+}
+
+// part adds a path, if what is known of it can tell it from others.
+func (p *perhaps) part(w Word) {
+	if strings.HasPrefix(w.Text, "@") {
+		w = cutWord(w, 1)
+	}
+	if p.seen++; p.seen > maxPerhaps || strings.Trim(w.Text, "./") == "" || strings.ContainsAny(w.Text, "\n\x00") || w.hasHole(AnyText) || w.hasHole(Pipe) {
+		return
+	}
+	p.paths = append(p.paths, beneath(p.dirs, w)...)
+}

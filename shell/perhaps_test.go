@@ -1,0 +1,54 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestPerhaps: the words that a program may take for a file although its entry
+// does not say so, and none of those that it only names or that choose files.
+func TestPerhaps(t *testing.T) {
+	tests := []struct{ line, want string }{
+		{"gpg -c a", "a"},
+		{"gpg -c a b=c", "a b=c c b"},
+		{"git add a", "a"},
+		{"git -C d add a", "d d/a"},
+		{"git commit -m 'a b' -- c", "c"},
+		{"git rm a", ""},
+		{"git checkout -- a", ""},
+		{"cpio --foo=a", "a"},
+		{"cpio --exclude=a", ""},
+		{"java @a", "a"},
+		{"kubectl create secret generic x --from-file=k=a", "generic x k=a k a"},
+		{"docker run -v ./a:/b image", "./a:/b /b ./a"},
+		{"ls a", ""},
+		{"echo a @b c=d", ""},
+		{"find . -name a", ""},
+		{"grep a=b c", ""},
+		{"cat a", ""},
+		{"unheard @a b=c d", "a c b"},
+		{"gpg -c $x", ""},
+		{"gpg -c a*", "a"},
+		{"gpg -c . .. ./", ""},
+		{"x=1", ""},
+	}
+	for _, tt := range tests {
+		var got []string
+		for _, a := range Analyze(tt.line, Options{Dir: "/w", Home: "/h"}).Actions {
+			for _, p := range a.Perhaps() {
+				got = append(got, strings.TrimPrefix(p.Text, "/w/"))
+			}
+		}
+		want := strings.Fields(tt.want)
+		slices.Sort(got)
+		slices.Sort(want)
+		if got, want = slices.Compact(got), slices.Compact(want); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", tt.line, got, want)
+		}
+	}
+	many := Analyze("gpg -c "+strings.Repeat("a=b,c:d ", 1000), Options{Dir: "/w"}).Actions
+	if n := len(many[0].Perhaps()); n > maxPerhaps {
+		t.Errorf("%d paths", n)
+	}
+}
