@@ -183,7 +183,7 @@ func (s Setting) place() (patterns.Place, error) {
 }
 
 func (s Setting) fake() workspace.Fake {
-	return workspace.Fake{Symlinks: s.Symlinks, Dir: s.Cwd}
+	return workspace.Fake{Symlinks: s.Symlinks, Dir: s.Cwd, Fold: s.FS == "case-insensitive"}
 }
 
 // dialect is the language of a shell. One that is not known is not read.

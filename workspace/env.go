@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"io/fs"
@@ -42,11 +43,16 @@ func readlink(at string) (target string, ok bool) {
 }
 
 // Below reports whether a path that the rule covers exists below dir; hidden
-// says whether names beginning with a dot are looked at. Links to directories
-// are not followed. Where the answer cannot be found, within the limit or at
-// all, it is true.
+// says whether names beginning with a dot are looked at. A link to a directory
+// is followed where it leads to something that the rule may cover: whether the
+// program follows it is not known. Where the answer cannot be found, within the
+// limit or at all, it is true.
 func (e Env) Below(dir string, rule *patterns.Rule, hidden bool) bool {
-	s := search{env: e, set: patterns.NewSet(e.Place, rule), subject: about(rule), hidden: hidden, left: e.Limit}
+	set := patterns.NewSet(e.Place, rule)
+	s := search{
+		env: e, set: set, roots: set.Rules()[0].Roots(), subject: about(rule), hidden: hidden, left: e.Limit,
+		seen: map[string]bool{},
+	}
 	if s.left == 0 {
 		s.left = DefaultLimit
 	}
@@ -95,9 +101,11 @@ func about(rule *patterns.Rule) patterns.Subject {
 type search struct {
 	env     Env
 	set     *patterns.Set
+	roots   []string // directories that all that the rule covers lies below
 	subject patterns.Subject
 	hidden  bool
-	left    int // names that may still be looked at
+	left    int             // names that may still be looked at
+	seen    map[string]bool // directories that were looked at
 }
 
 // in looks below the directory that is called name and really is real.
@@ -106,6 +114,7 @@ func (s *search) in(real, name string) bool {
 	if err != nil {
 		return !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)
 	}
+	s.seen[real] = true
 	for _, entry := range entries {
 		if !s.hidden && strings.HasPrefix(entry.Name(), ".") {
 			continue
@@ -116,15 +125,59 @@ func (s *search) in(real, name string) bool {
 		if s.covers(name + "/" + entry.Name()) {
 			return true
 		}
-		if entry.IsDir() && s.in(path.Join(real, entry.Name()), name+"/"+entry.Name()) {
+		at := path.Join(real, entry.Name())
+		if entry.IsDir() && s.in(at, name+"/"+entry.Name()) || entry.Type()&fs.ModeSymlink != 0 && s.through(at, name+"/"+entry.Name()) {
 			return true
 		}
 	}
 	return false
 }
 
-// list returns at most n names of a directory.
+// through looks below the directory that the link at, called name, leads to:
+// unless it was looked at, or nothing that the rule covers is near it.
+func (s *search) through(at, name string) bool {
+	real, ok := s.env.Resolve(at)
+	switch {
+	case !ok:
+		return true
+	case s.seen[real]:
+		return s.holds(name) && s.left > 0 && !strings.HasPrefix(at, real+"/") && s.in(real, name)
+	}
+	return (s.holds(name) || s.holds(real) || s.within(real)) && s.in(real, name)
+}
+
+// holds reports whether something that the rule covers may lie below dir.
+func (s *search) holds(dir string) bool {
+	for _, root := range s.roots {
+		if root == "/" || under(root, dir) {
+			return true
+		}
+	}
+	return false
+}
+
+// within reports whether dir lies where all may be covered by the rule.
+func (s *search) within(dir string) bool {
+	for _, root := range s.roots {
+		if dir == root || under(dir, root) {
+			return true
+		}
+	}
+	return false
+}
+
+// under reports whether a path lies below dir; letter case may not count.
+func under(name, dir string) bool {
+	dir = strings.TrimSuffix(dir, "/") + "/"
+	return len(name) > len(dir) && strings.EqualFold(name[:len(dir)], dir)
+}
+
+// list returns at most n names of a directory. What is none is not opened: a
+// pipe would wait for somebody to write.
 func list(dir string, n int) ([]fs.DirEntry, error) {
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return nil, cmp.Or(err, error(syscall.ENOTDIR))
+	}
 	f, err := os.Open(dir)
 	if err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ type Fake struct {
 	// to Dir, a relative target to the link's directory.
 	Symlinks map[string]string
 	Dir      string // absolute
+	Fold     bool   // letter case does not count
 }
 
 // Resolve follows the links of the table.
@@ -24,22 +25,29 @@ func (f Fake) Resolve(name string) (real string, ok bool) {
 		links[f.abs(link)] = target
 	}
 	return follow(name, func(at string) (string, bool) {
-		target, found := links[at]
+		target, found := links[f.fold(at)]
 		return target, !found || target != ""
 	})
 }
 
 func (f Fake) abs(name string) string {
 	if path.IsAbs(name) {
-		return path.Clean(name)
+		return f.fold(path.Clean(name))
 	}
-	return path.Join(f.Dir, name)
+	return f.fold(path.Join(f.Dir, name))
+}
+
+func (f Fake) fold(name string) string {
+	if f.Fold {
+		return strings.ToLower(name)
+	}
+	return name
 }
 
 // Links looks at the table.
 func (f Fake) Links(dir string, depth int) bool {
 	for link := range f.Symlinks {
-		rest, below := strings.CutPrefix(f.abs(link), strings.TrimSuffix(path.Clean(dir), "/")+"/")
+		rest, below := strings.CutPrefix(f.abs(link), strings.TrimSuffix(f.fold(path.Clean(dir)), "/")+"/")
 		if below && strings.Count(rest, "/") < depth {
 			return true
 		}

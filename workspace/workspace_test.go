@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
@@ -68,6 +69,39 @@ func TestFakeResolve(t *testing.T) {
 	}
 	if fake.Below("/", nil, true) {
 		t.Error("something lies below a directory that is not there")
+	}
+}
+
+// TestFakeFold: on a file system without regard to letter case a link is met
+// under any spelling of its name.
+func TestFakeFold(t *testing.T) {
+	links := map[string]string{"Src/Link": "/etc/passwd"}
+	for _, name := range []string{"/p/src/link", "/P/SRC/LINK", "/p/Src/Link"} {
+		if got, ok := (Fake{Dir: "/p", Symlinks: links, Fold: true}).Resolve(name); !ok || got != "/etc/passwd" {
+			t.Errorf("%s leads to %q", name, got)
+		}
+	}
+	if got, _ := (Fake{Dir: "/p", Symlinks: links}).Resolve("/p/src/link"); got != "/p/src/link" {
+		t.Error(got)
+	}
+	if !(Fake{Dir: "/p", Symlinks: links, Fold: true}).Links("/P/src", 1) {
+		t.Error("no link in /P/src")
+	}
+}
+
+// TestBelowPipe: a named pipe is not waited for.
+func TestBelowPipe(t *testing.T) {
+	dir := tree(t, "to -> pipe")
+	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rule, _, err := patterns.Parse("Read(*.none)", patterns.Deny, patterns.Source{Name: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := Env{Place: patterns.Place{Workspace: dir}}
+	if env.Below(dir, rule, true) || env.Below(dir+"/pipe", rule, true) || env.Links(dir+"/pipe", 1) {
+		t.Error("something lies below a pipe")
 	}
 }
 
@@ -179,7 +213,8 @@ func TestResolveAgrees(t *testing.T) {
 }
 
 func TestBelow(t *testing.T) {
-	dir := tree(t, "src/a.go", "src/deep/er/key.pem", ".env", "sub/.hid/x.key", "out -> /etc", "link.key2 -> nowhere", "empty/")
+	dir := tree(t, "src/a.go", "src/deep/er/key.pem", ".env", "sub/.hid/x.key", "out -> /etc", "link.key2 -> nowhere", "empty/",
+		"way/to -> ../src/deep", "round/up -> ..", "round/self -> .")
 	tests := []struct {
 		rule   string
 		below  string
@@ -197,7 +232,13 @@ func TestBelow(t *testing.T) {
 		{"Read(./src/**)", "", false, true},
 		{"Read(./src/**)", "/sub", true, false},
 		{"Read(*.none)", "", true, false},
-		{"Read(/etc/passwd)", "", true, false}, // a link to a directory is not followed
+		{"Read(/etc/passwd)", "", true, true}, // a link leads there
+		{"Read(*.pem)", "/way", false, true},
+		{"Read(./src/deep/**)", "/way", false, true},
+		{"Read(./way/to/er/**)", "", false, true},
+		{"Read(./.env)", "/way", true, false},
+		{"Read(./.env)", "/round", true, true},
+		{"Read(*.none)", "/round", true, false},
 		{"Read(*.key2)", "", false, true},
 		{"Edit(*.go)", "", false, true},
 		{"Read(*.go)", "/empty", true, false},
