@@ -12,17 +12,22 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
+// demoPlace stands in the goldens for the folder that each demo makes for
+// itself, wherever the machine keeps such folders.
+const demoPlace = "/tmp/demo"
+
 var demoDir = regexp.MustCompile(`[^\s"]*/agent-wrapper-demo-\d+`)
 
 // runDemo runs the demo without a terminal and returns what it prints.
 func runDemo(t *testing.T, flags ...string) string {
 	t.Helper()
+	t.Setenv("TMPDIR", t.TempDir())
 	var out, complaints strings.Builder
 	a := &app{in: strings.NewReader(""), out: &out, err: &complaints}
 	if code := a.run(context.Background(), append([]string{"demo"}, flags...)); code != codeDone || complaints.Len() > 0 {
 		t.Fatalf("exit code %d: %s", code, complaints.String())
 	}
-	return demoDir.ReplaceAllString(out.String(), "/tmp/demo")
+	return demoDir.ReplaceAllString(out.String(), demoPlace)
 }
 
 // The picture in the README is what the demo prints.
@@ -65,7 +70,7 @@ func TestDemoFollowsItsRules(t *testing.T) {
 	}{
 		{[]string{"--deny", "Bash(git:*)"}, "ALLOW  Bash  git status\n", "DENY   Bash  git status\n       deny-list: denied by rule Bash(git:*)"},
 		{[]string{"--allow", "Bash(npm install:*)"}, "DENY   Bash  npm install left-pad\n", "ALLOW  Bash  npm install left-pad\n       default: "},
-		{[]string{"--ask", "Edit(src/**)"}, "ALLOW  Edit  src/kettle.txt\n       mode: ", "? Edit\n    file_path: /tmp/demo/work/src/kettle.txt\n"},
+		{[]string{"--ask", "Edit(src/**)"}, "ALLOW  Edit  src/kettle.txt\n       mode: ", "? Edit\n    file_path: " + demoPlace + "/work/src/kettle.txt\n"},
 		{[]string{"--mode", "plan"}, "ALLOW  Edit  src/kettle.txt\n", "DENY   Edit  src/kettle.txt\n       mode: plan mode"},
 		{[]string{"--session-allow", "Bash(git push:*)"}, "? Bash\n    command: git push origin main\n", "ALLOW  Bash  git push origin main\n       session-allow: "},
 	}

@@ -15,11 +15,11 @@ type field struct{ name, text string }
 // first are the fields that say what a tool use is about, in this order.
 var first = []string{"command", "file_path", "notebook_path", "path", "pattern", "url", "query", "skill", "subagent_type", "description", "prompt"}
 
-// maxLines is how many lines of one field are shown.
+// maxLines is how many lines of one field are shown; a command is shown whole.
 const maxLines = 40
 
 // inputFields are all fields of an input, and whether each is shown whole.
-func inputFields(_ string, input json.RawMessage) (fields []field, whole bool) {
+func inputFields(input json.RawMessage) (fields []field, whole bool) {
 	var values map[string]json.RawMessage
 	if json.Unmarshal(input, &values) != nil {
 		return []field{{"input", visible.Line(string(input))}}, true
@@ -36,7 +36,10 @@ func inputFields(_ string, input json.RawMessage) (fields []field, whole bool) {
 	})
 	whole = true
 	for _, name := range names {
-		text, all := shorten(valueText(values[name]))
+		text, all := visible.Indent(valueText(values[name]), "    | "), true
+		if name != "command" {
+			text, all = shorten(valueText(values[name]))
+		}
 		fields = append(fields, field{visible.Line(name), text})
 		whole = whole && all
 	}

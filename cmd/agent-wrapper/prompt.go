@@ -132,7 +132,7 @@ func menu(rules []string) string {
 // request is the text of a question, and whether it shows the whole input.
 func request(ask permission.Request) (text string, whole bool) {
 	var out strings.Builder
-	fields, whole := inputFields(ask.Use.Tool, ask.Use.Input)
+	fields, whole := inputFields(ask.Use.Input)
 	by := ""
 	if ask.Use.Agent != "" {
 		by = " (subagent " + visible.Line(ask.Use.Agent) + ")"

@@ -140,11 +140,21 @@ func TestPromptCannotBeForged(t *testing.T) {
 // What is not shown whole cannot be approved for the session.
 func TestLongInput(t *testing.T) {
 	request := ask(install)
-	input, _ := json.Marshal(map[string]string{"command": strings.Repeat("echo\n", 100)})
+	input, _ := json.Marshal(map[string]string{"content": strings.Repeat("echo\n", 100)})
 	request.Use.Input = input
 	got, screen, _ := typed(t, request, "s", "o")
 	if got.Session || !strings.Contains(screen, "(61 more lines are not shown)") {
 		t.Errorf("%+v\n%s", got, screen)
+	}
+}
+
+// A command is shown to its end, however long it is.
+func TestLongCommand(t *testing.T) {
+	request := ask(install)
+	input, _ := json.Marshal(map[string]string{"command": strings.Repeat("echo\n", 3000) + "rm -rf x"})
+	request.Use.Input = input
+	if _, screen, _ := typed(t, request, "d"); !strings.Contains(screen, "    | rm -rf x\n") {
+		t.Error("the end of the command is not shown")
 	}
 }
 
