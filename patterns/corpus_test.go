@@ -11,7 +11,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// row is one case of testdata/bypass.jsonl.
+// row is one case of the corpus.
 type row struct {
 	ID, Tool, Must, Level, Why string
 	Policy                     struct{ Allow, Ask, Deny []string }
@@ -48,12 +48,20 @@ func readLines[T any](t testing.TB, name string) []T {
 // TestBypass matches the attacks and controls on paths, URLs and names.
 func TestBypass(t *testing.T) {
 	t.Parallel()
-	for _, r := range readLines[row](t, "testdata/bypass.jsonl") {
+	count := 0
+	for _, r := range readLines[row](t, "../testdata/cases/bypass.jsonl") {
+		if r.Tool == "Bash" {
+			continue // its lines are read by package shell
+		}
+		count++
 		got := r.decide()
 		ok := got == r.Must || r.Must == "not_allow" && got != "allow" || r.Must == "ask" && got == "deny"
 		if !ok {
 			t.Errorf("%s (%s): %v %v under %v: %s, must %s: %s", r.ID, r.Level, r.Tool, r.Input, r.Policy, got, r.Must, r.Why)
 		}
+	}
+	if count < 200 {
+		t.Errorf("only %d rows", count)
 	}
 }
 

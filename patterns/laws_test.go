@@ -24,8 +24,23 @@ var (
 	anyServers = []string{"*", "mcp__*", "mcp__*__get_*"}
 )
 
+// drawRule draws a rule of a list.
 func drawRule(t *rapid.T, list List) *Rule {
-	var text string
+	return drawRuleOf(t, list, func(*Rule) bool { return true })
+}
+
+// drawRuleOf draws a rule of a list that is of the wanted kind.
+func drawRuleOf(t *rapid.T, list List, wanted func(*Rule) bool) *Rule {
+	var rule *Rule
+	rapid.Custom(func(t *rapid.T) string { return drawRuleText(t, list) }).Filter(func(text string) bool {
+		r, _, err := Parse(text, list, Source{Name: "t", Line: 1})
+		rule = r
+		return err == nil && wanted(r)
+	}).Draw(t, "rule")
+	return rule
+}
+
+func drawRuleText(t *rapid.T, list List) string {
 	switch rapid.IntRange(0, 4).Draw(t, "form") {
 	case 0, 1:
 		words := rapid.SliceOfN(rapid.SampledFrom(someWords), 1, 4).Draw(t, "words")
@@ -35,23 +50,17 @@ func drawRule(t *rapid.T, list List) *Rule {
 		if rapid.Bool().Draw(t, "star") {
 			words[rapid.IntRange(0, len(words)-1).Draw(t, "at")] = rapid.SampledFrom([]string{"*", "g*", "r*m", "-*"}).Draw(t, "pattern")
 		}
-		text = "Bash(" + strings.Join(words, " ") + rapid.SampledFrom([]string{"", ":*", " *", "*"}).Draw(t, "end") + ")"
+		return "Bash(" + strings.Join(words, " ") + rapid.SampledFrom([]string{"", ":*", " *", "*"}).Draw(t, "end") + ")"
 	case 2:
-		text = rapid.SampledFrom([]string{"Read", "Edit", "Write", "Grep"}).Draw(t, "tool") + "(" + rapid.SampledFrom(someGlobs).Draw(t, "glob") + ")"
+		return rapid.SampledFrom([]string{"Read", "Edit", "Write", "Grep"}).Draw(t, "tool") + "(" + rapid.SampledFrom(someGlobs).Draw(t, "glob") + ")"
 	case 3:
-		text = "WebFetch(" + rapid.SampledFrom([]string{"", "domain:", "*."}).Draw(t, "how") + rapid.SampledFrom(someHosts[:5]).Draw(t, "host") + ")"
-	default:
-		names := someNames
-		if list != Allow {
-			names = append(names[:len(names):len(names)], anyServers...)
-		}
-		text = rapid.SampledFrom(names).Draw(t, "name")
+		return "WebFetch(" + rapid.SampledFrom([]string{"", "domain:", "*."}).Draw(t, "how") + rapid.SampledFrom(someHosts[:5]).Draw(t, "host") + ")"
 	}
-	r, _, err := Parse(text, list, Source{Name: "t", Line: 1})
-	if err != nil {
-		t.Skip(err)
+	names := someNames
+	if list != Allow {
+		names = append(names[:len(names):len(names)], anyServers...)
 	}
-	return r
+	return rapid.SampledFrom(names).Draw(t, "name")
 }
 
 func drawSubject(t *rapid.T, place Place) *Subject {
