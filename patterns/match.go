@@ -41,7 +41,8 @@ func (r *Rule) match(sub *Subject, q Query) Match {
 		return r.matchTool(sub)
 	default:
 		if r.about(sub) {
-			return r.matchPath(sub.Path, sub.Recursive)
+			m := r.matchPath(sub.Path, sub.Recursive)
+			return max(m, maybeIf(m == No && sub.Kind == WritePath && r.list != Allow && r.mayHold(sub.Path)))
 		}
 	}
 	if sub.Kind == Hidden && r.list != Allow {
@@ -125,6 +126,19 @@ func (r *Rule) matchPath(p *Path, tree bool) Match {
 		return Maybe
 	}
 	return best
+}
+
+// mayHold reports whether the rule is about all that lies below a path: it may
+// be a directory, in which a program writes under names of its own.
+func (r *Rule) mayHold(p *Path) bool {
+	for i := range p.forms {
+		for k := range r.globs {
+			if r.globs[k].holdsTree(&p.forms[i]) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // proves reports whether each form of a path is matched for certain.

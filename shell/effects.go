@@ -481,9 +481,17 @@ func (e *effector) reads(p *Program, rest []Word, what string) {
 	for _, r := range rest {
 		e.read(r, NeedNone, what)
 		if e.inPlace {
-			e.write(r, NeedCover, false, what)
+			e.inPlaceWrite(r, what)
 		}
 	}
+}
+
+// inPlaceWrite changes an operand, or all files below one that is a directory by
+// its spelling (gofmt -w .).
+func (e *effector) inPlaceWrite(r Word, what string) {
+	defer func(before bool) { e.recursive = before }(e.recursive)
+	e.recursive = e.recursive || r.Text == "." || r.Text == ".." || strings.HasSuffix(r.Text, "/") || strings.HasSuffix(r.Text, "/.") || strings.HasSuffix(r.Text, "/..")
+	e.write(r, NeedCover, false, what)
 }
 
 func (e *effector) writes(rest []Word, need Need, purpose bool, what string) {
@@ -676,6 +684,9 @@ func (e *effector) transfers(rest []Word, what string) {
 			e.fetch(r, what)
 		case i > 0 && i == len(rest)-1:
 			e.write(r, NeedCover, false, what)
+			for _, src := range rest[:i] {
+				e.write(joinPath(r, last(src)), NeedCover, false, what)
+			}
 		default:
 			e.read(r, NeedOutside, what)
 		}
