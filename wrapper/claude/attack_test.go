@@ -377,110 +377,90 @@ func TestDeafAgent(t *testing.T) {
 // end of one.
 func TestOneLineEach(t *testing.T) {
 	ends := "\u2028\u2029\u0085"
-	synctest.Test(t, func(t *testing.T) {
-		d := decider(func(_ context.Context, use permission.ToolUse) (permission.Result, error) {
-			if use.ID == "u2" {
-				return deny("no" + ends)
-			}
-			return allow(use)
-		})
-		_, _, err := play(t, d, func(f *fake) {
-			f.ready()
-			for _, id := range []string{"u1", "u2"} {
-				f.asks(id, "Bash", bash("echo "+ends))
-				got := reply(f.hear())
-				if strings.ContainsAny(f.heard.Text(), ends) {
-					t.Errorf("%q", f.heard.Text())
-				}
-				if input, _ := got["updatedInput"].(object); id == "u1" && input["command"] != "echo "+ends {
-					t.Errorf("the input came back as %q", input)
-				}
-			}
-			f.results("u1", true, "user_temporary")
-			f.ends()
-		})
-		if err != nil {
-			t.Error(err)
+	d := decider(func(_ context.Context, use permission.ToolUse) (permission.Result, error) {
+		if use.ID == "u2" {
+			return deny("no" + ends)
 		}
+		return allow(use)
 	})
+	_, _, err := talk(t, d, func(f *fake) {
+		for _, id := range []string{"u1", "u2"} {
+			f.asks(id, "Bash", bash("echo "+ends))
+			got := reply(f.hear())
+			if strings.ContainsAny(f.heard.Text(), ends) {
+				t.Errorf("%q", f.heard.Text())
+			}
+			if input, _ := got["updatedInput"].(object); id == "u1" && input["command"] != "echo "+ends {
+				t.Errorf("the input came back as %q", input)
+			}
+		}
+		f.results("u1", true, "user_temporary")
+	})
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 // TestTwoAccounts: of several accounts of one tool use the worst counts.
 func TestTwoAccounts(t *testing.T) {
 	ours, theirs := `{"id":"u1","permission_decision":{"decision":"accept","source":"user_temporary"}}`, `{"id":"u1","permission_decision":{"decision":"accept","source":"hook"}}`
 	for _, meta := range []string{ours + "," + theirs, theirs + "," + ours} {
-		synctest.Test(t, func(t *testing.T) {
-			_, _, err := play(t, byWord, func(f *fake) {
-				f.ready()
-				f.use("u1", "Bash", bash("x"))
-				f.say(`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"u1","content":"x"}]},"tool_result_meta":[` + meta + `]}`)
-				f.ends()
-			})
-			var breach *Breach
-			if !errors.As(err, &breach) {
-				t.Errorf("got %v", err)
-			}
+		_, _, err := talk(t, byWord, func(f *fake) {
+			f.use("u1", "Bash", bash("x"))
+			f.say(`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"u1","content":"x"}]},"tool_result_meta":[` + meta + `]}`)
 		})
+		var breach *Breach
+		if !errors.As(err, &breach) {
+			t.Errorf("got %v", err)
+		}
 	}
 }
 
 // TestModeChangesLater: the permission mode of every turn is looked at.
 func TestModeChangesLater(t *testing.T) {
 	for mode, good := range map[string]bool{"default": true, "plan": true, "bypassPermissions": false, "acceptEdits": false, "auto": false, "": false} {
-		synctest.Test(t, func(t *testing.T) {
-			_, _, err := play(t, byWord, func(f *fake) {
-				f.ready()
-				f.say(fmt.Sprintf(`{"type":"system","subtype":"init","session_id":"s-1","permissionMode":%q,"claude_code_version":"2.1.329"}`, mode))
-				f.ends()
-			})
-			if (err == nil) != good || err != nil && !strings.Contains(err.Error(), "permission mode") {
-				t.Errorf("%q: %v", mode, err)
-			}
+		_, _, err := talk(t, byWord, func(f *fake) {
+			f.say(fmt.Sprintf(`{"type":"system","subtype":"init","session_id":"s-1","permissionMode":%q,"claude_code_version":"2.1.329"}`, mode))
 		})
+		if (err == nil) != good || err != nil && !strings.Contains(err.Error(), "permission mode") {
+			t.Errorf("%q: %v", mode, err)
+		}
 	}
 }
 
 // TestUnreadableBesideApproved: a question that cannot be read is denied and
 // leaves the approval of the same tool use as it is.
 func TestUnreadableBesideApproved(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		_, _, err := play(t, byWord, func(f *fake) {
-			f.ready()
-			f.use("u1", "Bash", bash("x"))
-			f.say(`{"type":"control_request","request_id":"r2","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{"command":"\ud83d"},"tool_use_id":"u1"}}`)
-			if got := reply(f.hear()); got["behavior"] != "deny" {
-				t.Errorf("got %v", got)
-			}
-			f.results("u1", true, "user_temporary")
-			f.ends()
-		})
-		if err != nil {
-			t.Error(err)
+	_, _, err := talk(t, byWord, func(f *fake) {
+		f.use("u1", "Bash", bash("x"))
+		f.say(`{"type":"control_request","request_id":"r2","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{"command":"\ud83d"},"tool_use_id":"u1"}}`)
+		if got := reply(f.hear()); got["behavior"] != "deny" {
+			t.Errorf("got %v", got)
 		}
+		f.results("u1", true, "user_temporary")
 	})
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 // TestNoInput: a tool use without an input, or with one that is no object, is
 // decided and recorded, and denied although the Decider allows it.
 func TestNoInput(t *testing.T) {
 	for _, input := range []string{``, `"input":null,`, `"input":"rm x",`, `"input":["rm x"],`, `"input":7,`} {
-		synctest.Test(t, func(t *testing.T) {
-			asked := 0
-			d := decider(func(_ context.Context, use permission.ToolUse) (permission.Result, error) {
-				asked++
-				return allow(use)
-			})
-			_, _, err := play(t, d, func(f *fake) {
-				f.ready()
-				f.say(`{"type":"control_request","request_id":"r1","request":{"subtype":"can_use_tool","tool_name":"Bash",` + input + `"tool_use_id":"u1"}}`)
-				if got := reply(f.hear()); got["behavior"] != "deny" {
-					t.Errorf("%s: got %v", input, got)
-				}
-				f.ends()
-			})
-			if err != nil || asked != 1 {
-				t.Errorf("%s: %v, asked %d times", input, err, asked)
+		asked := 0
+		d := decider(func(_ context.Context, use permission.ToolUse) (permission.Result, error) {
+			asked++
+			return allow(use)
+		})
+		_, _, err := talk(t, d, func(f *fake) {
+			f.say(`{"type":"control_request","request_id":"r1","request":{"subtype":"can_use_tool","tool_name":"Bash",` + input + `"tool_use_id":"u1"}}`)
+			if got := reply(f.hear()); got["behavior"] != "deny" {
+				t.Errorf("%s: got %v", input, got)
 			}
 		})
+		if err != nil || asked != 1 {
+			t.Errorf("%s: %v, asked %d times", input, err, asked)
+		}
 	}
 }

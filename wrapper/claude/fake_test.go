@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
@@ -377,6 +378,19 @@ func options(start Starter, d Decider, events *recorder) Options {
 func play(t testing.TB, d Decider, script func(f *fake)) (Outcome, *recorder, error) {
 	events := &recorder{}
 	out, err := Run(context.Background(), options(agent(t, nil, script), d, events))
+	return out, events, err
+}
+
+// talk plays a script between the preflight and the last words, in a bubble.
+func talk(t *testing.T, d Decider, script func(f *fake)) (out Outcome, events *recorder, err error) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		out, events, err = play(t, d, func(f *fake) {
+			f.ready()
+			script(f)
+			f.ends()
+		})
+	})
 	return out, events, err
 }
 
