@@ -426,13 +426,7 @@ func (p *Path) Forms() []shell.Word {
 
 // String returns the path as it is written, with "…" for what is not known.
 func (p *Path) String() string {
-	w := p.forms[0].word
-	text, from := "", 0
-	for _, h := range w.Holes {
-		text += w.Text[from:h.At] + "…"
-		from = h.At
-	}
-	return text + w.Text[from:]
+	return p.forms[0].word.Filled("…")
 }
 
 // Inside says whether the path lies inside the workspace or is the workspace

@@ -509,12 +509,7 @@ func (n *name) holds(s *segment) bool {
 	if !n.wild || strings.ContainsAny(n.text, "?[\\") {
 		return false
 	}
-	text, from := "", 0
-	for _, h := range s.holes {
-		text += s.text[from:h.At] + filler
-		from = h.At
-	}
-	return n.glob.Match(text + s.text[from:])
+	return n.glob.Match((&shell.Word{Text: s.text, Holes: s.holes}).Filled(filler))
 }
 
 // meets reports whether a segment with holes can be one that is matched. In a

@@ -44,13 +44,7 @@ func shown(words ...shell.Word) string {
 		if i > 0 {
 			b.WriteByte(' ')
 		}
-		from := 0
-		for _, h := range w.Holes {
-			b.WriteString(w.Text[from:h.At])
-			b.WriteString("…")
-			from = h.At
-		}
-		b.WriteString(w.Text[from:])
+		b.WriteString(w.Filled("…"))
 	}
 	return cut(b.String())
 }

@@ -394,26 +394,13 @@ func (t *target) meets(w *shell.Word) string {
 	if len(w.Holes) == 0 || !strings.HasPrefix(w.Text, "/") {
 		return ""
 	}
-	pattern := strings.ToLower(strings.TrimRight(starred(w), "/"))
+	pattern := strings.ToLower(strings.TrimRight(w.Filled("*"), "/"))
 	for _, dir := range append(slices.Clip(system), t.place.Home, t.place.Workspace) {
 		if dir != "" && strings.Count(dir, "/") == strings.Count(pattern, "/") && star(pattern, strings.ToLower(dir)) {
 			return dir
 		}
 	}
 	return ""
-}
-
-// starred is the text of a word with a * for each hole.
-func starred(w *shell.Word) string {
-	var sb strings.Builder
-	at := 0
-	for _, h := range w.Holes {
-		sb.WriteString(w.Text[at:h.At])
-		sb.WriteByte('*')
-		at = h.At
-	}
-	sb.WriteString(w.Text[at:])
-	return sb.String()
 }
 
 // narrowing are the tests of find that leave some files out. Others (-type,

@@ -7,10 +7,10 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// spot is a file or directory that is not like others; what lies below it is
-// meant as well. "**/" stands for any directory.
+// spot is files or directories that are not like others; what lies below them
+// is meant as well. "**/" stands for any directory.
 type spot struct {
-	path   string
+	paths  string
 	write  Class // of a write to it
 	reason string
 	factor string
@@ -19,64 +19,18 @@ type spot struct {
 // spots is searched in order; the first that holds counts.
 var spots = []spot{
 	{"/dev/null", Safe, "writes nowhere", ""},
-	{"/dev/stdout", Safe, "writes to the terminal", ""},
-	{"/dev/stderr", Safe, "writes to the terminal", ""},
-	{"/dev/tty", Safe, "writes to the terminal", ""},
+	{"/dev/stdout /dev/stderr /dev/tty", Safe, "writes to the terminal", ""},
 	{"/dev/shm", Moderate, mutating, ""},
-	{"/etc/passwd", High, users, FactorSensitive},
-	{"/etc/shadow", High, users, FactorSensitive},
-	{"/etc/gshadow", High, users, FactorSensitive},
-	{"/etc/group", High, users, FactorSensitive},
-	{"/etc/sudoers", High, users, FactorSensitive},
-	{"/etc/sudoers.d", High, users, FactorSensitive},
-	{"/etc/master.passwd", High, users, FactorSensitive},
-	{"/etc/ssh", High, onSystem, FactorSensitive},
-	{"/etc/ssl/private", High, onSystem, FactorSensitive},
-	{"/root", High, onSystem, FactorSensitive},
-	{"/proc/kcore", High, onSystem, FactorSensitive},
-	{"/", High, onSystem, FactorSystem},
-	{"/bin", High, onSystem, FactorSystem},
-	{"/boot", High, onSystem, FactorSystem},
-	{"/dev", High, onSystem, FactorSystem},
-	{"/etc", High, onSystem, FactorSystem},
-	{"/lib", High, onSystem, FactorSystem},
-	{"/lib64", High, onSystem, FactorSystem},
-	{"/proc", High, onSystem, FactorSystem},
-	{"/sbin", High, onSystem, FactorSystem},
-	{"/sys", High, onSystem, FactorSystem},
-	{"/usr", High, onSystem, FactorSystem},
-	{"/var/lib", High, onSystem, FactorSystem},
-	{"/var/spool/cron", High, onSystem, FactorSystem},
-	{"/Library", High, onSystem, FactorSystem},
-	{"/System", High, onSystem, FactorSystem},
+	{"/etc/passwd /etc/shadow /etc/gshadow /etc/group /etc/sudoers /etc/sudoers.d /etc/master.passwd", High, users, FactorSensitive},
+	{"/etc/ssh /etc/ssl/private /root /proc/kcore", High, onSystem, FactorSensitive},
+	{"/ /bin /boot /dev /etc /lib /lib64 /proc /sbin /sys /usr /var/lib /var/spool/cron /Library /System", High, onSystem, FactorSystem},
 	{"**/.ssh", High, "changes who may log in", FactorSensitive},
 	{"**/.gnupg", High, "changes keys", FactorSensitive},
-	{"**/.bashrc", High, startup, FactorSensitive},
-	{"**/.bash_profile", High, startup, FactorSensitive},
-	{"**/.bash_login", High, startup, FactorSensitive},
-	{"**/.bash_logout", High, startup, FactorSensitive},
-	{"**/.profile", High, startup, FactorSensitive},
-	{"**/.zshrc", High, startup, FactorSensitive},
-	{"**/.zshenv", High, startup, FactorSensitive},
-	{"**/.zprofile", High, startup, FactorSensitive},
+	{"**/.bashrc **/.bash_profile **/.bash_login **/.bash_logout **/.profile **/.zshrc **/.zshenv **/.zprofile", High, startup, FactorSensitive},
 	{"**/.zlogin", High, startup, FactorSensitive},
-	{"**/.gitconfig", High, "changes what git runs and trusts", FactorSensitive},
-	{"**/.git/hooks", High, "changes what git runs and trusts", FactorSensitive},
-	{"**/.git/config", High, "changes what git runs and trusts", FactorSensitive},
-	{"**/.git-credentials", Moderate, mutating, FactorSensitive},
-	{"**/.aws", Moderate, mutating, FactorSensitive},
-	{"**/.azure", Moderate, mutating, FactorSensitive},
-	{"**/.config/gcloud", Moderate, mutating, FactorSensitive},
-	{"**/.kube", Moderate, mutating, FactorSensitive},
-	{"**/.docker/config.json", Moderate, mutating, FactorSensitive},
-	{"**/.netrc", Moderate, mutating, FactorSensitive},
-	{"**/.npmrc", Moderate, mutating, FactorSensitive},
-	{"**/.pypirc", Moderate, mutating, FactorSensitive},
-	{"**/.pgpass", Moderate, mutating, FactorSensitive},
-	{"**/.env", Moderate, mutating, FactorSensitive},
-	{"**/id_rsa", Moderate, mutating, FactorSensitive},
-	{"**/id_ecdsa", Moderate, mutating, FactorSensitive},
-	{"**/id_ed25519", Moderate, mutating, FactorSensitive},
+	{"**/.gitconfig **/.git/hooks **/.git/config", High, "changes what git runs and trusts", FactorSensitive},
+	{"**/.git-credentials **/.aws **/.azure **/.config/gcloud **/.kube **/.docker/config.json **/.netrc **/.npmrc", Moderate, mutating, FactorSensitive},
+	{"**/.pypirc **/.pgpass **/.env **/id_rsa **/id_ecdsa **/id_ed25519", Moderate, mutating, FactorSensitive},
 }
 
 const (
@@ -103,7 +57,7 @@ func reading(a *shell.Action, p Profile) Finding {
 		f.factor(FactorSensitive)
 	}
 	// A read that needs cover is no plain look: a source of cp, a file sent.
-	if p == Terminal && a.Need != shell.NeedNone && strings.HasPrefix(s.path, "/") && s.write == High {
+	if p == Terminal && a.Need != shell.NeedNone && strings.HasPrefix(s.paths, "/") && s.write == High {
 		f.raise(High, onSystem, FactorSystem)
 	}
 	return f
@@ -152,13 +106,17 @@ func known(w *shell.Word) *spot {
 	return nil
 }
 
-// covers reports whether a cleaned path is the spot or lies below it.
+// covers reports whether a cleaned path is one of the spot's or lies below it.
 func (s *spot) covers(text string) bool {
-	if anywhere, ok := strings.CutPrefix(s.path, "**"); ok {
-		return strings.Contains("/"+text+"/", anywhere+"/")
+	for one := range strings.FieldsSeq(s.paths) {
+		if anywhere, ok := strings.CutPrefix(one, "**"); ok && strings.Contains("/"+text+"/", anywhere+"/") {
+			return true
+		}
+		if rest, ok := strings.CutPrefix(text, one); ok && (rest == "" || rest[0] == '/') {
+			return true
+		}
 	}
-	rest, ok := strings.CutPrefix(text, s.path)
-	return ok && (rest == "" || rest[0] == '/')
+	return false
 }
 
 // device reports whether a path is a block device for certain: its name is

@@ -117,14 +117,16 @@ func texts(words []shell.Word) string {
 
 func TestEverySpotIsReached(t *testing.T) {
 	for i := range spots {
-		p := strings.Replace(spots[i].path, "**", "/home/dev", 1)
-		below := []string{p, p + "/x", p + "/../" + p[strings.LastIndexByte(p, '/')+1:]}
-		if p == "/" {
-			below = []string{"/", "//", "/.."} // alone: all lies below it
-		}
-		for _, at := range below {
-			if got := known(&shell.Word{Text: at}); got != &spots[i] {
-				t.Errorf("%s reaches %+v, not %+v", at, got, spots[i])
+		for one := range strings.FieldsSeq(spots[i].paths) {
+			p := strings.Replace(one, "**", "/home/dev", 1)
+			below := []string{p, p + "/x", p + "/../" + p[strings.LastIndexByte(p, '/')+1:]}
+			if p == "/" {
+				below = []string{"/", "//", "/.."} // alone: all lies below it
+			}
+			for _, at := range below {
+				if got := known(&shell.Word{Text: at}); got != &spots[i] {
+					t.Errorf("%s reaches %+v, not %+v", at, got, spots[i])
+				}
 			}
 		}
 	}

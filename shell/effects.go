@@ -873,13 +873,4 @@ func (w *walker) written() map[string]bool {
 }
 
 // show is a word for a message, with its holes marked.
-func show(w *Word) string {
-	var sb strings.Builder
-	from := 0
-	for _, h := range w.Holes {
-		sb.WriteString(w.Text[from:h.At])
-		sb.WriteString("…")
-		from = h.At
-	}
-	return sb.String() + w.Text[from:]
-}
+func show(w *Word) string { return w.Filled("…") }

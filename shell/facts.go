@@ -10,6 +10,8 @@
 // The package touches no file, process, clock or environment.
 package shell
 
+import "strings"
+
 // Hole is a place in a word where text stands that is known only when the
 // line runs.
 type Hole struct {
@@ -54,6 +56,22 @@ type Word struct {
 
 // Known reports whether the word is one word of known text.
 func (w *Word) Known() bool { return len(w.Holes) == 0 && !w.Split }
+
+// Filled returns the word's text with mark in each place that is not known.
+func (w *Word) Filled(mark string) string {
+	if len(w.Holes) == 0 {
+		return w.Text
+	}
+	var b strings.Builder
+	from := 0
+	for _, h := range w.Holes {
+		b.WriteString(w.Text[from:h.At])
+		b.WriteString(mark)
+		from = h.At
+	}
+	b.WriteString(w.Text[from:])
+	return b.String()
+}
 
 // MayBeOption reports whether the program may take the word for an option
 // although it does not show: unknown text stands where a dash would, or the
