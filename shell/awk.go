@@ -1,6 +1,9 @@
 package shell
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // awk reads its program text: what it writes, reads and runs.
 func (e *effector) awk() {
@@ -31,7 +34,18 @@ func (e *effector) awk() {
 			continue
 		}
 		e.read(r, NeedNone, "operand of awk")
+		if e.awkInPlace() {
+			e.write(r, NeedCover, false, "operand of awk -i inplace")
+		}
 	}
+}
+
+// awkInPlace: the library inplace of gawk makes it change what it reads.
+func (e *effector) awkInPlace() bool {
+	return slices.ContainsFunc(e.scan.Args, func(a Arg) bool {
+		return a.Kind == ArgOption && slices.Contains(a.Option.Names, "--include") &&
+			(!a.Value.Known() || strings.Contains(a.Value.Text, "inplace"))
+	})
 }
 
 // awkProgram looks at the tokens of an awk program. What is not proven

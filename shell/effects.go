@@ -331,6 +331,13 @@ func slashed(w *Word) bool {
 	return strings.HasSuffix(w.Text, "/") && (len(w.Holes) == 0 || w.Holes[len(w.Holes)-1].At < n)
 }
 
+// has reports whether the command has an option of this name.
+func (e *effector) has(name string) bool {
+	return slices.ContainsFunc(e.scan.Args, func(a Arg) bool {
+		return a.Kind == ArgOption && slices.Contains(a.Option.Names, name)
+	})
+}
+
 // skipsHidden reports whether the program is one that leaves hidden files out
 // when it goes through a directory, and no option tells it not to.
 func (e *effector) skipsHidden() bool {
@@ -501,6 +508,10 @@ func (e *effector) writes(rest []Word, need Need, purpose bool, what string) {
 }
 
 func (e *effector) copies(rest []Word, what string) {
+	if e.prog.Name == "install" && e.has("--directory") {
+		e.writes(rest, NeedOutside, true, what)
+		return
+	}
 	for _, src := range e.sources(rest) {
 		e.read(src, NeedOutside, what)
 	}
@@ -650,8 +661,12 @@ func (e *effector) shellArgs(rest []Word) {
 
 // outputs writes the operands, or reads them when an option says so.
 func (e *effector) outputs(rest []Word, what string) {
+	tree := e.prog.Name == "zip" && (e.has("--recurse-paths") || e.has("--recurse-patterns"))
+	all := e.recursive
 	for _, r := range rest {
+		e.recursive = all || tree
 		e.read(r, NeedNone, what)
+		e.recursive = all
 		if e.readOnly {
 			continue
 		}
@@ -681,9 +696,10 @@ func (e *effector) transfers(rest []Word, what string) {
 	for i, r := range rest {
 		switch {
 		case remote(&r):
-			e.fetch(r, what)
+			e.fetch(hostURL(r), what)
 		case i > 0 && i == len(rest)-1:
 			e.write(r, NeedCover, false, what)
+			e.received(r, rest[:i], what)
 			for _, src := range rest[:i] {
 				e.write(joinPath(r, last(src)), NeedCover, false, what)
 			}
@@ -691,6 +707,34 @@ func (e *effector) transfers(rest []Word, what string) {
 			e.read(r, NeedOutside, what)
 		}
 	}
+}
+
+// received notes the files that a transfer makes when its target is a folder.
+func (e *effector) received(target Word, sources []Word, what string) {
+	for _, src := range sources {
+		if at := strings.LastIndexByte(src.Text, ':'); at >= 0 && remote(&src) {
+			src = cutWord(src, at+1)
+		}
+		if name := last(src); name.Text != "" || len(name.Holes) > 0 {
+			e.write(joinPath(target, name), NeedNone, false, what)
+		}
+	}
+}
+
+// hostURL is the URL of the host in a word of the form user@host:path; a URL
+// stays as it is.
+func hostURL(w Word) Word {
+	host, rest, _ := strings.Cut(w.Text, ":")
+	if strings.HasPrefix(rest, "//") {
+		return w
+	}
+	out := Word{Text: "ssh://" + host + "/", Pos: w.Pos, End: w.End}
+	for _, h := range w.Holes {
+		if h.At <= len(host) {
+			out.Holes = append(out.Holes, Hole{At: h.At + len("ssh://"), Kind: h.Kind})
+		}
+	}
+	return out
 }
 
 // remote reports whether a word is of the form host:path or a URL.

@@ -18,7 +18,50 @@ func (e *effector) urls() {
 			e.fetch(url, "an argument of "+show(&e.words[0]))
 		}
 	}
+	e.through()
+	e.client()
 	e.redirected()
+}
+
+// ways are the options whose value is a host that a request goes through.
+var ways = []string{
+	"--proxy", "--preproxy", "--proxy1.0", "--http-proxy", "--https-proxy", "--all-proxy", "--ftp-proxy", "--doh-url",
+	"--socks4", "--socks4a", "--socks5", "--socks5-hostname", "--connect-to",
+}
+
+// through notes the hosts that a request goes through.
+func (e *effector) through() {
+	for _, a := range e.scan.Args {
+		if a.Kind != ArgOption || a.ValueAt < 0 || !slices.ContainsFunc(a.Option.Names, func(n string) bool { return slices.Contains(ways, n) }) {
+			continue
+		}
+		host := a.Value
+		if a.Option.Names[0] == "--connect-to" { // HOST:PORT:HOST:PORT
+			parts := strings.SplitN(host.Text, ":", 3)
+			host = cutWord(host, len(host.Text)-len(parts[len(parts)-1]))
+		}
+		if !e.fetches(&host) {
+			e.fetch(host, "option "+a.Option.Names[0]+" of "+e.prog.Name)
+		}
+	}
+}
+
+// client: the first word of httpie and its like is the URL, unless it is a
+// method; a port alone is one of this machine.
+func (e *effector) client() {
+	if e.prog == nil || !slices.Contains([]string{"http", "https", "xh", "xhs", "httpie"}, e.prog.Name) || len(e.operands) == 0 {
+		return
+	}
+	url := e.words[e.operands[0]]
+	if len(e.operands) > 1 && url.Known() && strings.Trim(url.Text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") == "" {
+		url = e.words[e.operands[1]]
+	}
+	if strings.HasPrefix(url.Text, ":") && !url.holeAt(0) {
+		url = joinText(Word{Text: "localhost"}, url)
+	}
+	if !e.fetches(&url) {
+		e.fetch(url, "operand of "+e.prog.Name)
+	}
 }
 
 // fetches reports whether the command is known to fetch this URL.
