@@ -243,6 +243,35 @@ func trespasses(f file) (faults []string) {
 	return faults
 }
 
+// maySleep lists the tests that let real time pass, and what for.
+var maySleep = map[string]string{
+	"e2e/driver_test.go": "a denial that comes late, as a person's does",
+	"e2e/kill_test.go":   "a kill at a moment that follows no event",
+}
+
+// TestNoSleeps: a test waits for events. In testing/synctest time costs
+// nothing.
+func TestNoSleeps(t *testing.T) {
+	slept := map[string]bool{}
+	check(t, func(f file) (faults []string) {
+		for _, sel := range uses(f, "time") {
+			if sel.Sel.Name != "Sleep" || f.imports["synctest"] != "" {
+				continue
+			}
+			slept[f.name] = true
+			if maySleep[f.name] == "" {
+				faults = append(faults, fmt.Sprintf("%s sleeps: wait for an event, or list it in maySleep with the reason", fset.Position(sel.Pos())))
+			}
+		}
+		return faults
+	})
+	for name := range maySleep {
+		if !slept[name] {
+			t.Errorf("maySleep lists %s, which does not sleep", name)
+		}
+	}
+}
+
 // TestClosure: what the evaluator draws in by way of libraries starts no
 // process, opens no connection and runs no shell.
 func TestClosure(t *testing.T) {
