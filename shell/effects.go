@@ -488,17 +488,17 @@ func (e *effector) reads(p *Program, rest []Word, what string) {
 	for _, r := range rest {
 		e.read(r, NeedNone, what)
 		if e.inPlace {
-			e.inPlaceWrite(r, what)
+			e.inPlaceWrite(r, NeedCover, what)
 		}
 	}
 }
 
 // inPlaceWrite changes an operand, or all files below one that is a directory by
 // its spelling (gofmt -w .).
-func (e *effector) inPlaceWrite(r Word, what string) {
+func (e *effector) inPlaceWrite(r Word, need Need, what string) {
 	defer func(before bool) { e.recursive = before }(e.recursive)
 	e.recursive = e.recursive || r.Text == "." || r.Text == ".." || strings.HasSuffix(r.Text, "/") || strings.HasSuffix(r.Text, "/.") || strings.HasSuffix(r.Text, "/..")
-	e.write(r, NeedCover, false, what)
+	e.write(r, need, false, what)
 }
 
 func (e *effector) writes(rest []Word, need Need, purpose bool, what string) {

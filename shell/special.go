@@ -666,6 +666,18 @@ func (e *effector) git() {
 	}
 	e.gitShows()
 	e.gitConfig()
+	e.gitRestores()
+}
+
+// gitRestores: a path that is checked out is overwritten. That is what these
+// subcommands are for, so only ask and deny rules look at it.
+func (e *effector) gitRestores() {
+	if len(e.scan.Path) == 0 || e.scan.Path[0] != "checkout" && e.scan.Path[0] != "restore" {
+		return
+	}
+	for _, path := range e.operandWords(0) {
+		e.inPlaceWrite(path, NeedNone, "operand of git "+e.scan.Path[0])
+	}
 }
 
 // gitShows: what git prints of a file, it has read.
