@@ -102,6 +102,53 @@ func exactUse(sub *Subject) string {
 	return sub.Tool + "(" + sub.Name + ")"
 }
 
+// Nearest returns the rule, of rules taken from a set, that comes nearest to
+// one for exactly the subject, nil if none is near.
+func Nearest(rules []*Rule, sub *Subject) *Rule {
+	var best *Rule
+	most, want := 0, ExactRule(sub)
+	for _, r := range rules {
+		if n := r.near(sub, want); n > most {
+			best, most = r, n
+		}
+	}
+	return best
+}
+
+// near returns how much a rule has in common with the subject: bytes with the
+// rule for exactly it, or the leading directories of a path.
+func (r *Rule) near(sub *Subject, want string) int {
+	switch {
+	case !r.family.path():
+		return max(0, alike(r.text, want)-len(r.tool)-1)
+	case !r.about(sub) || sub.Path == nil:
+		return 0
+	}
+	most := 0
+	for i := range r.globs {
+		most = max(most, r.globs[i].common(&sub.Path.forms[0]))
+	}
+	return most
+}
+
+// alike returns how many bytes two texts have in common at their beginning.
+func alike(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// common returns how many leading names of a path the pattern has as well.
+func (g *pathGlob) common(f *form) int {
+	n := 0
+	for n < len(f.segs) && n < len(g.names) && !g.names[n].many && g.names[n].match(&f.segs[n], g.fold, false) {
+		n++
+	}
+	return n
+}
+
 // Explain says in a few words why a rule, taken from a set, is not about a
 // subject, "" if it is.
 func Explain(r *Rule, sub *Subject) string {

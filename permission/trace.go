@@ -167,26 +167,10 @@ func (e *evaluation) lastStep(i int) Step {
 
 // nearMiss finds the allow rule that came nearest to covering an action.
 func (e *evaluation) nearMiss(a *act, t *TracedAction) {
-	var best *patterns.Rule
-	most := 0
-	want := patterns.ExactRule(&a.sub)
-	for _, rule := range e.policy.Allow.Rules() {
-		if n := alike(rule.String(), want); n > most {
-			best, most = rule, n
-		}
-	}
-	if best == nil || most <= len(best.Tool())+1 {
+	best := patterns.Nearest(e.policy.Allow.Rules(), &a.sub)
+	if best == nil {
 		return
 	}
 	t.NearMiss, t.NearMissSource = best.String(), best.Source()
 	t.Missed = patterns.Explain(best, &a.sub)
-}
-
-// alike returns how many bytes two rules have in common at their beginning.
-func alike(a, b string) int {
-	n := 0
-	for n < len(a) && n < len(b) && a[n] == b[n] {
-		n++
-	}
-	return n
 }

@@ -52,6 +52,19 @@ func TestTraceNearMiss(t *testing.T) {
 	if a.NearMiss != "Bash(git push origin dev:*)" || a.Missed == "" || a.NearMissSource.Name != "--allow" {
 		t.Errorf("%+v", a)
 	}
+	paths := spec{allow: "Edit(src/**); Edit(src/a/*.go); Edit(/srv/**); Read(src/a/**)"}
+	tr, _ = explain(t, paths, using("Edit", "src/a/b/c.go"))
+	if a := tr.Actions[0]; a.NearMiss != "" {
+		t.Errorf("a covered path has %+v", a)
+	}
+	tr, _ = explain(t, spec{allow: "Edit(lib/**); Edit(src/a/*.go); Edit(/srv/**); Read(src/**)"}, using("Edit", "src/a/b/c.go"))
+	if a := tr.Actions[0]; a.NearMiss != "Edit(src/a/*.go)" || !strings.Contains(a.Missed, "is not matched") {
+		t.Errorf("%+v", a)
+	}
+	tr, _ = explain(t, spec{allow: "Read(src/**); Bash(ls:*)"}, using("Edit", "src/a.go"))
+	if a := tr.Actions[0]; a.NearMiss != "" {
+		t.Errorf("%+v", a)
+	}
 	tr, _ = explain(t, spec{allow: "Read; Bash(ls:*)"}, using("Bash", "git push"))
 	if a := tr.Actions[0]; a.NearMiss != "" {
 		t.Errorf("%+v", a)
