@@ -71,7 +71,7 @@ func TestReadFile(t *testing.T) {
 		t.Errorf("a missing file: %v", err)
 	}
 	os.WriteFile(path, []byte("mode = \"plan\"\nMODE = \"default\"\n"), 0o644)
-	if _, err := ReadFile(path); err == nil || !strings.Contains(err.Error(), path+":2:8: unknown key MODE") {
+	if _, err := ReadFile(path); err == nil || !strings.Contains(err.Error(), path+":2:1: unknown key MODE") {
 		t.Errorf("a case twin: %v", err)
 	}
 	os.WriteFile(path, []byte("session_allow = ['Bash']"), 0o644)

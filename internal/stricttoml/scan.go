@@ -2,6 +2,7 @@ package stricttoml
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -12,6 +13,7 @@ import (
 type node struct {
 	kind kind
 	Place
+	key   Place // where the key stands; the zero value if that is where the node does
 	keys  map[string]*node
 	order []string
 	elems []*node
@@ -34,31 +36,34 @@ type scanner struct {
 	name  string
 	data  []byte
 	pos   int
-	fault *Error
+	fault *Error // ends the scan
+	// twice are the keys that stand twice.
+	twice []error
 	// row, begin and passed say how far the lines are counted.
 	row, begin, passed int
 }
 
-// scan reads the text into a tree.
-func scan(data []byte, name string) (*node, error) {
+// scan reads the text into a tree. The error says why it cannot be read; keys
+// that stand twice are returned beside the tree, which has the first of them.
+func scan(data []byte, name string) (root *node, twice []error, err error) {
 	s := &scanner{name: name, data: data, row: 1}
-	root := newTable(Place{Line: 1, Col: 1})
+	root = newTable(Place{Line: 1, Col: 1})
 	if len(data) > MaxSize {
 		s.fail(MaxSize, fmt.Sprintf("the file is longer than %d bytes", MaxSize))
-		return nil, s.fault
+		return nil, nil, s.fault
 	}
 	if at := invalid(data); at >= 0 {
 		s.fail(at, "not valid UTF-8")
-		return nil, s.fault
+		return nil, nil, s.fault
 	}
 	if bytes.HasPrefix(data, []byte("\ufeff")) {
 		s.pos = len("\ufeff")
 	}
 	s.document(root)
 	if s.fault != nil {
-		return nil, s.fault
+		return nil, nil, errors.Join(append(s.twice, s.fault)...)
 	}
-	return root, nil
+	return root, s.twice, nil
 }
 
 // invalid returns the offset of the first byte that is not UTF-8, -1 for none.
@@ -252,11 +257,14 @@ func (s *scanner) member(table *node, path []string, arrays int) {
 	s.blanks()
 	owner := s.descend(table, keys[:len(keys)-1], at)
 	last := keys[len(keys)-1]
+	key := s.place(at, s.pos)
+	value := s.value(append(path[:len(path):len(path)], keys...), arrays)
+	value.key = key
 	if owner.keys[last] != nil {
-		s.fail(at, fmt.Sprintf("key %s stands twice", show(last)))
+		s.twice = append(s.twice, &Error{Name: s.name, Place: value.key, Text: fmt.Sprintf("key %s stands twice", show(last))})
 		return
 	}
-	owner.add(last, s.value(append(path[:len(path):len(path)], keys...), arrays))
+	owner.add(last, value)
 }
 
 // key reads a key, which may be dotted; prefix is the path of its table.

@@ -62,11 +62,11 @@ func Decode(data []byte, name string, v any) (Lines, error) {
 	if t == nil || t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
 		return nil, errors.New("stricttoml: Decode needs a pointer to a struct")
 	}
-	root, err := scan(data, name)
+	root, twice, err := scan(data, name)
 	if err != nil {
 		return nil, err
 	}
-	c := checker{name: name, lines: Lines{}, checked: map[string]bool{}}
+	c := checker{name: name, lines: Lines{}, faults: twice, checked: map[string]bool{}}
 	c.table(t.Elem(), root, nil, "")
 	if len(c.faults) > 0 {
 		return nil, errors.Join(c.faults...)

@@ -36,11 +36,19 @@ func (c *checker) table(t reflect.Type, n *node, keys []string, path string) {
 		case ok:
 			c.value(ft, v, full, at)
 		case fields != nil:
-			c.fail(v.Place, path, "unknown key "+show(key)+hint(key, fields))
+			c.fail(v.where(), path, "unknown key "+show(key)+hint(key, fields))
 		default:
 			c.value(element(t), v, full, at)
 		}
 	}
+}
+
+// where is the place of the key, as far as it has one of its own.
+func (n *node) where() Place {
+	if n.key.Line > 0 {
+		return n.key
+	}
+	return n.Place
 }
 
 func hint(key string, fields map[string]reflect.Type) string {
