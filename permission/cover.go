@@ -82,7 +82,7 @@ func (e *evaluation) coverParent(set *patterns.Set, i int, specific bool) *patte
 // said so itself; one with words that nobody knows yet has not.
 func (e *evaluation) further(reach, i int) int {
 	a := &e.acts[i]
-	if reach == exactOnly || a.parent < 0 || a.does.From < 1 {
+	if reach == exactOnly || a.parent < 0 || a.does.From < 1 || a.does.Exact {
 		return exactOnly
 	}
 	if a.does.Unproven != "" && !known(e.acts[a.parent].does.Words) {

@@ -53,3 +53,16 @@ func TestSweepIsProtected(t *testing.T) {
 		}
 	}
 }
+
+// TestExactOnly: an option that needs a rule for these very words is not
+// covered by a rule that reaches into the command. Found by the effects test.
+func TestExactOnly(t *testing.T) {
+	for rule, want := range map[string]Behavior{
+		"Bash(xargs tar cf x --remove-files:*)": Ask, "Bash(xargs tar cf x --remove-files a)": Allow, "Bash(xargs tar:*)": Ask, "Bash": Allow,
+	} {
+		s := spec{allow: rule + "; Edit(x)"}
+		if got := s.decideOn(t, using("Bash", "xargs tar cf x --remove-files a")); got.Behavior != want {
+			t.Errorf("%s: %s (%s)", rule, got.Behavior, got.Reason)
+		}
+	}
+}

@@ -77,6 +77,7 @@ type effector struct {
 	parents   bool // the directories of a source are made in the target
 	recursive bool
 	target    *Word // -t DIR
+	moved     bool  // an option moved dirs
 	noFollow  bool  // a link that an operand is stays as it is, or goes
 	done      bool  // a special reader has dealt with the operands
 	// ownAssigns: frame.Assigns may be appended to.
@@ -145,10 +146,12 @@ func (e *effector) optionFlags(a Arg) {
 		v := a.Value
 		e.target = &v
 	case EffDir:
-		e.dirs = beneath(e.dirs, a.Value)
+		e.dirs, e.moved = beneath(e.dirs, a.Value), true
 	case EffUnproven, EffSystem:
+		e.frame.Exact = true
 		e.unproven("option " + a.Option.Names[0] + " of " + e.prog.Name + " needs a rule for these very words")
 	case EffSend:
+		e.frame.Exact = true
 		e.unproven("option " + a.Option.Names[0] + " of " + e.prog.Name + " sends a file to a host")
 	}
 }
@@ -201,7 +204,14 @@ func (e *effector) namedSub() {
 	}
 }
 
+// optionEffects derives what the options make the program do. Where one of
+// them moves to another directory, the paths of the others may be meant from
+// either.
 func (e *effector) optionEffects() {
+	defer func(dirs []Word) { e.dirs = dirs }(e.dirs)
+	if e.moved {
+		e.dirs = append(slices.Clone(e.s.dirs), e.dirs...)
+	}
 	for _, a := range e.scan.Args {
 		if a.Kind == ArgOption {
 			e.optionEffect(a)
@@ -415,9 +425,9 @@ func (e *effector) operandEffects() {
 	case Outputs:
 		e.outputs(rest, what)
 	case ModeWrites:
-		e.writes(behind(rest, e.pattern), NeedOutside, true, what)
+		e.writes(behindMode(rest, e.pattern), NeedOutside, true, what)
 	case ModeOutputs:
-		e.writes(behind(rest, e.pattern), NeedCover, false, what)
+		e.writes(behindMode(rest, e.pattern), NeedCover, false, what)
 	case Copy:
 		e.copies(rest, what)
 	case Transfer:
@@ -473,6 +483,15 @@ func behind(words []Word, given bool) []Word {
 		return words
 	}
 	return words[1:]
+}
+
+// behindMode is behind for what is written: a first word that may fall apart
+// holds some of it.
+func behindMode(words []Word, given bool) []Word {
+	if len(words) > 0 && words[0].Split {
+		return words
+	}
+	return behind(words, given)
 }
 
 func (e *effector) reads(p *Program, rest []Word, what string) {
@@ -547,6 +566,9 @@ func (e *effector) destination(rest []Word, what string) {
 		dest = rest[len(rest)-1]
 	case len(rest) == 0:
 		return
+	case rest[0].Split: // the last of what it falls apart into
+		e.write(rest[0], NeedOutside, true, what)
+		e.write(joinPath(rest[0], Word{Holes: []Hole{{Kind: Glob}}}), NeedOutside, true, what)
 	}
 	e.write(dest, NeedOutside, true, what)
 	e.links(dest)
@@ -578,7 +600,8 @@ func (e *effector) inOut(rest []Word, what string) {
 	for i, r := range rest {
 		if i == 0 {
 			e.read(r, NeedNone, what)
-		} else {
+		}
+		if i > 0 || r.Split {
 			e.write(r, NeedCover, false, what)
 		}
 	}
@@ -697,6 +720,9 @@ func (e *effector) transfers(rest []Word, what string) {
 		switch {
 		case remote(&r):
 			e.fetch(hostURL(r), what)
+		case i == len(rest)-1 && r.Split:
+			e.read(r, NeedOutside, what)
+			e.write(r, NeedCover, false, what)
 		case i > 0 && i == len(rest)-1:
 			e.write(r, NeedCover, false, what)
 			e.received(r, rest[:i], what)

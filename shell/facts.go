@@ -179,6 +179,9 @@ type Action struct {
 	// its words may match: an argument that may be an option, a variable that
 	// the program may obey. Empty when there is no such reason.
 	Unproven string
+	// Exact: what is unproven is not that the words are unknown, but what one of
+	// them does; a rule that reaches into the command does not cover it either.
+	Exact bool
 	// Reach: an allow rule covers the Command only if its own literal words go
 	// beyond this many of the Command's (npm install x runs what it fetches:
 	// "npm install:*" says so, "npm:*" does not). 0 asks for nothing.

@@ -15,12 +15,24 @@ func (e *effector) sed() {
 	}
 }
 
-// sedBackup: a suffix of -i with a slash in it names a file of another
-// directory.
+// sedBackup: with a suffix of -i the old content is written beside the file;
+// a star in the suffix is the name, and one with a slash in it names a file of
+// another directory.
 func (e *effector) sedBackup() {
 	for _, a := range e.scan.Args {
-		if a.Kind == ArgOption && a.Option.Effect == EffInPlace && (!a.Value.Known() || strings.Contains(a.Value.Text, "/")) {
+		switch {
+		case a.Kind != ArgOption || a.Option.Effect != EffInPlace:
+		case !a.Value.Known() || strings.Contains(a.Value.Text, "/"):
 			e.odd("the suffix of sed -i can name a file elsewhere", "use a suffix like .bak")
+		case a.Value.Text != "":
+			for _, r := range behind(e.operandWords(0), e.pattern) {
+				if strings.Contains(a.Value.Text, "*") {
+					r = beside(r)
+				} else {
+					r.Text += a.Value.Text
+				}
+				e.write(r, NeedCover, false, "backup by sed -i")
+			}
 		}
 	}
 }

@@ -36,14 +36,14 @@ func (e *effector) tarArchive(archive *Word, kind Kind) {
 		e.odd("an archive on another host", "use a local file")
 		return
 	}
-	recursive := e.recursive
-	e.recursive = false
+	recursive, dirs := e.recursive, e.dirs
+	e.recursive, e.dirs = false, e.s.dirs // -C is for what goes in and comes out
 	if kind == Write {
 		e.write(*archive, NeedCover, false, "archive of tar")
 	} else {
 		e.read(*archive, NeedNone, "archive of tar")
 	}
-	e.recursive = recursive
+	e.recursive, e.dirs = recursive, dirs
 }
 
 // tarMode returns the letter of what tar is to do, the archive, and whether

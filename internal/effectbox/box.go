@@ -5,7 +5,7 @@
 // Only tests use it.
 //
 // The root is a fresh tmpfs with its own mount, process, network and IPC
-// namespaces. Lines run as nobody. The programs of the machine are there
+// namespaces. Lines run as an unprivileged user. The programs of the machine are there
 // read-only, but every name on PATH and in /bin is a logger (folder logger)
 // that first writes down its arguments. A name that has no real program is a
 // stub. The folders of Tree are the only ones that a line can write to; they
@@ -102,7 +102,7 @@ type Request struct {
 	Bare bool
 }
 
-// ErrNotRoot: a box can only be made by root, who can then become nobody.
+// ErrNotRoot: a box can only be made by root, who can then become somebody else.
 var ErrNotRoot = errors.New("the box needs root")
 
 // Box is a running box.
@@ -116,7 +116,7 @@ type Box struct {
 }
 
 // Open starts a box. It takes root, to make the namespaces and to become
-// nobody. dir is an empty directory for its root.
+// somebody else. dir is an empty directory for its root.
 func Open(conf Config, dir string) (*Box, error) {
 	if os.Geteuid() != 0 {
 		return nil, ErrNotRoot

@@ -18,8 +18,9 @@ type setup struct {
 	Logger string // path of the logger on the machine
 }
 
-// nobody is who lines run as.
-const nobody = 65534
+// nobody is who lines run as: an unprivileged user of the box alone, so that
+// its limits do not count the processes of others.
+const nobody = 64999
 
 // build makes the root.
 func build(root string, s *setup) (real []string, err error) {

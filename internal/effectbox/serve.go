@@ -79,7 +79,7 @@ const rlimitNproc = 6
 func limit() error {
 	for what, to := range map[int]uint64{
 		syscall.RLIMIT_FSIZE: 4 << 20, syscall.RLIMIT_CORE: 0, syscall.RLIMIT_NOFILE: 256, syscall.RLIMIT_DATA: 2 << 30,
-		rlimitNproc: 2000, // threads of nobody on the whole machine
+		rlimitNproc: 2000, // threads of that user on the whole machine
 	} {
 		if err := syscall.Setrlimit(what, &syscall.Rlimit{Cur: to, Max: to}); err != nil {
 			return fmt.Errorf("limit %d: %w", what, err)

@@ -217,27 +217,30 @@ func standard(name string) string {
 
 // covers reports whether a rule for commands covers an argv.
 func (r rule) covers(argv []string) bool {
-	switch r.kind {
-	case prefix:
-		words := r.words
+	words := r.words
+	if r.kind <= star {
 		for len(words) > 1 && slices.Contains(inShell, words[0]) {
 			// The builtin leaves no trace, what it runs does.
 			for words = words[1:]; len(words) > 1 && strings.HasPrefix(words[0], "-"); words = words[1:] {
 			}
 		}
+	}
+	switch r.kind {
+	case prefix:
 		return len(argv) >= len(words) && slices.Equal(argv[:len(words)], words)
 	case exact:
-		return slices.Equal(argv, r.words)
+		return slices.Equal(argv, words)
 	case star:
-		return r.expression().MatchString(strings.Join(argv, "\x00"))
+		return expression(words).MatchString(strings.Join(argv, "\x00"))
 	}
 	return false
 }
 
-func (r rule) expression() *regexp.Regexp {
+// expression matches what words with stars match.
+func expression(words []string) *regexp.Regexp {
 	text := "(?s)^"
-	for i, w := range r.words {
-		last := i == len(r.words)-1
+	for i, w := range words {
+		last := i == len(words)-1
 		switch {
 		case w == "*" && last:
 			text += "(\x00.*)?"

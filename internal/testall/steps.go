@@ -28,13 +28,21 @@ var steps = []step{
 	{"unit", func(r *runner) { r.goTest("./...") }},
 	{"race", race},
 	{"differential", differential},
+	{"effects", effects},
 	{"mutants", mutants},
 	{"fuzz", fuzz},
 	{"e2e", e2e},
 }
 
 // debian are the programs that tests compare with, and their packages.
-var debian = map[string]string{"bash": "bash", "dash": "dash", "zsh": "zsh", "node": "nodejs", "npm": "npm", "unshare": "util-linux", "ip": "iproute2"}
+var debian = map[string]string{
+	"bash": "bash", "dash": "dash", "zsh": "zsh", "node": "nodejs", "npm": "npm", "unshare": "util-linux", "ip": "iproute2",
+	// real programs of the effects test
+	"awk": "gawk", "gawk": "gawk", "mawk": "mawk", "bc": "bc", "bzip2": "bzip2", "cal": "ncal", "column": "bsdextrautils", "cpio": "cpio", "diff": "diffutils",
+	"ed": "ed", "fdfind": "fd-find", "file": "file", "find": "findutils", "git": "git", "jq": "jq", "less": "less", "look": "bsdextrautils",
+	"lz4": "lz4", "patch": "patch", "rg": "ripgrep", "rsync": "rsync", "sqlite3": "sqlite3", "strings": "binutils", "tree": "tree",
+	"unzip": "unzip", "xxd": "xxd", "xz": "xz-utils", "zip": "zip", "zstd": "zstd",
+}
 
 // install gets what the tests need: Debian packages when root, npm packages.
 func install(r *runner) {
@@ -80,7 +88,7 @@ func lint(r *runner) {
 	r.checkEmpty("gofmt", "gofmt", "-l", ".")
 	r.check("go mod tidy", "go", "mod", "tidy", "-diff")
 	r.check("go vet", "go", "vet", "./...")
-	r.check("go vet (e2e, oracle, mutants)", "go", "vet", "-tags", "e2e,oracle,mutants", "./e2e", "./shell", "./internal/mutants")
+	r.check("go vet (e2e, oracle, mutants)", "go", "vet", "-tags", "e2e,oracle,mutants", "./e2e", "./shell", "./internal/mutants", "./internal/effects", "./internal/effectbox")
 	r.check("staticcheck", "go", "run", staticcheck, "./...")
 }
 
@@ -119,6 +127,20 @@ func differential(r *runner) {
 	defer func(before bool) { r.Verbose = before }(r.Verbose)
 	r.Verbose = true
 	r.goTest("-count=1", "-timeout", "2h", "-tags", "oracle", "-run", "^TestBashRunsNothingUnseen$", "./shell",
+		"-args", "-lines", lines, "-seed", fmt.Sprint(r.seed))
+}
+
+// effects runs generated command lines that are allowed in a throw-away root and
+// holds the rules against what they did; its figures are shown.
+func effects(r *runner) {
+	lines := "1000"
+	if r.long {
+		lines = "100000"
+	}
+	defer func(before bool) { r.Verbose = before }(r.Verbose)
+	r.Verbose = true
+	r.goTest("-count=1", "-tags", "oracle", "./internal/effectbox")
+	r.goTest("-count=1", "-timeout", "2h", "-tags", "oracle", "-run", "^TestEffects$", "./internal/effects",
 		"-args", "-lines", lines, "-seed", fmt.Sprint(r.seed))
 }
 
