@@ -5,8 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/corpus"
 	"github.com/agent-wrapper/agent-wrapper/policy"
@@ -76,13 +79,32 @@ func holds(must, behavior string) bool {
 	return behavior == must
 }
 
-// BenchmarkCheckRows is 10,000 rows of check --jsonl.
-func BenchmarkCheckRows(b *testing.B) {
+// manyRows are at least 10,000 rows of check --jsonl.
+func manyRows(t testing.TB) []byte {
+	t.Helper()
 	text, err := os.ReadFile(bypassFile)
 	if err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
-	rows := bytes.Repeat(text, 10_000/bytes.Count(text, []byte("\n"))+1)
+	return bytes.Repeat(text, 10_000/bytes.Count(text, []byte("\n"))+1)
+}
+
+// "10,000 rows take under 5 s."
+func TestRowsInTime(t *testing.T) {
+	limit := 5 * time.Second
+	if info, _ := debug.ReadBuildInfo(); slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		limit *= 20 // the race detector's price
+	}
+	rows, begin := manyRows(t), time.Now()
+	answered(t, rows)
+	if took := time.Since(begin); took > limit {
+		t.Errorf("%d rows took %v", bytes.Count(rows, []byte("\n")), took)
+	}
+}
+
+// BenchmarkCheckRows is 10,000 rows of check --jsonl.
+func BenchmarkCheckRows(b *testing.B) {
+	rows := manyRows(b)
 	for b.Loop() {
 		answered(b, rows)
 	}

@@ -2,6 +2,8 @@ package claude
 
 import (
 	"encoding/json"
+	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -79,6 +81,46 @@ func FuzzArguments(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestOnlyArguments: the agent is started with what arguments makes and with
+// nothing else, and no other source speaks of an option of its.
+func TestOnlyArguments(t *testing.T) {
+	o := Options{
+		Prompt: "--allowedTools=Bash", Dir: "/w", Decider: byWord, Model: "m", Session: "s", AppendSystemPrompt: "--allowedTools",
+		MCPConfig: []string{"--allowedTools"}, AddDirs: []string{"--allowedTools=Bash"}, Disallowed: []string{"Bash(rm:*)"},
+	}
+	var got []string
+	o.Start = func(args []string) (Process, error) {
+		got = args
+		return nil, errors.New("enough")
+	}
+	Run(t.Context(), o)
+	want, err := arguments(&o)
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v\n%s", err, cmp.Diff(want, got))
+	}
+	sources, err := filepath.Glob("*.go")
+	if err != nil || len(sources) < 10 {
+		t.Fatal(sources, err)
+	}
+	for _, name := range sources {
+		if text := source(t, name); name != "argv.go" && !strings.HasSuffix(name, "_test.go") && strings.Contains(strings.ToLower(text), "allowedtools") {
+			t.Errorf("%s speaks of allowedTools", name)
+		}
+	}
+	if n := strings.Count(strings.ToLower(source(t, "argv.go")), "allowedtools"); n != 2 { // --disallowedTools, and the options that are refused
+		t.Errorf("argv.go speaks %d times of allowedTools", n)
+	}
+}
+
+func source(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // TestIsolationIsJSON: the settings are what they look like.

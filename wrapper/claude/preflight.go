@@ -48,11 +48,11 @@ func (f *preflight) begin(in initialized, v version) error {
 	needed := !v.before(lists)
 	switch {
 	case in.Mode != "default" && (in.Mode != "" || needed):
-		return fmt.Errorf("the agent CLI started in permission mode %q, not default", in.Mode)
+		return distrusted("the agent CLI started in permission mode %q, not default", in.Mode)
 	case in.HooksApplied == nil && needed, in.HooksApplied != nil && !*in.HooksApplied:
-		return errors.New("the agent CLI did not take our PreToolUse hook")
+		return distrusted("the agent CLI did not take our PreToolUse hook")
 	case in.OnFailure == nil && needed, in.OnFailure != nil && !*in.OnFailure:
-		return errors.New("the agent CLI would run tools when our PreToolUse hook fails")
+		return distrusted("the agent CLI would run tools when our PreToolUse hook fails")
 	}
 	return nil
 }
@@ -63,7 +63,7 @@ func (f *preflight) take(kind string, r *response) error {
 		if kind != askSettings && f.version.before(lists) && strings.HasPrefix(r.Error, "Unsupported control request") {
 			return nil
 		}
-		return fmt.Errorf("the agent CLI did not answer %s: %.200s", kind, r.Error)
+		return distrusted("the agent CLI did not answer %s: %.200s", kind, r.Error)
 	}
 	f.listed[kind] = true
 	switch kind {
@@ -109,11 +109,11 @@ func (f *preflight) settings(body []byte) error {
 				return err
 			}
 		default:
-			return fmt.Errorf("the agent CLI loaded settings from %s although it was told to load none", s.Source)
+			return distrusted("the agent CLI loaded settings from %s although it was told to load none", s.Source)
 		}
 	}
 	if !ours || others || !slices.Contains(a.Effective.Permissions.Ask, "*") {
-		return errors.New("our settings are not in force in the agent CLI: it would run tools without asking")
+		return distrusted("our settings are not in force in the agent CLI: it would run tools without asking")
 	}
 	return nil
 }
@@ -164,6 +164,19 @@ func besides(keys map[string]any, known []string, prefix string) []string {
 	return found
 }
 
+// distrusted is the error for an agent CLI that does not do as it is told.
+func distrusted(format string, args ...any) error {
+	return fmt.Errorf(format+"; it is not given the task: see what --agent-command starts, update the agent CLI (npm install -g @anthropic-ai/claude-code@latest), or see with --log FILE what it says", args...)
+}
+
+// acceptable is the advice for what managed settings hold.
+func acceptable(source string) string {
+	if source == "policySettings" {
+		return ", or accept it with --accept-managed"
+	}
+	return ""
+}
+
 type rulesAnswer struct {
 	State struct {
 		Rules []struct {
@@ -183,14 +196,14 @@ func (f *preflight) rules(body []byte) error {
 		return fmt.Errorf("list_permission_rules: %w", err)
 	}
 	if a.State.ManagedOnly == nil || *a.State.ManagedOnly {
-		return errors.New("the agent CLI follows managed permission rules only: it would not ask us")
+		return distrusted("the agent CLI follows managed permission rules only: it would not ask us")
 	}
 	for _, r := range a.State.Rules {
 		if r.Behavior == "ask" && r.Source == "flagSettings" && r.Rule == "*" && !r.NotInEffect {
 			return nil
 		}
 	}
-	return errors.New("the rule that makes the agent CLI ask about everything is not in effect")
+	return distrusted("the rule that makes the agent CLI ask about everything is not in effect")
 }
 
 type hooksAnswer struct {
@@ -210,11 +223,11 @@ func (f *preflight) hooks(body []byte) error {
 		return fmt.Errorf("get_hooks_listing: %w", err)
 	}
 	if a.Hooks == nil {
-		return errors.New("the agent CLI does not tell which hooks it has")
+		return distrusted("the agent CLI does not tell which hooks it has")
 	}
 	for _, h := range *a.Hooks {
 		if h.Source != "policySettings" || !f.acceptManaged {
-			return fmt.Errorf("the agent CLI has a %s hook from %s, which might decide before us", h.Event, h.Source)
+			return fmt.Errorf("the agent CLI has a %s hook from %s, which might decide before us: have it removed%s", h.Event, h.Source, acceptable(h.Source))
 		}
 	}
 	if a.Policy.Count > 0 && !f.acceptManaged {
