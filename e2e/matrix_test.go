@@ -66,7 +66,7 @@ func matrix(b *box, rel release) (script, []row) {
 	add("main", row{call: bash("redirect", "echo text > t3"), Mark: "repo/t3"})
 	add("main", row{call: bash("write-out", "touch "+p("out/t4")), Mark: "out/t4"})
 	add("main", row{call: call{Name: "no-sandbox", Tool: "Bash", Input: in{"command": "touch t10", "description": "x", "dangerouslyDisableSandbox": true}}, Mark: "repo/t10", Person: true})
-	add("main", row{call: bash("huge", ": "+strings.Repeat("a", 70_000)+"; touch t11"), Mark: "repo/t11"})
+	add("main", row{call: bash("huge", ": "+strings.Repeat("a", 70_000)+"; touch t11"), Mark: "repo/t11", Person: true})
 	add("main", row{call: call{Name: "background", Tool: "Bash", Input: in{"command": "touch t5", "description": "x", "run_in_background": true}}, Mark: "repo/t5"})
 	add("main", row{call: call{Name: "background-ls", Tool: "Bash", Input: in{"command": "ls", "description": "x", "run_in_background": true}}, Passes: true})
 

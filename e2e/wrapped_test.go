@@ -110,9 +110,9 @@ func (x wrapped) run(t testing.TB, b *box, m *model, w *web) result {
 		t.Fatal(err)
 	}
 	reap()
-	if left := agents(x.Path); len(left) > 0 {
-		t.Errorf("the agent CLI is still there after the run: %v", left)
-		end(left)
+	if took, dead := gone(x.Path, 5*time.Second); !dead { // one that was killed takes a moment
+		t.Errorf("the agent CLI is still there %v after the run", took)
+		end(agents(x.Path))
 	}
 	return result{cmd.ProcessState.ExitCode(), out.String(), complaints.String(), lines(t, out.Bytes())}
 }
