@@ -138,6 +138,9 @@ func (n *nameRule) match(name string, list List) Match {
 	if list == Allow {
 		return No
 	}
+	if trimmed := strings.TrimSpace(name); trimmed != name {
+		return n.match(trimmed, list)
+	}
 	// A skill may be named with the plugin that it comes from, or without.
 	if at := strings.LastIndexByte(name, ':'); at >= 0 && n.fits(name[at+1:]) {
 		return Maybe

@@ -338,6 +338,13 @@ func joined(segs []segment) string {
 // nothing.
 func (p *Path) Lose() { p.lost = true }
 
+// Doubt notes why the path may name another file than it seems to.
+func (p *Path) Doubt(why string) {
+	if p.odd == "" {
+		p.odd = why
+	}
+}
+
 // deep reports whether nothing is certain about where the path leads.
 func (f *form) deep() bool { return len(f.segs) > 0 && f.segs[0].deep }
 

@@ -285,7 +285,7 @@ func canonical(host string) (string, bool) {
 	if addr, isNumber := numericHost(name); isNumber {
 		return addr, addr != ""
 	}
-	return name, name != "" && !strings.Contains(name, "..")
+	return name, name != "" && name[0] != '.' && !strings.Contains(name, "..")
 }
 
 // asciiName accepts ASCII names that IDNA refuses but resolvers take: with an

@@ -198,6 +198,7 @@ func (e *evaluation) target(t tool) (shell.Word, error) {
 			return word, err
 		}
 		word = shell.Word{Text: text}
+		e.trims = t.kind != patterns.FetchURL && text != strings.TrimFunc(text, blank)
 	}
 	if t.glob == "" {
 		return word, nil
@@ -208,6 +209,10 @@ func (e *evaluation) target(t tool) (shell.Word, error) {
 	}
 	return follow(word, pattern), nil
 }
+
+// blank reports whether a character is one that the agent's tools take off the
+// ends of a path.
+func blank(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' }
 
 // follow returns the directory that a glob pattern starts from: dir, or where
 // the pattern's leading directories lead. It is unknown when a later part of
@@ -332,6 +337,9 @@ func (e *evaluation) add(does *shell.Action, found risk.Finding, sub patterns.Su
 			a.sub.Kind = patterns.WritePath
 		}
 		a.sub.Path = patterns.NewPath(does.Path, e.dir, place, e.resolve)
+		if e.trims {
+			a.sub.Path.Doubt("the tool may take the blanks around it away")
+		}
 		if does.Need != shell.NeedNone {
 			e.expand(a.sub.Path, does)
 		}

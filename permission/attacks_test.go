@@ -229,3 +229,22 @@ func TestPerhapsRead(t *testing.T) {
 		t.Errorf("granular: %s", outcome(d))
 	}
 }
+
+// The agent's file tools take blanks off the ends of a path: what is asked for
+// with them is another file than it seems.
+func TestBlanksAroundPath(t *testing.T) {
+	s := spec{allow: "Read(./**); Edit(./**); Grep(./**); Glob(./**)", deny: "Read(./.env); Edit(.git/**)"}
+	for _, use := range []string{
+		"Read:  /etc/passwd", "Read: .env ", "Read: \u00a0.env", "Read: \ufeff/etc/passwd", "Read: \t.env", "Edit: .git/config ", "Edit:  ~/.bashrc",
+		"Grep:  /etc", "Glob: /etc ", "Read:  ", "Write: src/a ",
+	} {
+		tool, path, _ := strings.Cut(use, ": ")
+		if d := s.decideOn(t, using(tool, path)); d.Behavior == Allow {
+			t.Errorf("%q: %s", use, outcome(d))
+		}
+	}
+	check(t, s, row{"Read: a b", "allow default Read(./**)"}, row{"Bash: cat '.env '", "ask allow-list"})
+	check(t, spec{allow: "Bash(cat:*)", deny: "Read(./.env)"}, row{"Bash: cat '.env '", "allow default Bash(cat:*)"})
+	check(t, spec{allow: "Skill", deny: "Skill(x)"}, row{`Skill: {"skill":" x "}`, "deny deny-list Skill(x)"})
+	check(t, spec{allow: "WebFetch(*.example.com)"}, row{"WebFetch: https://.example.com", "ask allow-list"})
+}

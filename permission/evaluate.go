@@ -23,6 +23,7 @@ type evaluation struct {
 	facts *shell.Facts // of a command line, else nil
 	acts  []act
 	edits []edit // for a mode that allows edits: what each command writes
+	trims bool   // blanks stand around the path that a file tool is asked for
 	// inside is the directory last found to lie in the workspace.
 	inside string
 }
