@@ -14,10 +14,11 @@ const (
 	maxOpeners = 1000     // opening ( [ { and backquotes, counted before the parse
 	maxNesting = 16       // wrappers, evals and -c inside one another
 	maxActions = 10000
-	maxLinks   = 32  // links that a line makes
-	maxNames   = 256 // variables or functions that are known to be set
-	maxDirs    = 4   // directories that the shell may be in at one place
-	maxAlts    = 32  // words or argument lists that one word or command may stand for
+	maxSteps   = 200000 // words that are expanded, those inside words included
+	maxLinks   = 32     // links that a line makes
+	maxNames   = 256    // variables or functions that are known to be set
+	maxDirs    = 4      // directories that the shell may be in at one place
+	maxAlts    = 32     // words or argument lists that one word or command may stand for
 )
 
 // Analyze says what a command line would do. It never fails and never panics:

@@ -136,15 +136,14 @@ func (w *walker) test(x syntax.TestExpr, s *scope) {
 }
 
 func (w *walker) unaryTest(x *syntax.UnaryTest, s *scope) {
-	w.test(x.X, s)
-	if x.Op != syntax.TsVarSet && x.Op != syntax.TsRefVar {
+	word, ok := x.X.(*syntax.Word)
+	if !ok || x.Op != syntax.TsVarSet && x.Op != syntax.TsRefVar {
+		w.test(x.X, s)
 		return
 	}
-	if word, ok := x.X.(*syntax.Word); ok {
-		for _, v := range w.value(word, s) {
-			if !v.Known() || !syntax.ValidName(v.Text) {
-				w.odd("-v evaluates an index in the name", "test a plain name")
-			}
+	for _, v := range w.value(word, s) {
+		if !v.Known() || !syntax.ValidName(v.Text) {
+			w.odd("-v evaluates an index in the name", "test a plain name")
 		}
 	}
 }

@@ -170,10 +170,14 @@ func (w *walker) part(part syntax.WordPart, s *scope, at place) [][]piece {
 	case *syntax.ParamExp:
 		return w.param(p, s, at)
 	case *syntax.CmdSubst:
-		w.substitution(p, s)
+		if w.muted == 0 { // what it runs was walked, or will be
+			w.substitution(p, s)
+		}
 		return [][]piece{{{hole: true, quoted: quoted, many: !quoted && !at.assign, under: w.namesIn(p.Stmts, s)}}}
 	case *syntax.ArithmExp:
-		w.arithm(p.X, s)
+		if w.muted == 0 {
+			w.arithm(p.X, s)
+		}
 		if p.Bracket && w.unit.dialect == Sh {
 			w.odd("$[..] means something else in sh", "use $((..))")
 		}
@@ -223,8 +227,10 @@ func (w *walker) process(p *syntax.ProcSubst, s *scope) piece {
 	if w.unit.dialect == Sh {
 		w.odd("process substitution is not known to sh", "use a temporary file")
 	}
-	w.reprinted(p.Stmts)
-	w.stmts(p.Stmts, s.with(func(c *scope) { c.names = nil }))
+	if w.muted == 0 {
+		w.reprinted(p.Stmts)
+		w.stmts(p.Stmts, s.with(func(c *scope) { c.names = nil }))
+	}
 	if len(p.Stmts) == 0 {
 		return piece{hole: true, many: true}
 	}
@@ -301,7 +307,9 @@ func (w *walker) param(p *syntax.ParamExp, s *scope, at place) [][]piece {
 		return hole
 	}
 	name := p.Param.Value
-	w.paramParts(p, s, at)
+	if w.muted == 0 {
+		w.paramParts(p, s, at)
+	}
 	switch {
 	case p.Excl && p.Names == 0:
 		w.odd("${!"+name+"} expands a name that is known only when it runs", "use the variable's own name")

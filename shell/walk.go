@@ -19,6 +19,7 @@ type walker struct {
 	parent int
 	depth  int
 	muted  int         // actions are dropped: a word is read a second time
+	steps  int         // words that were expanded, to end a line that repeats them
 	runs   []scriptRun // script files that commands run
 	links  []Word      // where ln makes links
 	// backquotes: how many `..` are around; the parser leaves the third in the
@@ -39,6 +40,14 @@ func (w *walker) mute() func() {
 	was := w.substituted
 	w.muted++
 	return func() { w.muted--; w.substituted = was }
+}
+
+// step counts the words that are expanded. Words stand inside words, and some
+// are read more than once: without a limit a short line could take forever.
+func (w *walker) step() {
+	if w.steps++; w.steps > maxSteps {
+		panic("the line has too many parts")
+	}
 }
 
 // add appends an action and returns its index.

@@ -125,6 +125,7 @@ func (w *walker) document(body *syntax.Word, s *scope) {
 // pieces expands parts one after the other into the sequences of pieces that
 // they may stand for.
 func (w *walker) pieces(parts []syntax.WordPart, s *scope, at place) [][]piece {
+	w.step()
 	out := [][]piece{nil}
 	for i, part := range parts {
 		var next [][]piece
