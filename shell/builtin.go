@@ -315,7 +315,7 @@ func (e *effector) shopt() {
 	e.done = true
 	for i := range e.words[1:] {
 		switch t := &e.words[i+1]; t.Text {
-		case "-s", "-u", "-q", "-p", "-o", "nullglob", "dotglob", "globstar", "failglob", "nocaseglob", "inherit_errexit":
+		case "-s", "-u", "-q", "-p", "-o", "nullglob", "dotglob", "failglob", "nocaseglob", "inherit_errexit":
 			if !t.Known() {
 				e.odd("an option of shopt is known only when it runs", "write it out")
 			}
@@ -352,11 +352,19 @@ func (e *effector) history() {
 // jobs -x runs a command.
 func (e *effector) jobs() {
 	e.done = true
-	for i := range e.words[1:] {
-		if t := &e.words[i+1]; t.MayBeOption() || strings.HasPrefix(t.Text, "-") && strings.Contains(t.Text, "x") {
-			if i+2 < len(e.words) {
-				e.runWords(i + 2)
-			}
+	runs := false
+	for i := 1; i < len(e.words); i++ {
+		switch t := &e.words[i]; {
+		case t.MayBeOption():
+			e.odd("an option of jobs is known only when it runs", "write it out")
+			return
+		case isOption(t.Text) && t.Text != "--":
+			runs = runs || strings.Contains(t.Text, "x")
+		case runs && t.Text == "--" && i+1 < len(e.words):
+			e.runWords(i + 1)
+			return
+		case runs:
+			e.runWords(i)
 			return
 		}
 	}

@@ -22,7 +22,7 @@ func (w *walker) braces(word *syntax.Word, s *scope) [][]syntax.WordPart {
 	if w.unit.dialect == Sh {
 		w.odd("brace expansion means something else in sh", "write the words out")
 	}
-	if w.bracesInside(word.Parts) || bracesLeft(clone.Parts) {
+	if w.bracesInside(word.Parts) || bracesLeft(clone.Parts) || longerName(clone.Parts, false) {
 		// bash pairs braces by their spelling, also with those of an expansion.
 		w.odd("a brace expansion holds further braces or quotes", "write the words out")
 	}
@@ -37,6 +37,35 @@ func (w *walker) braces(word *syntax.Word, s *scope) [][]syntax.WordPart {
 func isBraceExp(part syntax.WordPart) bool {
 	_, ok := part.(*syntax.BraceExp)
 	return ok
+}
+
+// longerName reports whether the name of a variable may grow by text beside it
+// when the braces are expanded: $x{a,b} is $xa and $xb.
+func longerName(parts []syntax.WordPart, more bool) bool {
+	for i, part := range parts {
+		more := more || i+1 < len(parts)
+		switch p := part.(type) {
+		case *syntax.ParamExp:
+			_, lit := next(parts, i).(*syntax.Lit)
+			if p.Short && more && !lit {
+				return true
+			}
+		case *syntax.BraceExp:
+			for _, elem := range p.Elems {
+				if longerName(elem.Parts, more) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+func next(parts []syntax.WordPart, i int) syntax.WordPart {
+	if i+1 < len(parts) {
+		return parts[i+1]
+	}
+	return nil
 }
 
 // bracesLeft reports whether a brace stands beside those that were expanded.
@@ -181,7 +210,7 @@ func (w *walker) part(part syntax.WordPart, s *scope, at place) [][]piece {
 		if p.Bracket && w.unit.dialect == Sh {
 			w.odd("$[..] means something else in sh", "use $((..))")
 		}
-		if w.numeric(p.X, s) {
+		if w.numeric(p.X, s) && w.unit.dialect != Zsh { // there it may have a point
 			return [][]piece{{{hole: true, kind: Number, quoted: true}}}
 		}
 		return [][]piece{{{hole: true, quoted: true}}}
@@ -196,6 +225,9 @@ func (w *walker) part(part syntax.WordPart, s *scope, at place) [][]piece {
 }
 
 func (w *walker) sglQuoted(p *syntax.SglQuoted, s *scope) piece {
+	if w.escaped(p.Value) {
+		return piece{hole: true, quoted: true}
+	}
 	if !p.Dollar {
 		return piece{text: p.Value, quoted: true}
 	}
@@ -214,7 +246,8 @@ func (w *walker) dblQuoted(p *syntax.DblQuoted, s *scope, at place) [][]piece {
 	out := w.pieces(p.Parts, s, at)
 	for i := range out {
 		if p.Dollar { // translated: unknown
-			out[i] = []piece{{hole: true, quoted: true}}
+			many := slices.ContainsFunc(out[i], func(p piece) bool { return p.many })
+			out[i] = []piece{{hole: true, quoted: true, many: many}}
 		}
 		out[i] = append(out[i], piece{quoted: true})
 	}
@@ -233,6 +266,9 @@ func (w *walker) process(p *syntax.ProcSubst, s *scope) piece {
 	}
 	if len(p.Stmts) == 0 {
 		return piece{hole: true, many: true}
+	}
+	if w.unit.dialect == Zsh { // /dev/fd or /proc/self/fd
+		return piece{hole: true, quoted: true}
 	}
 	return piece{text: "/dev/fd/", quoted: true}
 }
@@ -385,6 +421,9 @@ func (w *walker) inner(word *syntax.Word, s *scope, at place) {
 		if q, ok := part.(*syntax.SglQuoted); ok && at.quoted && strings.ContainsAny(q.Value, "$`") {
 			w.odd("single quotes do not quote inside this expansion", "use double quotes")
 		}
+		if lit, ok := part.(*syntax.Lit); ok && at.quoted && hidden(lit.Value, false) {
+			w.odd("a process substitution in an expansion in quotes", "use a file")
+		}
 	}
 	w.pieces(word.Parts, s, place{quoted: at.quoted, assign: true})
 }
@@ -410,7 +449,7 @@ func (w *walker) expansion(p *syntax.ParamExp, s *scope, at place, hole [][]piec
 // variable is a plain $x.
 func (w *walker) variable(name string, s *scope, at place, hole [][]piece) [][]piece {
 	values, ok := w.valuesOf(name, s)
-	if !ok {
+	if !ok || w.unit.dialect == Zsh && !at.quoted && !at.assign && slices.ContainsFunc(values, splits) {
 		return hole
 	}
 	return valuePieces(values, at)

@@ -78,6 +78,20 @@ func TestTreeHidesNothing(t *testing.T) {
 		{"a dash behind exec", "exec - touch p", "- touch p"},
 		{"-- behind env", "env -- -u touch p", "-u touch p"},
 		{"braces around a substitution in a declaration", "export x={`ls`,touch}; $x p", "touch p"},
+		{"$ and ( on two lines", "echo $\\\n(touch p)", "touch p"},
+		{"$ and { on two lines", "echo $\\\n{x:-`touch p`}", "touch p"},
+		{"a line of a here-document that becomes its end", "cat <<E\n\\\nE\ntouch p\nE", "touch p"},
+		{"empty quotes in a delimiter", "cat <<\"\"E\na \\\nE\ntouch p\nE", "touch p"},
+		{"process substitution in ? in double quotes", `echo "${x?<(touch p)}"`, "touch p"},
+		{"a variable behind >& expands twice", "x='$(touch p)'; echo >&$x", "touch p"},
+		{"single quotes behind >& do not quote", "echo >&'`touch p`'", "touch p"},
+		{"braces make the name of a variable longer", "xa=q; touch $x{a,b}", "touch q "},
+		{"braces behind an element make a name longer", "xb=q; touch {$x,a}b", "touch q ab"},
+		{"several options of jobs -x", "jobs -x -x touch p", "touch p"},
+		{"a newline goes out of quotes in backquotes", "`'tou\\\nch' p`", "touch p"},
+		{"backslashes in nested backquotes", "echo `echo \\`'touc\\\\\\\\h'\\``", "touch"},
+		{"a backslash at the end behind another line", "ls '\n'; touch\\", "touch"},
+		{"a bracket pattern across quotes", `cat ["a"]b`, "cat ab"},
 		{"a word that is no assignment", "./evil=[ ls", ""},
 		{"a word behind >&- without a blank", "ls 2>&-touch p", "ls touch p"},
 		{"a word behind <&- without a blank", "ls <&-touch p", "ls touch p"},
@@ -217,5 +231,21 @@ func TestStateIsNotCertain(t *testing.T) {
 		if f.Actions[i].Words[1].Known() != certain {
 			t.Errorf("%q: known %v, want %v:\n%s", line, !certain, certain, dump(f))
 		}
+	}
+}
+
+// TestPatternsMatchMore: what a bracket pattern or ** may become, the word
+// allows for.
+func TestPatternsMatchMore(t *testing.T) {
+	for _, line := range []string{"cat [[:alpha:]]", "cat []a]", "cat [!]a]", "cat [^]]", `cat [\]a]`} {
+		if w := analyze(line).Actions[0].Words[1]; w.Text != "" || !w.hasHole(AnyText) {
+			t.Errorf("%q: the pattern is read as %q", line, show(&w))
+		}
+	}
+	if w := analyze("cat [a-z]x").Actions[0].Words[1]; w.Text != "x" || w.hasHole(AnyText) {
+		t.Errorf("a plain bracket pattern is read as %q", show(&w))
+	}
+	if _, opaque := runs(analyze("shopt -s globstar"), ""); !opaque {
+		t.Error("globstar lets ** meet slashes")
 	}
 }

@@ -24,6 +24,9 @@ func (w *walker) redirect(r *syntax.Redirect, s *scope) {
 			w.dangerous(name, w.parent)
 		}
 	}
+	if r.N != nil && len(r.N.Value) > 1 {
+		w.bashOnly("a descriptor of several digits")
+	}
 	if r.Op == syntax.DplIn || r.Op == syntax.DplOut {
 		// bash ends the operator at the dash; the parser reads on to the blank.
 		if text := partText(r.Word); len(text) > 1 && text[0] == '-' {
@@ -32,6 +35,7 @@ func (w *walker) redirect(r *syntax.Redirect, s *scope) {
 	}
 	switch r.Op {
 	case syntax.Hdoc, syntax.DashHdoc:
+		w.delimiter(r)
 		if !quotedDelimiter(r.Word) {
 			w.document(r.Hdoc, s)
 		}
@@ -69,6 +73,38 @@ func partText(word *syntax.Word) string {
 	return text
 }
 
+// delimiter looks at the places where bash ends a here-document elsewhere than
+// the parser: empty quotes in the delimiter, and a line of the body that goes
+// on behind a backslash and so becomes the delimiter.
+func (w *walker) delimiter(r *syntax.Redirect) {
+	text, plain := literal(r.Word)
+	if !plain || len(r.Word.Parts) != 1 {
+		w.odd("the delimiter of a here-document in several parts", "use one plain word")
+		return
+	}
+	if !quotedDelimiter(r.Word) && joinsDelimiter(w.unit.src, int(r.Word.End().Offset()), text) {
+		w.odd("a line of a here-document that goes on behind a backslash, beside its end", "leave the backslash out")
+	}
+}
+
+// joinsDelimiter reports whether a line of text that goes on behind a backslash
+// ends in a line that is the delimiter, or becomes the delimiter.
+func joinsDelimiter(text string, from int, delimiter string) bool {
+	before, joined := "", false
+	for line := range strings.Lines(text[min(from, len(text)):]) {
+		line = strings.TrimSuffix(line, "\n")
+		if trailing(line)%2 == 1 {
+			before, joined = before+strings.TrimSuffix(line, "\\"), true
+			continue
+		}
+		if joined && (strings.TrimLeft(line, "\t") == delimiter || strings.TrimLeft(before+line, "\t") == delimiter) {
+			return true
+		}
+		before, joined = "", false
+	}
+	return joined
+}
+
 func quotedDelimiter(word *syntax.Word) bool {
 	for _, part := range word.Parts {
 		lit, ok := part.(*syntax.Lit)
@@ -87,7 +123,12 @@ func (w *walker) duplicate(r *syntax.Redirect, s *scope) {
 			return
 		}
 	}
-	w.redirectTo(r, s, Write)
+	for _, target := range w.target(r.Word, s) {
+		if target.hasHole(AnyText) || target.hasHole(Glob) || strings.ContainsAny(target.Text, "$`") {
+			w.odd("bash expands the word behind >& twice", "use > and 2>&1")
+		}
+		w.file(target, r, s, Write)
+	}
 }
 
 // redirectTo notes the file of a redirection under every name that it may

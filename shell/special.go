@@ -133,6 +133,7 @@ func (e *effector) eval() outcome {
 	rest := e.words[1:]
 	if len(rest) > 0 && rest[0].Known() && rest[0].Text == "--" {
 		rest = rest[1:]
+		e.w.bashOnly("-- behind eval")
 	}
 	text, ok := joinWords(rest)
 	if !ok {
@@ -165,6 +166,7 @@ func (e *effector) exec() outcome {
 		switch {
 		case t.Known() && isOption(t.Text) && !dashes:
 			dashes = t.Text == "--"
+			e.w.bashOnly("an option of exec")
 			// The name that -a gives is attached, or the next word.
 			if at := strings.IndexByte(t.Text, 'a'); at == len(t.Text)-1 {
 				if i++; i < len(e.words) && !e.words[i].Known() {

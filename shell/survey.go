@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -36,6 +37,13 @@ func (w *walker) survey(file *syntax.File, src string, d Dialect, parent int) *u
 	v := surveyor{w: w, u: u, parent: parent}
 	syntax.Walk(file, v.node)
 	v.carriageReturns()
+	v.continuations()
+	if trailing(src)%2 == 1 {
+		v.odd("a backslash at the end of the line", "leave it out")
+	}
+	if d == Zsh {
+		v.zsh(file)
+	}
 	v.functions()
 	if !v.harmlessNames() {
 		u.poisoned, u.moves = true, true
@@ -51,6 +59,7 @@ type surveyor struct {
 	u        *unit
 	parent   int
 	quotedCR int
+	raw      [][2]int       // text in which a backslash is a character
 	dynamic  []*syntax.Word // command names that are not plain text
 	called   []string       // plain command names, where functions are known
 	defines  []string
@@ -76,8 +85,10 @@ func (v *surveyor) node(n syntax.Node) bool {
 	switch n := n.(type) {
 	case *syntax.Comment:
 		v.comment(n)
+		v.asItIs(n)
 	case *syntax.SglQuoted:
 		v.quotedCR += strings.Count(n.Value, "\r")
+		v.asItIs(n)
 	case *syntax.Assign:
 		v.assign(n)
 	case *syntax.CallExpr:
@@ -98,6 +109,9 @@ func (v *surveyor) node(n syntax.Node) bool {
 	case *syntax.CoprocClause:
 		v.u.poisoned = true
 	case *syntax.Redirect:
+		if n.Hdoc != nil && quotedDelimiter(n.Word) {
+			v.asItIs(n.Hdoc)
+		}
 		if n.N != nil && strings.HasPrefix(n.N.Value, "{") {
 			v.add(strings.Trim(n.N.Value, "{}"), assigned{})
 		}
@@ -148,6 +162,43 @@ func (v *surveyor) carriageReturns() {
 	if strings.Count(v.u.src, "\r") > v.quotedCR {
 		v.odd("a carriage return stands outside single quotes", "use plain newlines")
 	}
+}
+
+// asItIs notes a stretch of text in which a backslash is a character.
+func (v *surveyor) asItIs(n syntax.Node) {
+	v.raw = append(v.raw, [2]int{int(n.Pos().Offset()), int(n.End().Offset())})
+}
+
+// continuations: bash takes a backslash and the newline behind it out before
+// it reads on, so that $ and ( on two lines begin a substitution; the parser
+// has ended its word or operator there.
+func (v *surveyor) continuations() {
+	src := v.u.src
+	for from := 0; ; {
+		at := strings.Index(src[from:], "\\\n")
+		if at < 0 {
+			return
+		}
+		at += from
+		from = at + 2
+		if at > 0 && from < len(src) && !v.isRaw(at) && parts(src[at-1], src[from]) {
+			v.odd("a line that goes on inside a word or an operator", "put a blank before the backslash")
+		}
+	}
+}
+
+// trailing counts the backslashes at the end of text.
+func trailing(text string) int { return len(text) - len(strings.TrimRight(text, "\\")) }
+
+func (v *surveyor) isRaw(at int) bool {
+	return slices.ContainsFunc(v.raw, func(r [2]int) bool { return r[0] <= at && at < r[1] })
+}
+
+// parts reports whether two characters may belong to one word or operator that
+// is not plain text.
+func parts(before, behind byte) bool {
+	const ends = " \t\n"
+	return before == '$' || strings.IndexByte(ends, before) < 0 && strings.IndexByte("()<>&|;{}=[]+#!`$'\"*?-", behind) >= 0
 }
 
 func (v *surveyor) add(name string, a assigned) {

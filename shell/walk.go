@@ -447,10 +447,10 @@ func callsItself(body *syntax.Stmt, name string) bool {
 // time: bash takes the word for the keyword only before a pipeline; the parser
 // knows some of its places wrongly.
 func (w *walker) time(c *syntax.TimeClause, s *scope) outcome {
+	w.bashOnly("time")
 	if c.Stmt == nil {
 		return same(s)
 	}
-	w.bashOnly("time")
 	if strings.HasPrefix(w.unit.src[c.Stmt.Pos().Offset():], "-") {
 		w.odd("time takes an option that the parser takes for a command", "leave the option out")
 	}
@@ -550,7 +550,11 @@ func (w *walker) assignment(a *syntax.Assign, s *scope, alone bool) *scope {
 // assignParts walks the index and the value of an assignment, and keeps the
 // value.
 func (w *walker) assignParts(a *syntax.Assign, s *scope) {
+	if a.Append {
+		w.bashOnly("+=")
+	}
 	if a.Index != nil {
+		w.bashOnly("an index")
 		w.arithm(a.Index, s)
 	}
 	if a.Array != nil {

@@ -53,7 +53,7 @@ func (w *walker) plainWord(word *syntax.Word) (Word, bool) {
 		return Word{}, false
 	}
 	lit, ok := word.Parts[0].(*syntax.Lit)
-	if !ok || strings.ContainsAny(lit.Value, "\\*?[{~`<>") || w.unit.dialect == Zsh && strings.HasPrefix(lit.Value, "=") {
+	if !ok || strings.ContainsAny(lit.Value, "\\*?[{~`<>") {
 		return Word{}, false
 	}
 	f := Word{Text: lit.Value}
@@ -94,6 +94,9 @@ func product(lists, next [][]Word) [][]Word {
 // lists expands word parts that hold no more brace expansion.
 func (w *walker) lists(parts []syntax.WordPart, s *scope) [][]Word {
 	var out [][]Word
+	if bracketAcross(parts) {
+		w.odd("a bracket pattern that holds quotes or an expansion", "quote the bracket, or write the name out")
+	}
 	for _, seq := range w.pieces(parts, s, place{}) {
 		out = append(out, assemble(tilde(seq, w.opt.Home)))
 	}
@@ -127,26 +130,16 @@ func (w *walker) document(body *syntax.Word, s *scope) {
 func (w *walker) pieces(parts []syntax.WordPart, s *scope, at place) [][]piece {
 	w.step()
 	out := [][]piece{nil}
-	for i, part := range parts {
+	for _, part := range parts {
 		var next [][]piece
 		if lit, ok := part.(*syntax.Lit); ok {
-			if i > 0 && w.unit.dialect == Zsh && zshSubscript(parts[i-1], lit.Value) {
-				w.odd("zsh takes what stands behind a variable for a part of it", "write ${name} with braces")
-			}
-			next = [][]piece{w.literal(lit, i == 0, at)}
+			next = [][]piece{w.literal(lit, at)}
 		} else {
 			next = w.part(part, s, at)
 		}
 		out = cross(out, next)
 	}
 	return out
-}
-
-// zshSubscript reports whether zsh reads text behind $name as a subscript or a
-// modifier of it.
-func zshSubscript(before syntax.WordPart, text string) bool {
-	p, ok := before.(*syntax.ParamExp)
-	return ok && p.Short && len(text) > 1 && (text[0] == '[' || text[0] == ':' && strings.IndexByte("aAceghlpPqQrstuwWx&", text[1]) >= 0)
 }
 
 func cross(a, b [][]piece) [][]piece {
@@ -173,8 +166,11 @@ func cross(a, b [][]piece) [][]piece {
 
 // literal turns literal text into pieces: escapes removed, glob characters as
 // holes, and what the parser should have seen made opaque.
-func (w *walker) literal(lit *syntax.Lit, first bool, at place) []piece {
+func (w *walker) literal(lit *syntax.Lit, at place) []piece {
 	text := lit.Value
+	if w.escaped(text) {
+		return []piece{{hole: true, many: true}}
+	}
 	if hidden(text, at.quoted) || w.backquotes > 0 && strings.Contains(text, "`") {
 		w.odd("text that the shell may read as a command", "leave out nested backquotes and process substitutions")
 		return []piece{{hole: true, many: true}}
@@ -182,10 +178,18 @@ func (w *walker) literal(lit *syntax.Lit, first bool, at place) []piece {
 	if at.quoted {
 		return []piece{{text: unescape(text, true), quoted: true}}
 	}
-	if first && w.unit.dialect == Zsh && strings.HasPrefix(text, "=") {
-		w.odd("zsh replaces =name by the path of a program", "write the program's name")
-	}
 	return globs(text, at)
+}
+
+// escaped: inside backquotes a backslash is taken out once more for each pair
+// around it, in single quotes as well; the parser does so for one, and not
+// before a newline in quotes.
+func (w *walker) escaped(text string) bool {
+	if w.backquotes > 1 && strings.Contains(text, "\\") || w.backquotes > 0 && strings.Contains(text, "\\\n") {
+		w.odd("backslashes in backquotes", "use $(..)")
+		return true
+	}
+	return false
 }
 
 // hidden reports whether literal text holds an unescaped backquote or a
@@ -227,12 +231,14 @@ func globs(text string, at place) []piece {
 			flush(false)
 			sb.WriteByte(text[i])
 			flush(true)
-		case !at.assign && (c == '*' || c == '?' || c == '[' && strings.IndexByte(text[i:], ']') > 0):
+		case !at.assign && (c == '*' || c == '?'):
 			flush(false)
-			if c == '[' {
-				i += strings.IndexByte(text[i:], ']')
-			}
 			out = append(out, piece{hole: true, kind: Glob, many: true})
+		case !at.assign && c == '[' && strings.IndexByte(text[i:], ']') > 0:
+			flush(false)
+			n, kind := bracket(text[i:])
+			i += n - 1
+			out = append(out, piece{hole: true, kind: kind, many: true})
 		default:
 			sb.WriteByte(c)
 		}
@@ -242,6 +248,33 @@ func globs(text string, at place) []piece {
 		out = append(out, piece{})
 	}
 	return out
+}
+
+// bracketAcross reports whether a bracket pattern may begin in one part of a
+// word and end in another.
+func bracketAcross(parts []syntax.WordPart) bool {
+	open := false
+	for _, part := range parts {
+		lit, ok := part.(*syntax.Lit)
+		switch {
+		case ok && open && strings.Contains(lit.Value, "]"):
+			return true
+		case ok:
+			open = open || strings.LastIndexByte(lit.Value, '[') > strings.LastIndexByte(lit.Value, ']')
+		}
+	}
+	return false
+}
+
+// bracket measures a bracket pattern at the start of text. One that holds a
+// class, a quote, a slash or a bracket may end at any bracket: it is taken to
+// reach to the last, and may stand for anything.
+func bracket(text string) (length int, kind HoleKind) {
+	end := strings.IndexByte(text, ']')
+	if strings.ContainsAny(text[1:end], "[\\/") || strings.Trim(text[1:end], "!^") == "" {
+		return strings.LastIndexByte(text, ']') + 1, AnyText
+	}
+	return end + 1, Glob
 }
 
 // tilde replaces an unquoted ~ at the start. Behind = or : bash replaces it

@@ -3,23 +3,28 @@
 // Package realshell runs command lines in a real shell inside a throw-away
 // root, and tells which commands the shell would have run. Only tests use it.
 //
-// The root holds the shell, its libraries and nothing else; it has its own
-// mount, network, process and IPC namespaces and runs as nobody. PATH is
-// names no directory, so that no command is found and the shell reports each one through
-// command_not_found_handle.
+// The root holds bash, dash and zsh with their libraries and nothing else; it
+// has its own mount, network, process and IPC namespaces, and the shells run
+// as a user without rights. A library that is preloaded into the shells
+// (shim/shim.c, built with cc) lets every command be found, and notes its argv
+// instead of running it. So nothing but shells ever runs, and the lines run as
+// they would: both sides of && and ||, names with a slash, exec.
 package realshell
 
 import (
 	"bufio"
 	"bytes"
-	"context"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -27,6 +32,9 @@ import (
 
 // boxEnv marks the process that is the box.
 const boxEnv = "AGENT_WRAPPER_BOX"
+
+//go:embed shim/shim.c
+var shimSource []byte
 
 // Main turns the process into the box if it was started as one; call it first
 // in TestMain.
@@ -41,81 +49,158 @@ func Main() {
 	os.Exit(0)
 }
 
-// Shell is a running box.
-type Shell struct {
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Reader
+// Box is a running box. It serves one line at a time.
+type Box struct {
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	out  *bufio.Reader
+	shim string
 }
 
 // Result is what the shell did with one line.
 type Result struct {
-	Commands [][]string // the argv of each command that was not found
+	Commands []Run
 	TimedOut bool
 }
 
-type request struct {
-	Line string
-	Args []string
+// Run is one command that the shell would have run.
+type Run struct {
+	Path string   // what was given to execve; /none/NAME for a name from PATH
+	Argv []string // with Argv[0]
 }
 
-// Open starts a box around the shell program at path ("/bin/bash"). dir is an
-// empty directory for the root.
-func Open(path, dir string) (*Shell, error) {
-	exe, err := os.Executable()
+// Words are the words of the command as the line gave them: the name is the
+// path's, because exec -a gives another.
+func (r Run) Words() []string {
+	if len(r.Argv) == 0 {
+		return []string{r.Path}
+	}
+	dir, name := filepath.Split(r.Path)
+	switch {
+	case r.Argv[0] == r.Path, filepath.Base(r.Argv[0]) == name:
+		name = r.Argv[0] // exec makes it absolute
+	case slices.Contains(searched, dir): // exec -a gives another name
+	default:
+		name = strings.Replace(r.Path, "/w/", "./", 1)
+	}
+	return append([]string{name}, r.Argv[1:]...)
+}
+
+// searched are the directories in which the shim finds every name.
+var searched = []string{"/none/", "/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/", "/usr/local/bin/"}
+
+// request is one line: Argv[0] is the shell.
+type request struct{ Argv []string }
+
+// Open starts a box. dir is an empty directory for the root.
+func Open(dir string) (*Box, error) {
+	shim, err := buildShim()
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(exe)
-	cmd.Env = []string{boxEnv + "=" + dir, "BOX_SHELL=" + path}
-	cmd.Stderr = os.Stderr
-	flags := syscall.CLONE_NEWNS | syscall.CLONE_NEWNET | syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: uintptr(flags), Pdeathsig: syscall.SIGKILL}
-	if os.Getuid() != 0 {
-		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
-		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
-		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
-	}
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
+	b := &Box{shim: shim}
+	if err := b.start(dir); err != nil {
+		os.RemoveAll(filepath.Dir(shim))
 		return nil, fmt.Errorf("start the box: %w", err)
 	}
-	return &Shell{cmd: cmd, in: in, out: bufio.NewReaderSize(out, 1<<20)}, nil
+	return b, nil
 }
 
-// Run gives a line to the shell, with -c.
-func (s *Shell) Run(line string) (Result, error) {
-	if strings.IndexByte(line, 0) >= 0 {
-		return Result{}, nil // no argument can hold it
+func (b *Box) start(dir string) error {
+	exe, err := os.Executable()
+	if err != nil {
+		return err
 	}
-	if err := json.NewEncoder(s.in).Encode(request{Line: line}); err != nil {
+	b.cmd = exec.Command(exe)
+	b.cmd.Env = []string{boxEnv + "=" + dir, "BOX_SHIM=" + b.shim}
+	b.cmd.Stderr = os.Stderr
+	flags := syscall.CLONE_NEWNS | syscall.CLONE_NEWNET | syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC
+	b.cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: uintptr(flags), Pdeathsig: syscall.SIGKILL}
+	if os.Getuid() != 0 {
+		b.cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
+		b.cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
+		b.cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
+	}
+	if b.in, err = b.cmd.StdinPipe(); err != nil {
+		return err
+	}
+	out, err := b.cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	b.out = bufio.NewReaderSize(out, 1<<20)
+	return b.cmd.Start()
+}
+
+// buildShim compiles the shim into a directory of its own.
+func buildShim() (string, error) {
+	dir, err := os.MkdirTemp("", "realshell")
+	if err != nil {
+		return "", err
+	}
+	out := filepath.Join(dir, "shim.so")
+	cmd := exec.Command("cc", "-x", "c", "-shared", "-fPIC", "-O1", "-o", out, "-")
+	cmd.Stdin = bytes.NewReader(shimSource)
+	if text, err := cmd.CombinedOutput(); err != nil {
+		os.RemoveAll(dir)
+		return "", fmt.Errorf("build the shim (it needs a C compiler): %w\n%s", err, text)
+	}
+	return out, nil
+}
+
+// Run starts a shell with arguments (the last is nearly always the line) and
+// waits until it and all that it started have ended.
+func (b *Box) Run(argv ...string) (Result, error) {
+	for _, a := range argv {
+		if strings.IndexByte(a, 0) >= 0 {
+			return Result{}, nil // no argument can hold it
+		}
+	}
+	if err := json.NewEncoder(b.in).Encode(encode(argv)); err != nil {
 		return Result{}, err
 	}
-	answer, err := s.out.ReadBytes('\n')
+	answer, err := b.out.ReadBytes('\n')
 	if err != nil {
 		return Result{}, fmt.Errorf("the box ended: %w", err)
 	}
 	var r Result
-	return r, json.Unmarshal(answer, &r)
+	err = json.Unmarshal(answer, &r)
+	for i := range r.Commands {
+		r.Commands[i].Path = plain(r.Commands[i].Path)
+		for j, a := range r.Commands[i].Argv {
+			r.Commands[i].Argv[j] = plain(a)
+		}
+	}
+	return r, err
+}
+
+// encode quotes the arguments: JSON knows no bytes that are not UTF-8.
+func encode(argv []string) request {
+	var r request
+	for _, a := range argv {
+		r.Argv = append(r.Argv, strconv.Quote(a))
+	}
+	return r
+}
+
+func plain(quoted string) string {
+	s, err := strconv.Unquote(quoted)
+	if err != nil {
+		panic("realshell: " + quoted + ": " + err.Error())
+	}
+	return s
 }
 
 // Close ends the box and everything in it.
-func (s *Shell) Close() error {
-	s.in.Close()
-	return s.cmd.Wait()
+func (b *Box) Close() error {
+	b.in.Close()
+	os.RemoveAll(filepath.Dir(b.shim))
+	return b.cmd.Wait()
 }
 
 // serve is the box: it builds the root and runs the lines that come in.
 func serve(root string) error {
-	shell := os.Getenv("BOX_SHELL")
-	if err := build(root, shell); err != nil {
+	if err := build(root); err != nil {
 		return fmt.Errorf("build the box: %w", err)
 	}
 	in := json.NewDecoder(os.Stdin)
@@ -127,7 +212,7 @@ func serve(root string) error {
 		} else if err != nil {
 			return err
 		}
-		r, err := runLine(root, shell, req.Line)
+		r, err := runLine(root, req.Argv)
 		if err != nil {
 			return err
 		}
@@ -137,18 +222,10 @@ func serve(root string) error {
 	}
 }
 
-// handler makes the shell write each argv to descriptor 9. Newlines are
-// replaced: the shell would write each line by itself, and the records of two
-// commands of a pipeline would mix.
-const handler = `command_not_found_handle() {
-	local IFS=$'\x1f'
-	local argv="$*"
-	printf '%s\x1e' "${argv//$'\n'/$'\x1d'}" >&9
-	return 127
-}
-`
+// shells are the programs of the root.
+var shells = []string{"/bin/bash", "/bin/dash", "/bin/sh", "/bin/zsh"}
 
-func build(root, shell string) error {
+func build(root string) error {
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("private mounts: %w", err)
 	}
@@ -160,77 +237,156 @@ func build(root, shell string) error {
 			return err
 		}
 	}
-	if err := os.WriteFile(filepath.Join(root, "dev/null"), nil, 0o666); err != nil {
+	for name, text := range map[string]string{"dev/null": "", "log": "", "stdin": "c16 i1\n-n c18 '\n"} {
+		if err := writeFor(filepath.Join(root, name), text); err != nil {
+			return err
+		}
+	}
+	if err := copyFile(root, os.Getenv("BOX_SHIM"), "/shim.so"); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(root, "handler"), []byte(handler), 0o644); err != nil {
-		return err
+	for _, s := range shells {
+		if err := copyProgram(root, s); err != nil {
+			return err
+		}
 	}
-	return copyProgram(root, shell)
+	return copyModules(root)
 }
 
-// copyProgram copies a program and its libraries to the same places.
+// writeFor writes a file that everybody in the box may write.
+func writeFor(path, text string) error {
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		return err
+	}
+	return os.Chmod(path, 0o666)
+}
+
+func copyFile(root, from, to string) error {
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	to = filepath.Join(root, to)
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(to, data, 0o755)
+}
+
+// copyProgram copies a program and its libraries to the same places. One that
+// is not installed is left out.
 func copyProgram(root, program string) error {
+	if _, err := os.Stat(program); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	out, err := exec.Command("/usr/bin/ldd", program).Output()
 	if err != nil {
 		return fmt.Errorf("ldd %s: %w", program, err)
 	}
-	files := []string{program}
-	for _, f := range strings.Fields(string(out)) {
-		if strings.HasPrefix(f, "/") {
-			files = append(files, f)
+	for _, f := range append(strings.Fields(string(out)), program) {
+		if !strings.HasPrefix(f, "/") {
+			continue
 		}
-	}
-	for _, f := range files {
-		data, err := os.ReadFile(f)
-		if err != nil {
-			return err
-		}
-		to := filepath.Join(root, f)
-		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-			return err
-		}
-		if err := os.WriteFile(to, data, 0o755); err != nil {
+		if err := copyFile(root, f, f); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// copyModules copies the modules that zsh loads on demand.
+func copyModules(root string) error {
+	dirs, err := filepath.Glob("/usr/lib/*/zsh/*/zsh")
+	if err != nil {
+		return err
+	}
+	for _, dir := range dirs {
+		files, err := filepath.Glob(dir + "/*.so")
+		if err != nil {
+			return err
+		}
+		for _, f := range files {
+			if err := copyFile(root, f, f); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// The time that a line may take, and what it leaves running behind it.
+const (
+	lineTime = time.Second
+	restTime = 200 * time.Millisecond
+)
+
 // runLine runs one line in a fresh directory.
-func runLine(root, shell, line string) (Result, error) {
-	work := filepath.Join(root, "w")
-	if err := freshDir(work); err != nil {
+func runLine(root string, quoted []string) (Result, error) {
+	if err := freshDir(filepath.Join(root, "w")); err != nil {
 		return Result{}, err
 	}
-	r, w, err := os.Pipe()
+	if err := os.Truncate(filepath.Join(root, "log"), 0); err != nil {
+		return Result{}, err
+	}
+	argv := make([]string, len(quoted))
+	for i, a := range quoted {
+		argv[i] = plain(a)
+	}
+	timedOut, err := runAll(root, argv)
 	if err != nil {
 		return Result{}, err
 	}
-	defer r.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, shell, "-c", line)
-	cmd.Dir = "/w"
-	cmd.Env = []string{"PATH=/none", "BASH_ENV=/handler", "HOME=/home/dev", "LC_ALL=C.UTF-8"}
-	cmd.ExtraFiles = []*os.File{nil, nil, nil, nil, nil, nil, w} // descriptor 9
-	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Setpgid: true}
-	if os.Getenv("BOX_NOBODY") == "" && canDrop() {
-		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: 65534, Gid: 65534}
+	data, err := os.ReadFile(filepath.Join(root, "log"))
+	return Result{Commands: records(data), TimedOut: timedOut}, err
+}
+
+// runAll runs a shell and waits for all that it started. The box is the first
+// process of its namespace: whoever loses its parent becomes its child.
+func runAll(root string, argv []string) (timedOut bool, err error) {
+	in, err := os.Open(filepath.Join(root, "stdin"))
+	if err != nil {
+		return false, err
 	}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = 200 * time.Millisecond
-	if err := cmd.Start(); err != nil {
-		w.Close()
-		return Result{}, fmt.Errorf("start the shell: %w", err)
+	defer in.Close()
+	null, err := os.OpenFile(filepath.Join(root, "dev/null"), os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		return false, err
 	}
-	w.Close()
-	done := make(chan []byte, 1)
-	go func() { done <- drain(r) }()
-	_ = cmd.Wait() // the exit code of a line means nothing here
-	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-	_ = r.SetReadDeadline(time.Now().Add(500 * time.Millisecond))
-	return Result{Commands: records(<-done), TimedOut: ctx.Err() != nil}, nil
+	defer null.Close()
+	attr := &syscall.ProcAttr{
+		Dir:   "/w",
+		Env:   []string{"PATH=/none", "HOME=/home/dev", "LC_ALL=C.UTF-8", "LD_PRELOAD=/shim.so"},
+		Files: []uintptr{in.Fd(), null.Fd(), null.Fd()},
+		Sys:   &syscall.SysProcAttr{Chroot: root, Setpgid: true},
+	}
+	if canDrop() {
+		attr.Sys.Credential = &syscall.Credential{Uid: 65534, Gid: 65534}
+	}
+	pid, err := syscall.ForkExec(argv[0], argv, attr)
+	if err != nil {
+		return false, fmt.Errorf("start the shell: %w", err)
+	}
+	return waitAll(pid), nil
+}
+
+// waitAll reaps until nothing is left, and kills what takes too long.
+func waitAll(pid int) (timedOut bool) {
+	late := make(chan bool, 1)
+	end := func() {
+		late <- true
+		_ = syscall.Kill(-1, syscall.SIGKILL)
+	}
+	timer := time.AfterFunc(lineTime, end)
+	for {
+		got, err := syscall.Wait4(-1, nil, 0, nil)
+		switch {
+		case errors.Is(err, syscall.ECHILD):
+			timer.Stop()
+			return len(late) > 0
+		case got == pid && timer.Stop():
+			timer = time.AfterFunc(restTime, func() { _ = syscall.Kill(-1, syscall.SIGKILL) })
+		}
+	}
 }
 
 // canDrop: without a full mapping of users there is no nobody to become.
@@ -239,24 +395,30 @@ func canDrop() bool {
 	return err == nil && !strings.HasSuffix(strings.TrimSpace(string(data)), " 1")
 }
 
-const maxRecords = 1 << 20
-
-func drain(r io.Reader) []byte {
-	data, _ := io.ReadAll(io.LimitReader(r, maxRecords)) // the deadline ends it
-	return data
-}
-
-// records splits what the handler wrote; a record that was cut is left out.
-func records(data []byte) [][]string {
-	var out [][]string
+// records reads what the shim wrote, with the strings quoted; a record that
+// was cut ends it.
+func records(data []byte) []Run {
+	var out []Run
+	next := func() (string, bool) {
+		s, rest, found := bytes.Cut(data, []byte{0})
+		data = rest
+		return string(s), found
+	}
 	for {
-		rec, rest, found := bytes.Cut(data, []byte{0x1e})
-		if !found {
+		count, _ := next()
+		n, err := strconv.Atoi(count)
+		if err != nil || n < 1 {
 			return out
 		}
-		rec = bytes.ReplaceAll(rec, []byte{0x1d}, []byte{'\n'})
-		out = append(out, strings.Split(string(rec), "\x1f"))
-		data = rest
+		strs := make([]string, n)
+		for i := range strs {
+			s, ok := next()
+			if !ok {
+				return out
+			}
+			strs[i] = strconv.Quote(s)
+		}
+		out = append(out, Run{Path: strs[0], Argv: strs[1:]})
 	}
 }
 
@@ -271,7 +433,7 @@ func freshDir(dir string) error {
 		return err
 	}
 	for _, f := range []string{"a.txt", "-rf", "b"} {
-		if err := os.WriteFile(filepath.Join(dir, f), []byte("c7 x\n"), 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, f), []byte("#c7 x\n"), 0o666); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,290 @@
+package shell
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// zshSurvey makes opaque spots of what zsh reads in another way than bash. A
+// zsh line is clear only if both shells read it alike.
+type zshSurvey struct {
+	v         *surveyor
+	documents map[*syntax.Word]bool // bodies of here-documents; whether they expand
+}
+
+func (v *surveyor) zsh(file *syntax.File) {
+	z := zshSurvey{v: v, documents: map[*syntax.Word]bool{}}
+	syntax.Walk(file, z.node)
+}
+
+func (z *zshSurvey) unlike(what, rewrite string) {
+	z.v.odd(what+" means something else in zsh", rewrite)
+}
+
+func (z *zshSurvey) node(n syntax.Node) bool {
+	switch n := n.(type) {
+	case *syntax.Stmt:
+		z.stmt(n)
+	case *syntax.CallExpr:
+		z.call(n)
+	case *syntax.Assign:
+		z.assign(n)
+	case *syntax.DeclClause:
+		z.declaration(n)
+	case *syntax.Redirect:
+		z.redirect(n)
+	case *syntax.Word:
+		z.word(n)
+	case *syntax.DblQuoted:
+		z.parts(n.Parts)
+	case *syntax.SglQuoted:
+		if n.Dollar && strings.Contains(n.Value, "\\") {
+			z.unlike("an escape in $'..'", "write the character itself")
+		}
+	case *syntax.ParamExp:
+		z.param(n)
+	case *syntax.CaseItem:
+		if n.Op == syntax.ResumeKorn || n.Op == syntax.Resume {
+			z.unlike(n.Op.String(), "use ;;")
+		}
+	case *syntax.FuncDecl:
+		if n.RsrvWord {
+			z.unlike("function", "use NAME() { ..; }")
+		}
+	case *syntax.ForClause:
+		if n.Select {
+			z.unlike("select", "use for")
+		}
+	case *syntax.TimeClause:
+		if n.PosixFormat {
+			z.unlike("time -p", "use time")
+		}
+	case *syntax.LetClause:
+		z.unlike("let", "use $((..))")
+	}
+	return true
+}
+
+// stmt: a redirection without a command runs cat or more.
+func (z *zshSurvey) stmt(st *syntax.Stmt) {
+	if at := int(st.Semicolon.Offset()) + 1; st.Background && at < len(z.v.u.src) && strings.IndexByte("!|", z.v.u.src[at]) >= 0 {
+		z.unlike("a character behind &", "put a blank between them")
+	}
+	if len(st.Redirs) == 0 {
+		return
+	}
+	call, isCall := st.Cmd.(*syntax.CallExpr)
+	if st.Cmd == nil || isCall && len(call.Args) == 0 {
+		z.unlike("a redirection without a command", "name the command")
+	}
+}
+
+// call: the words before a command that only zsh knows, and its builtins that
+// change what a line means or run text.
+func (z *zshSurvey) call(c *syntax.CallExpr) {
+	if len(c.Args) > 0 && strings.Contains(partText(c.Args[0]), "=") {
+		z.unlike("a name with =", "quote it") // 0=1 is an assignment
+	}
+	for i, arg := range c.Args {
+		text, plain := literal(arg)
+		switch {
+		case !plain:
+			return
+		case zshWords[text]:
+			z.unlike(text, "leave it out")
+			return
+		case text == "cd" && len(c.Args)-i > 2:
+			z.unlike("cd with two words", "give cd one directory")
+		case text == "set":
+			z.set(c.Args[i+1:])
+		case runsBuiltins[text]:
+			continue
+		case strings.HasPrefix(text, "-") && i > 0:
+			if text != "-v" && text != "-V" && text != "-p" && text != "-a" && text != "-c" && text != "-l" && text != "--" {
+				z.unlike("an option before a command", "leave it out")
+			}
+			continue
+		}
+		return
+	}
+}
+
+// zshWords are reserved words, precommand modifiers and builtins of zsh that
+// bash does not know or knows otherwise.
+var zshWords = set(
+	"-", "repeat", "nocorrect", "noglob", "foreach", "end", "always", "coproc", "select", "function", "time",
+	"autoload", "zmodload", "emulate", "setopt", "unsetopt", "sched", "zle", "bindkey", "zstyle", "vared", "print",
+	"alias", "unalias", "hash", "rehash", "unhash", "disable", "enable", "functions", "unfunction", "integer",
+	"float", "typeset", "declare", "private", "nameref", "zparseopts", "zformat", "zpty", "zsocket", "ztcp",
+	"zregexparse", "zcompile", "zftp", "zcurses", "zsystem", "zselect", "zstat", "sysopen", "sysread", "syswrite",
+	"fc", "r", "history", "getln", "pushln", "chdir", "pushd", "popd", "compadd", "compcall", "compctl", "shopt",
+	"mapfile", "readarray", "let", "local", "read", "getopts",
+)
+
+// set: the letters of options are others in zsh.
+func (z *zshSurvey) set(args []*syntax.Word) {
+	for _, arg := range args {
+		text, plain := literal(arg)
+		switch {
+		case plain && text == "--":
+			return
+		case plain && (text == "errexit" || text == "nounset" || text == "pipefail" || text == "xtrace"):
+		case !plain || strings.Trim(text, "-euxo") != "" || !strings.HasPrefix(text, "-"):
+			z.unlike("an option of set", "leave it out")
+			return
+		}
+	}
+}
+
+func (z *zshSurvey) assign(a *syntax.Assign) {
+	if a.Array != nil || a.Index != nil || a.Append {
+		z.unlike("an array or +=", "assign one plain value")
+	}
+	if a.Value == nil {
+		return
+	}
+	for i, part := range a.Value.Parts {
+		lit, ok := part.(*syntax.Lit)
+		if ok && (i == 0 && strings.HasPrefix(lit.Value, "=") || strings.Contains(lit.Value, ":=")) {
+			z.unlike("= at the start of a value", "quote it")
+		}
+	}
+}
+
+func (z *zshSurvey) declaration(d *syntax.DeclClause) {
+	if d.Variant.Value != "export" && d.Variant.Value != "readonly" {
+		z.unlike(d.Variant.Value, "use a plain assignment")
+	}
+	for _, a := range d.Args {
+		if a.Name == nil {
+			z.unlike("an option of "+d.Variant.Value, "leave it out")
+		}
+	}
+}
+
+func (z *zshSurvey) redirect(r *syntax.Redirect) {
+	if r.Hdoc != nil {
+		z.documents[r.Hdoc] = !quotedDelimiter(r.Word)
+	}
+	text := partText(r.Word)
+	switch {
+	case r.OpPos.Offset() > 0 && strings.HasPrefix(r.Op.String(), "&") && strings.IndexByte("0123456789", z.v.u.src[r.OpPos.Offset()-1]) >= 0:
+		z.unlike("a digit before "+r.Op.String(), "put a blank between them")
+	case r.N != nil && len(r.N.Value) > 1:
+		z.unlike("a descriptor of several characters", "use one digit")
+	case strings.HasPrefix(text, "!"), strings.HasPrefix(text, "|"):
+		z.unlike("! behind a redirection", "leave it out")
+	case r.Op == syntax.RdrIn && strings.Trim(text, "0123456789-") == "" && strings.Contains(text, "-"):
+		z.unlike("a range of numbers in <..>", "quote it")
+	}
+}
+
+func (z *zshSurvey) word(word *syntax.Word) {
+	if expands, is := z.documents[word]; is {
+		if expands {
+			z.parts(word.Parts)
+		}
+		return
+	}
+	for i, part := range word.Parts {
+		switch p := part.(type) {
+		case *syntax.Lit:
+			z.literal(p.Value, i == 0)
+			if p.Value == "~" && len(word.Parts) > 1 {
+				z.unlike("~ before a part of a word", "quote it")
+			}
+			if i > 0 && strings.HasPrefix(p.Value, "=") && !isLit(word.Parts[i-1]) {
+				z.unlike("= behind an expansion", "quote it")
+			}
+		case *syntax.ExtGlob:
+			z.unlike("a pattern with parentheses", "use a plain pattern")
+		}
+	}
+	z.parts(word.Parts)
+}
+
+func isLit(part syntax.WordPart) bool {
+	_, ok := part.(*syntax.Lit)
+	return ok
+}
+
+// literal looks at unquoted text: braces, = for the path of a program, ~ for
+// a named directory.
+func (z *zshSurvey) literal(text string, first bool) {
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\\':
+			i++
+		case c == '{' || c == '}':
+			z.unlike("a brace", "quote it, or write the words out")
+		case c == '*' && i > 0 && text[i-1] == '*':
+			z.unlike("**", "use find")
+		case c == '=' && first && i == 0:
+			z.unlike("= at the start of a word", "quote it")
+		case c == '^' && first && i == 0, c == '#' && i > 0 || c == '#' && !first, c == '(' || c == ')' || c == '<' || c == '>' || c == '|':
+			z.unlike(string(c)+" in a word", "quote it")
+		case c == '~' && (!first || i > 0) && !nextIsDigit(text[i+1:]), c == '~' && first && i == 0 && text != "~" && text[1] != '/':
+			z.unlike("~ in a word", "quote it")
+		}
+	}
+}
+
+// nextIsDigit: HEAD~1 is a name in both shells.
+func nextIsDigit(rest string) bool { return rest == "" || rest[0] >= '0' && rest[0] <= '9' }
+
+// parts looks at what stands behind a variable, and at a $ that bash takes for
+// itself.
+func (z *zshSurvey) parts(parts []syntax.WordPart) {
+	for i, part := range parts {
+		lit, ok := part.(*syntax.Lit)
+		if !ok {
+			continue
+		}
+		for k := 0; k < len(lit.Value); k++ {
+			switch lit.Value[k] {
+			case '\\':
+				k++
+			case '$':
+				z.unlike("$ before a character", "quote it with a backslash")
+			}
+		}
+		if i > 0 && z.joined(parts[i-1], lit.Value) {
+			z.unlike("what stands behind a variable", "write ${name} with braces")
+		}
+	}
+}
+
+// joined reports whether zsh takes text behind a parameter for a part of it:
+// $#x is a length, $10 is the tenth, [ and : begin a subscript or a modifier.
+func (z *zshSurvey) joined(before syntax.WordPart, text string) bool {
+	p, ok := before.(*syntax.ParamExp)
+	if !ok || !p.Short || p.Param == nil || text == "" {
+		return false
+	}
+	name := p.Param.Value
+	return text[0] == '[' || text[0] == ':' || name == "#" || name == "?" || name == "-" || name == "!" || name == "$" ||
+		name[0] >= '0' && name[0] <= '9' && text[0] >= '0' && text[0] <= '9'
+}
+
+func (z *zshSurvey) param(p *syntax.ParamExp) {
+	plain := p.Param != nil && !p.Excl && !p.Length && p.Index == nil && p.Slice == nil && p.Repl == nil && p.Names == 0
+	if plain && p.Param.Value == "IFS" { // it holds a NUL byte, which ends an argument
+		plain = false
+	}
+	if !plain || !p.Short && p.Exp != nil && !zshKnows(p.Exp.Op) {
+		z.unlike("a parameter expansion with an operator", "use a plain expansion")
+	}
+}
+
+func zshKnows(op syntax.ParExpOperator) bool {
+	switch op {
+	case syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
+		return true
+	}
+	return false
+}
+
+// splits reports whether bash may make several words of a value, or none:
+// zsh takes it as it is.
+func splits(v Word) bool { return v.Text == "" || strings.ContainsAny(v.Text, " \t\n*?[~") }
