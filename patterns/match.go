@@ -42,7 +42,7 @@ func (r *Rule) match(sub *Subject, q Query) Match {
 	default:
 		if r.about(sub) {
 			m := r.matchPath(sub.Path, sub.Recursive)
-			return max(m, maybeIf(m == No && sub.Kind == WritePath && r.list != Allow && r.mayHold(sub.Path)))
+			return max(m, maybeIf(m == No && sub.Kind == WritePath && r.list != Allow && sub.Path.All(r)))
 		}
 	}
 	if sub.Kind == Hidden && r.list != Allow {
@@ -126,19 +126,6 @@ func (r *Rule) matchPath(p *Path, tree bool) Match {
 		return Maybe
 	}
 	return best
-}
-
-// mayHold reports whether the rule is about all that lies below a path: it may
-// be a directory, in which a program writes under names of its own.
-func (r *Rule) mayHold(p *Path) bool {
-	for i := range p.forms {
-		for k := range r.globs {
-			if r.globs[k].holdsTree(&p.forms[i]) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // proves reports whether each form of a path is matched for certain.
@@ -237,9 +224,14 @@ func (p *Path) Below(r *Rule, sub *Subject) bool {
 	return false
 }
 
-// All reports whether the rule is about whatever lies directly below p, by any
-// of its forms: then something is there if the directory is not empty.
+// All reports whether the rule, taken from a set, is about whatever lies
+// directly below p, by any of its forms: what goes through the directory meets
+// it unless there is nothing, and so does what writes there under names of its
+// own.
 func (p *Path) All(r *Rule) bool {
+	if p == nil {
+		return false
+	}
 	for i := range p.forms {
 		deeper := p.forms[i].deeper()
 		for k := range r.globs {
