@@ -149,7 +149,7 @@ func TestDirectoryWhileAsked(t *testing.T) {
 		}}})
 		term := wrapped{release: r, Policy: []string{"--allow", "Bash", "--ask", "Bash(cat:*)"}}.onTerminal(t, b, m, startWeb(t, b))
 		term.expect("[o]nce")
-		moved := b.appears("marks/cd", time.Second)
+		b.appears("marks/cd", time.Second) // where it is asked for last it waits for the answer
 		term.answer("o")
 		term.asked(1)
 		if !b.has("marks/cd") {
@@ -157,8 +157,8 @@ func TestDirectoryWhileAsked(t *testing.T) {
 		}
 		for _, d := range record(t, b) {
 			res, _ := m.result("show")
-			if d.ID == "toolu_show" && (d.Dir == "" != moved || !strings.HasSuffix(strings.TrimSpace(res.Text), d.Dir)) {
-				t.Errorf("moved %v: decided in %q and ran in %s", moved, d.Dir, short(res.Text))
+			if d.ID == "toolu_show" && !strings.HasSuffix(strings.TrimSpace(res.Text), d.Dir) {
+				t.Errorf("decided in %q and ran in %s", d.Dir, short(res.Text))
 			}
 		}
 	})
