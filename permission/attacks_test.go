@@ -210,7 +210,7 @@ func TestPerhapsRead(t *testing.T) {
 	for _, line := range []string{
 		"gpg -c .env", "gpg -c ./.env", "gpg -c src/../.env", "gpg -c link", "ssh -i .env host", "git apply .env", "git archive HEAD .env", "java @.env",
 		"kubectl create secret generic x --from-file=.env", "npm publish .env", "ctags .env", "ssh-keygen -lf .env",
-		"docker compose --env-file .env up", "git add .env", "cd src && gpg -c ../.env", "unheard --x @.env", "gpg -c .en*",
+		"gpg -c " + strings.Repeat("x ", 5000) + ".env", "docker compose --env-file .env up", "git add .env", "cd src && gpg -c ../.env", "unheard --x @.env", "gpg -c .en*",
 	} {
 		check(t, s, row{"Bash: " + line, "ask deny-list Read(./.env) held"})
 	}

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// maxPerhaps bounds the words that Perhaps looks at in one command.
-const maxPerhaps = 256
+// maxPath is the longest path that a system opens, in bytes.
+const maxPath = 4 << 10
 
 // Perhaps returns the paths that a Command may read although nothing says so:
 // the words of which the program's entry knows only that they are data, and
@@ -60,7 +60,6 @@ type perhaps struct {
 	prog  *Program
 	dirs  []Word
 	paths []Word
-	seen  int
 }
 
 func (p *perhaps) arg(arg Arg, w *Word) {
@@ -156,7 +155,7 @@ func (p *perhaps) part(w Word) {
 	if strings.HasPrefix(w.Text, "@") {
 		w = cutWord(w, 1)
 	}
-	if p.seen++; p.seen > maxPerhaps || strings.Trim(w.Text, "./") == "" || strings.ContainsAny(w.Text, "\n\x00") || w.hasHole(AnyText) || w.hasHole(Pipe) {
+	if len(w.Text) > maxPath || strings.Trim(w.Text, "./") == "" || strings.ContainsAny(w.Text, "\n\x00") || w.hasHole(AnyText) || w.hasHole(Pipe) {
 		return
 	}
 	p.paths = append(p.paths, beneath(p.dirs, w)...)

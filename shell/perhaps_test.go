@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestPerhaps: the words that a program may take for a file although its entry
@@ -47,8 +48,17 @@ func TestPerhaps(t *testing.T) {
 			t.Errorf("%s: %q, want %q", tt.line, got, want)
 		}
 	}
-	many := Analyze("gpg -c "+strings.Repeat("a=b,c:d ", 1000), Options{Dir: "/w"}).Actions
-	if n := len(many[0].Perhaps()); n > maxPerhaps {
-		t.Errorf("%d paths", n)
+	for _, line := range []string{
+		"gpg -c " + strings.Repeat("a=b,c:d ", MaxLine/9), "gpg -c " + strings.Repeat("=", MaxLine-8),
+		"gpg -c " + strings.Repeat(strings.Repeat("a=", maxPath/2)+" ", 15), "foo " + strings.Repeat("@a ", MaxLine/4),
+	} {
+		from := time.Now()
+		a := &Analyze(line, Options{Dir: "/w"}).Actions[0]
+		if n := len(a.Perhaps()); n > len(line) {
+			t.Errorf("%d paths of %d bytes", n, len(line))
+		}
+		if took := time.Since(from); took > 2*time.Second {
+			t.Errorf("%.20s took %v", line, took)
+		}
 	}
 }
