@@ -17,6 +17,8 @@ type Set struct {
 	bare     [FetchURL + 1][]*Rule // rules about everything of a kind; [0]: everything of every kind
 	lines    map[string][]*Rule    // rules for whole lines
 	programs map[string][]*Rule    // allow: by the first word; ask and deny: by its last path segment
+	exactly  bool                  // there are programs by the first word
+	loosely  bool                  // there are programs by the last path segment
 	loose    []*Rule               // command rules without a literal program
 	commands []*Rule               // all command rules
 	dirs     map[string]*dirRules  // path rules by the directory that they begin with
@@ -162,6 +164,7 @@ func (s *Set) indexCommand(r *Rule) {
 }
 
 func (s *Set) program(name string, r *Rule) {
+	s.exactly, s.loosely = s.exactly || r.list == Allow, s.loosely || r.list != Allow
 	key := s.key(name, r.list)
 	s.programs[key] = append(s.programs[key], r)
 }
@@ -298,7 +301,12 @@ func (s *Set) findCommand(f *finder) {
 		f.all(s.commands)
 		return
 	}
-	f.all(s.programs[head.Text])
+	if s.exactly {
+		f.all(s.programs[head.Text])
+	}
+	if !s.loosely {
+		return
+	}
 	s.findProgram(f, head.Text)
 	if a.Program != nil {
 		return

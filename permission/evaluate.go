@@ -35,6 +35,7 @@ type answer struct {
 	layer    Layer
 	rule     cause
 	reason   string
+	named    bool // the rule's text ends the reason: it is put there by whoever reads it
 	held     bool // an ask that no later layer lifts
 	whole    bool // it is about the tool use as a whole, not about one action
 }
@@ -51,6 +52,18 @@ func because(r *patterns.Rule) cause {
 }
 
 func (a answer) given() bool { return a.behavior != 0 }
+
+// why is the reason in words.
+func (a *answer) why() string {
+	return a.reason + a.ruleNamed()
+}
+
+func (a *answer) ruleNamed() string {
+	if a.named {
+		return a.rule.text
+	}
+	return ""
+}
 
 // Evaluate decides a tool use. It has no effects and no input but its
 // arguments: env has the only calls out. A nil session has no rules; a nil tr
@@ -98,16 +111,29 @@ func refused(why string) Decision {
 	}
 }
 
-// decide asks the layers. Hard denies stand wherever they are found, so they
-// are looked for first, over all actions; then each action takes the answer of
-// the first layer that has one, and the strictest action decides.
+// decide puts what the layers come to into words.
 func (e *evaluation) decide() Decision {
+	a, i := e.verdict()
+	switch a.behavior {
+	case 0:
+		return e.idle()
+	case Ask:
+		return e.asked(a, i)
+	}
+	return e.decision(a, i)
+}
+
+// verdict asks the layers, and returns the answer that decides with the act
+// that it is about. Hard denies stand wherever they are found, so they are
+// looked for first, over all actions; then each action takes the answer of the
+// first layer that has one, and the strictest action decides.
+func (e *evaluation) verdict() (answer, int) {
 	held, at, denied := e.hard()
 	if denied {
-		return e.decision(held, at)
+		return held, at
 	}
 	if e.asksPerson() {
-		return e.asked(personal, 0)
+		return personal, 0
 	}
 	worst, where := answer{}, 0
 	for i := range e.acts {
@@ -117,17 +143,9 @@ func (e *evaluation) decide() Decision {
 		}
 	}
 	if held.given() && worst.behavior <= Ask {
-		worst, where = held, at
+		return held, at
 	}
-	switch worst.behavior {
-	case Allow:
-		return e.decision(worst, where)
-	case Ask:
-		return e.asked(worst, where)
-	case Deny:
-		return e.decision(worst, where)
-	}
-	return e.idle()
+	return worst, where
 }
 
 // personal is the ask for a tool use that is itself a question. Nothing but
@@ -245,7 +263,7 @@ func (e *evaluation) denied(layer Layer, set *patterns.Set, i int) answer {
 	rule, m := e.possible(set, i, patterns.Query{})
 	switch m {
 	case patterns.Yes:
-		return answer{behavior: Deny, layer: layer, rule: because(rule), reason: "denied by rule " + rule.String()}
+		return answer{behavior: Deny, layer: layer, rule: because(rule), reason: "denied by rule ", named: true}
 	case patterns.Maybe:
 		return e.mayBe(layer, because(rule), "deny", i)
 	}
@@ -293,7 +311,7 @@ func (e *evaluation) ruledOut(i int) answer {
 		}
 		switch e.meets(g, i) {
 		case patterns.Yes:
-			return answer{behavior: Deny, layer: LayerRules, rule: granular(g), reason: "denied by rule " + g.String()}
+			return answer{behavior: Deny, layer: LayerRules, rule: granular(g), reason: "denied by rule ", named: true}
 		case patterns.Maybe:
 			if !maybe.given() {
 				maybe = e.mayBe(LayerRules, granular(g), "deny", i)
@@ -361,7 +379,7 @@ func (e *evaluation) sessionAllow(i int) answer {
 	if rule == nil {
 		return answer{}
 	}
-	return answer{behavior: Allow, layer: LayerSessionAllow, rule: because(rule), reason: "allowed for this session by " + rule.String()}
+	return answer{behavior: Allow, layer: LayerSessionAllow, rule: because(rule), reason: "allowed for this session by ", named: true}
 }
 
 // gate is the allow list. It only ever stops an action; a match is no answer,
@@ -425,7 +443,7 @@ func (e *evaluation) askList(i int, firm bool) answer {
 	rule, m := e.possible(e.policy.Ask, i, patterns.Query{Specific: e.strict(i)})
 	switch {
 	case m == patterns.Yes:
-		return answer{behavior: Ask, layer: LayerAskList, rule: because(rule), reason: "asked by rule " + rule.String()}
+		return answer{behavior: Ask, layer: LayerAskList, rule: because(rule), reason: "asked by rule ", named: true}
 	case m == patterns.Maybe && !firm:
 		return e.mayBe(LayerAskList, because(rule), "ask", i)
 	}
@@ -443,9 +461,9 @@ func (e *evaluation) rules(i int, firm bool) answer {
 		case g.Action() == patterns.Ask && m == patterns.Maybe:
 			return e.mayBe(LayerRules, granular(g), "ask", i)
 		case g.Action() == patterns.Ask:
-			return answer{behavior: Ask, layer: LayerRules, rule: granular(g), reason: "asked by rule " + g.String()}
+			return answer{behavior: Ask, layer: LayerRules, rule: granular(g), reason: "asked by rule ", named: true}
 		case g.Action() == patterns.Allow && m == patterns.Yes && e.proves(g, i):
-			return answer{behavior: Allow, layer: LayerRules, rule: granular(g), reason: "allowed by rule " + g.String()}
+			return answer{behavior: Allow, layer: LayerRules, rule: granular(g), reason: "allowed by rule ", named: true}
 		}
 	}
 	return answer{}
@@ -464,7 +482,7 @@ func (e *evaluation) fallback(i int, l listing) answer {
 	a := &e.acts[i]
 	switch {
 	case l.yes && l.rule != nil:
-		return answer{behavior: Allow, layer: LayerDefault, rule: because(l.rule), reason: "allowed by rule " + l.rule.String()}
+		return answer{behavior: Allow, layer: LayerDefault, rule: because(l.rule), reason: "allowed by rule ", named: true}
 	case l.yes:
 		return answer{behavior: Allow, layer: LayerDefault, reason: "it needs no rule"}
 	case e.strict(i):

@@ -48,7 +48,7 @@ type Step struct {
 func step(a answer) Step {
 	return Step{
 		Layer: a.layer, Rule: a.rule.text, Source: a.rule.source,
-		Behavior: a.behavior, Held: a.held, Reason: a.reason,
+		Behavior: a.behavior, Held: a.held, Reason: a.why(),
 	}
 }
 

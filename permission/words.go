@@ -112,9 +112,9 @@ func (e *evaluation) decision(a answer, i int) Decision {
 
 func (e *evaluation) reason(a answer, i int) string {
 	if a.whole || i >= len(e.acts) || a.layer == LayerAllowList {
-		return a.reason
+		return a.why()
 	}
-	return a.reason + ": " + e.acts[i].describe()
+	return a.reason + a.ruleNamed() + ": " + e.acts[i].describe()
 }
 
 // maxSpots is how many opaque spots a message tells the model of.
@@ -138,7 +138,7 @@ func (e *evaluation) rewrites(a answer, i int) string {
 		if len(seen) > maxSpots {
 			return text + ". More of it cannot be read"
 		}
-		if !strings.Contains(a.reason, does.Reason) && i != j {
+		if !strings.Contains(a.why(), does.Reason) && i != j {
 			text += ". It cannot be read: " + does.Reason
 		}
 		text += ". Instead: " + does.Rewrite
@@ -199,7 +199,7 @@ func (e *evaluation) unapproved(held bool) []Part {
 		if !a.given() {
 			continue
 		}
-		part := Part{Action: e.acts[i].describe(), Reason: a.reason}
+		part := Part{Action: e.acts[i].describe(), Reason: a.why()}
 		if seen[part] {
 			continue
 		}
