@@ -123,15 +123,15 @@ func (b *box) has(name string) bool {
 	return err == nil
 }
 
-// appears waits until a path is there; it gives up at the limit.
-func (b *box) appears(name string, limit time.Duration) bool {
+// until waits for what tells of itself by no event; it gives up at the limit.
+func until(limit time.Duration, holds func() bool) bool {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for over := time.After(limit); !b.has(name); {
+	for over := time.After(limit); !holds(); {
 		select {
 		case <-tick.C:
 		case <-over:
-			return b.has(name)
+			return holds()
 		}
 	}
 	return true
