@@ -671,14 +671,32 @@ func (e *effector) git() {
 	e.gitRestores()
 }
 
-// gitRestores: a path that is checked out is overwritten. That is what these
-// subcommands are for, so only ask and deny rules look at it.
+// gitRestores: a path that is checked out is overwritten, one that is removed,
+// moved or cleaned away is lost. That is what these subcommands are for, so only
+// ask and deny rules look at it.
 func (e *effector) gitRestores() {
-	if len(e.scan.Path) == 0 || e.scan.Path[0] != "checkout" && e.scan.Path[0] != "restore" {
+	if len(e.scan.Path) == 0 || e.has("--dry-run") || e.has("--cached") {
 		return
 	}
-	for _, path := range e.operandWords(0) {
-		e.inPlaceWrite(path, NeedNone, "operand of git "+e.scan.Path[0])
+	sub, rest := e.scan.Path[0], e.operandWords(0)
+	what := "operand of git " + sub
+	switch sub {
+	case "checkout", "restore", "rm":
+	case "clean":
+		if len(rest) == 0 {
+			rest = []Word{{Text: "."}}
+		}
+	case "mv":
+		if n := len(rest) - 1; n > 0 {
+			for _, src := range rest[:n] {
+				e.write(joinPath(rest[n], last(src)), NeedNone, false, what)
+			}
+		}
+	default:
+		return
+	}
+	for _, path := range rest {
+		e.inPlaceWrite(path, NeedNone, what)
 	}
 }
 
