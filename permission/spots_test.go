@@ -141,6 +141,7 @@ var spots = []spot{
 	{`exec -a "$x" ls`, "the name that exec -a gives is known only when it runs", "exec -a y ls", shell.Bash},
 	{"env $x ls", "an argument of env is known only when it runs", "env A=1 ls", shell.Bash},
 	{"env --unheard ls", "an argument of env is not known for certain", "env A=1 ls", shell.Bash},
+	{`rsync -e 'ssh -o "x y"' a h:b`, "option -e of rsync gets more words than stand there", "rsync -e 'ssh -p 22' a h:b", shell.Bash},
 	{"env -S 'ls -l'", "env splits a string into a command", "ls -l", shell.Bash},
 	{`env "A$x=1" ls`, "the name of a variable is known only when it runs", "env A=1 ls", shell.Bash},
 	{"find . $x", "an argument of find is known only when it runs, and may be an action", "find . -name x", shell.Bash},

@@ -14838,7 +14838,7 @@ var options440 = []Option{
 }
 
 var options441 = []Option{
-	{Names: names{"-u", "--upload-pack"}, Value: Required, Effect: EffRun},
+	{Names: names{"-u", "--upload-pack"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-o", "--origin"}, Value: Required},
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffOpaque},
@@ -15202,7 +15202,7 @@ var options455 = []Option{
 }
 
 var options456 = []Option{
-	{Names: names{"-x", "--extcmd"}, Value: Required, Effect: EffRun},
+	{Names: names{"-x", "--extcmd"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-t", "--tool"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-d", "--dir-diff"}},
 	{Names: names{"-y", "--no-prompt"}},
@@ -15239,7 +15239,7 @@ var options457 = []Option{
 }
 
 var options458 = []Option{
-	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRun},
+	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-u", "--update-head-ok"}},
 	{Names: names{"-o", "--server-option"}, Value: Required},
 	{Names: names{"-j", "--jobs"}, Value: Required},
@@ -15293,7 +15293,7 @@ var options459 = []Option{
 	{Names: names{"-k", "--keep"}},
 	{Names: names{"--thin"}},
 	{Names: names{"--include-tag"}},
-	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRun},
+	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"--depth"}, Value: Required},
 	{Names: names{"--shallow-since"}, Value: Required},
@@ -15588,7 +15588,7 @@ var options468 = []Option{
 }
 
 var options469 = []Option{
-	{Names: names{"-O", "--open-files-in-pager"}, Value: Optional, Effect: EffRun},
+	{Names: names{"-O", "--open-files-in-pager"}, Value: Optional, Effect: EffRunMore},
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -15750,7 +15750,7 @@ var options477 = []Option{
 	{Names: names{"-h", "-t", "--heads", "--tags"}},
 	{Names: names{"--refs"}},
 	{Names: names{"-q", "--quiet"}},
-	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRun},
+	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"--exit-code"}},
 	{Names: names{"--get-url"}},
 	{Names: names{"--symref"}},
@@ -15959,7 +15959,7 @@ var options490 = []Option{
 }
 
 var options491 = []Option{
-	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRun},
+	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-r", "--rebase"}, Value: Optional},
 	{Names: names{"--no-rebase"}},
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
@@ -16015,7 +16015,7 @@ var options491 = []Option{
 }
 
 var options492 = []Option{
-	{Names: names{"--receive-pack", "--exec"}, Value: Required, Effect: EffRun},
+	{Names: names{"--receive-pack", "--exec"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-o", "--push-option"}, Value: Required},
 	{Names: names{"--force-with-lease"}, Value: Optional},
 	{Names: names{"--force-if-includes"}},
@@ -16337,7 +16337,7 @@ var options508 = []Option{
 }
 
 var options509 = []Option{
-	{Names: names{"--receive-pack", "--exec"}, Value: Required, Effect: EffRun},
+	{Names: names{"--receive-pack", "--exec"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"--all"}},
 	{Names: names{"--stdin"}},
 	{Names: names{"--dry-run"}},
@@ -16795,7 +16795,7 @@ var subs539 = []Program{
 	{Name: "mktag", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "mktree", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "multi-pack-index", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "mv", Path: names{"mv"}, Options: options487, Safe: true, Workdir: true, Special: "git"},
+	{Name: "mv", Operands: Places, Path: names{"mv"}, Options: options487, Workdir: true, Special: "git"},
 	{Name: "name-rev", Path: names{"name-rev"}, Options: options488, Safe: true, Workdir: true, Special: "git"},
 	{Name: "notes", Path: names{"notes"}, Options: options489, Workdir: true, Special: "git"},
 	{Name: "open", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
@@ -25434,8 +25434,8 @@ var options883 = []Option{
 	{Names: names{"--checksum-choice", "--cc"}, Value: Required},
 	{Names: names{"-x", "--one-file-system"}},
 	{Names: names{"-B", "--block-size"}, Value: Required},
-	{Names: names{"-e", "--rsh"}, Value: Required, Effect: EffRun},
-	{Names: names{"--rsync-path"}, Value: Required, Effect: EffRun},
+	{Names: names{"-e", "--rsh"}, Value: Required, Effect: EffRunMore},
+	{Names: names{"--rsync-path"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"--existing", "--ignore-non-existing"}},
 	{Names: names{"--ignore-existing"}},
 	{Names: names{"--remove-source-files"}, Effect: EffUnproven},
@@ -27213,7 +27213,7 @@ var options953 = []Option{
 	{Names: names{"--posix"}},
 	{Names: names{"-V", "--label"}, Value: Required},
 	{Names: names{"-a", "--auto-compress"}},
-	{Names: names{"-I", "--use-compress-program"}, Value: Required, Effect: EffRun},
+	{Names: names{"-I", "--use-compress-program"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-j", "--bzip2"}},
 	{Names: names{"-J", "--xz"}},
 	{Names: names{"--lzip"}},
@@ -29827,7 +29827,7 @@ var options1043 = []Option{
 	{Names: names{"-t", "--from-date"}, Value: Required},
 	{Names: names{"-tt", "--before-date"}, Value: Required},
 	{Names: names{"-T", "--test"}},
-	{Names: names{"-TT", "--unzip-command"}, Value: Required, Effect: EffRun},
+	{Names: names{"-TT", "--unzip-command"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-u", "--update"}},
 	{Names: names{"-U", "--copy-entries"}},
 	{Names: names{"-UN", "--unicode"}, Value: Required},

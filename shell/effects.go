@@ -224,6 +224,8 @@ func (e *effector) optionEffect(a Arg) {
 	switch a.Option.Effect {
 	case EffRun:
 		e.runText(a.Value, what, a.ValueAt < 0)
+	case EffRunMore:
+		e.runMore(a.Value, what, a.ValueAt < 0)
 	case EffProgram:
 		e.runFile(a.Value, what)
 	case EffPlugin:
@@ -271,6 +273,21 @@ func (e *effector) runText(text Word, what string, missing bool) {
 		return
 	}
 	e.w.nested(text.Text, Sh, e.child(), e.index, what)
+}
+
+// runMore runs a command that gets more words, the first of which is no option:
+// a host, a file. One whose words a shell would change is not read.
+func (e *effector) runMore(text Word, what string, missing bool) {
+	if missing || !text.Known() || strings.ContainsAny(text.Text, "$`\"'\\|&;<>()*?[]#~\n") || strings.TrimSpace(text.Text) == "" {
+		e.runText(text, what, missing)
+		e.odd(what+" gets more words than stand there", "give a plain command")
+		return
+	}
+	var words []Word
+	for _, name := range strings.Fields(text.Text) {
+		words = append(words, Word{Text: name, Pos: text.Pos, End: text.End})
+	}
+	e.runList(append(words, Word{Text: "./", Holes: []Hole{{At: 2, Kind: AnyText}}}), -1)
 }
 
 // child is the state in which a program starts another one.

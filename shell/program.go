@@ -129,6 +129,7 @@ type Effect uint8
 const (
 	EffNone        Effect = iota // nothing of interest
 	EffRun                       // the value is shell text that is run
+	EffRunMore                   // the value is a command that is run with more words behind its own
 	EffExec                      // the value and the words behind it, up to ";", are a command that is run (fd -x)
 	EffProgram                   // the value names a program, library or configuration that is obeyed
 	EffPlugin                    // as EffProgram if the value is a path (./x, /x, ~/x); else the name of a module

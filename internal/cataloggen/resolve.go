@@ -25,7 +25,7 @@ var (
 		"read": "EffRead", "send": "EffSend", "input": "EffInput", "dir": "EffDir", "url": "EffURL",
 		"opaque": "EffOpaque", "unproven": "EffUnproven", "write-here": "EffWriteHere", "exec": "EffExec", "plugin": "EffPlugin", "module": "EffModule",
 		"in-place": "EffInPlace", "pattern": "EffPattern", "recursive": "EffRecursive", "target": "EffTarget", "system": "EffSystem",
-		"write-below": "EffBelow", "write-listed": "EffWriteListed",
+		"write-below": "EffBelow", "run-more": "EffRunMore", "write-listed": "EffWriteListed",
 	}
 )
 

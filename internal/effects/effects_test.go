@@ -67,7 +67,7 @@ func TestEffects(t *testing.T) {
 		look(t, box, tree)
 		return
 	}
-	e := &experiment{t: t, box: box, g: newGenerator(*seed), env: env(tree), links: links(tree), ran: map[string]int{}}
+	e := &experiment{t: t, box: box, g: newGenerator(*seed, tree), env: env(tree), links: links(tree), ran: map[string]int{}}
 	began := time.Now()
 	for range *lines {
 		e.next()

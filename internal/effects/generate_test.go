@@ -16,7 +16,8 @@ import (
 // generator makes command lines, and policies that fit them.
 type generator struct {
 	r     *rand.Rand
-	names []string // of the programs of the templates
+	names []string        // of the programs of the templates
+	taken map[string]bool // paths of the tree
 
 	// Of the line that is being made:
 	depth    int
@@ -26,8 +27,11 @@ type generator struct {
 	extra    []effectbox.File
 }
 
-func newGenerator(seed uint64) *generator {
-	g := &generator{r: rand.New(rand.NewPCG(seed, 3))}
+func newGenerator(seed uint64, tree []effectbox.File) *generator {
+	g := &generator{r: rand.New(rand.NewPCG(seed, 3)), taken: map[string]bool{}}
+	for _, f := range tree {
+		g.taken[f.Path] = true
+	}
 	for name := range templates {
 		g.names = append(g.names, name)
 	}
@@ -399,7 +403,7 @@ func (g *generator) trap(name string) {
 		return
 	}
 	at := work + "/" + text
-	if slices.ContainsFunc(g.extra, func(f effectbox.File) bool { return f.Path == at }) {
+	if g.taken[at] || slices.ContainsFunc(g.extra, func(f effectbox.File) bool { return f.Path == at }) {
 		return
 	}
 	g.extra = append(g.extra, effectbox.File{Path: at, Data: []byte("trap\n")})
