@@ -283,7 +283,10 @@ func (w *walker) substitution(p *syntax.CmdSubst, s *scope) {
 		return
 	}
 	if p.Backquotes {
-		w.backquotes++
+		if w.backquotes++; w.backquotes > 1 {
+			// The parser ends the word before them, and counts backslashes otherwise.
+			w.odd("backquotes in backquotes", "use $(..)")
+		}
 		defer func() { w.backquotes-- }()
 	} else {
 		w.reprinted(p.Stmts)

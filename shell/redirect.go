@@ -82,16 +82,18 @@ func (w *walker) delimiter(r *syntax.Redirect) {
 		w.odd("the delimiter of a here-document in several parts", "use one plain word")
 		return
 	}
-	if !quotedDelimiter(r.Word) && joinsDelimiter(w.unit.src, int(r.Word.End().Offset()), text) {
+	from := min(int(r.Word.End().Offset()), len(w.unit.src))
+	inBackquotes := w.backquotes > 0 && strings.Contains(w.unit.src[from:], "\\\n")
+	if inBackquotes || !quotedDelimiter(r.Word) && joinsDelimiter(w.unit.src[from:], text) {
 		w.odd("a line of a here-document that goes on behind a backslash, beside its end", "leave the backslash out")
 	}
 }
 
 // joinsDelimiter reports whether a line of text that goes on behind a backslash
 // ends in a line that is the delimiter, or becomes the delimiter.
-func joinsDelimiter(text string, from int, delimiter string) bool {
+func joinsDelimiter(text, delimiter string) bool {
 	before, joined := "", false
-	for line := range strings.Lines(text[min(from, len(text)):]) {
+	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
 		if trailing(line)%2 == 1 {
 			before, joined = before+strings.TrimSuffix(line, "\\"), true

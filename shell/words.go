@@ -181,12 +181,11 @@ func (w *walker) literal(lit *syntax.Lit, at place) []piece {
 	return globs(text, at)
 }
 
-// escaped: inside backquotes a backslash is taken out once more for each pair
-// around it, in single quotes as well; the parser does so for one, and not
-// before a newline in quotes.
+// escaped: backquotes end at the next backquote, and lose a backslash before a
+// newline, in single quotes as well.
 func (w *walker) escaped(text string) bool {
-	if w.backquotes > 1 && strings.Contains(text, "\\") || w.backquotes > 0 && strings.Contains(text, "\\\n") {
-		w.odd("backslashes in backquotes", "use $(..)")
+	if w.backquotes > 0 && (strings.Contains(text, "`") || strings.Contains(text, "\\\n")) {
+		w.odd("quotes in backquotes that hold a backquote or a backslash", "use $(..)")
 		return true
 	}
 	return false

@@ -36,7 +36,7 @@ var steps = []step{
 
 // debian are the programs that tests compare with, and their packages.
 var debian = map[string]string{
-	"bash": "bash", "dash": "dash", "zsh": "zsh", "node": "nodejs", "npm": "npm", "unshare": "util-linux", "ip": "iproute2",
+	"bash": "bash", "dash": "dash", "zsh": "zsh", "cc": "build-essential", "node": "nodejs", "npm": "npm", "unshare": "util-linux", "ip": "iproute2",
 	// real programs of the effects test
 	"awk": "gawk", "gawk": "gawk", "mawk": "mawk", "bc": "bc", "bzip2": "bzip2", "cal": "ncal", "column": "bsdextrautils", "cpio": "cpio", "diff": "diffutils",
 	"ed": "ed", "fdfind": "fd-find", "file": "file", "find": "findutils", "git": "git", "jq": "jq", "less": "less", "look": "bsdextrautils",
@@ -88,7 +88,7 @@ func lint(r *runner) {
 	r.checkEmpty("gofmt", "gofmt", "-l", ".")
 	r.check("go mod tidy", "go", "mod", "tidy", "-diff")
 	r.check("go vet", "go", "vet", "./...")
-	r.check("go vet (e2e, oracle, mutants)", "go", "vet", "-tags", "e2e,oracle,mutants", "./e2e", "./shell", "./internal/mutants", "./internal/effects", "./internal/effectbox")
+	r.check("go vet (e2e, oracle, mutants)", "go", "vet", "-tags", "e2e,oracle,mutants", "./e2e", "./shell", "./internal/mutants", "./internal/realshell", "./internal/effects", "./internal/effectbox")
 	r.check("staticcheck", "go", "run", staticcheck, "./...")
 }
 
@@ -117,17 +117,18 @@ func race(r *runner) {
 	r.goTest(append([]string{"-race"}, concurrent...)...)
 }
 
-// differential gives generated command lines to real bash and compares what it
-// would run with what was read; its figures are shown.
+// differential gives generated command lines to real bash, dash and zsh and
+// compares what they would run with what was read; its figures are shown.
 func differential(r *runner) {
-	lines := "2000"
+	bash, dash, zsh := "2000", "500", "500"
 	if r.long {
-		lines = "100000"
+		bash, dash, zsh = "100000", "50000", "50000"
 	}
 	defer func(before bool) { r.Verbose = before }(r.Verbose)
 	r.Verbose = true
-	r.goTest("-count=1", "-timeout", "2h", "-tags", "oracle", "-run", "^TestBashRunsNothingUnseen$", "./shell",
-		"-args", "-lines", lines, "-seed", fmt.Sprint(r.seed))
+	r.goTest("-count=1", "-tags", "oracle", "./internal/realshell")
+	r.goTest("-count=1", "-timeout", "2h", "-tags", "oracle", "-run", "RunsNothingUnseen$", "./shell",
+		"-args", "-bash", bash, "-dash", dash, "-zsh", zsh, "-seed", fmt.Sprint(r.seed))
 }
 
 // effects runs generated command lines that are allowed in a throw-away root and
