@@ -2,35 +2,213 @@ package permission
 
 import (
 	"fmt"
+	"strings"
+	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// BenchmarkEvaluate is the hot path: one tool use under policies of growing
-// size, without a trace.
-func BenchmarkEvaluate(b *testing.B) {
-	uses := map[string]ToolUse{
-		"bash": using("Bash", "git status && npm run test | head -20"),
-		"edit": using("Edit", workspace+"/src/a.go"),
-	}
-	for _, n := range []int{10, 100, 1000, 10000} {
-		p := (spec{risk: true}).policy(b)
-		allow := parseRules(b, patterns.Allow, "Bash(git:*); Bash(npm run test); Bash(head:*); Edit(src/**)", "x")
-		for i := range n {
-			allow = append(allow, parseRules(b, patterns.Allow, fmt.Sprintf("Bash(tool%d run:*)", i), "x")...)
+// benchUses are the tool uses that are measured.
+var benchUses = []struct {
+	name string
+	use  ToolUse
+}{
+	{"status", using("Bash", "git status")},
+	{"pipe3", using("Bash", "go test ./... 2>&1 | grep -E 'ok|FAIL' | head -20")},
+	{"pipe5", using("Bash", "cd a && npm run test -- --coverage 2>&1 | tail -20 | sort | uniq -c")},
+	{"heredoc2k", using("Bash", "git commit -m \"$(cat <<'EOF'\n"+strings.Repeat("a line of the message\n", 90)+"EOF\n)\"")},
+	{"edit", using("Edit", workspace+"/src/a.go")},
+}
+
+const benchAllow = "Bash(git:*); Bash(go test:*); Bash(grep:*); Bash(head:*); Bash(cd:*); Bash(npm run test:*); Bash(tail:*); " +
+	"Bash(sort:*); Bash(uniq:*); Bash(cat:*); Edit(src/**)"
+
+// benchPolicy has n rules beside those that the uses need, every tenth of them
+// a deny.
+func benchPolicy(t testing.TB, n int) *Policy {
+	p := (spec{risk: true}).policy(t)
+	allow := parseRules(t, patterns.Allow, benchAllow, "x")
+	var deny []*patterns.Rule
+	for i := range n {
+		if i%10 == 9 {
+			deny = append(deny, parseRules(t, patterns.Deny, fmt.Sprintf("Bash(tool%d run:*)", i), "x")...)
+			continue
 		}
-		p.Allow = patterns.NewSet(place, allow...)
-		for name, use := range uses {
-			use.Dir = workspace
-			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
+		allow = append(allow, parseRules(t, patterns.Allow, fmt.Sprintf("Bash(tool%d run:*)", i), "x")...)
+	}
+	p.Allow, p.Deny = patterns.NewSet(place, allow...), patterns.NewSet(place, deny...)
+	return p
+}
+
+// BenchmarkEvaluate is one tool use, from the JSON of its input to the decision
+// with its reason, under policies of growing size and without a trace.
+func BenchmarkEvaluate(b *testing.B) {
+	for _, n := range []int{10, 100, 1000, 10000} {
+		p := benchPolicy(b, n)
+		for _, u := range benchUses {
+			u.use.Dir = workspace
+			b.Run(fmt.Sprintf("%s/%d", u.name, n), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					if d := Evaluate(p, nil, &use, fakeFS{}, nil); d.Behavior != Allow {
+					if d := Evaluate(p, nil, &u.use, fakeFS{}, nil); d.Behavior != Allow {
 						b.Fatal(outcome(d))
 					}
 				}
 			})
 		}
 	}
+}
+
+// evaluating is a command line that has been read: its facts exist, with their
+// risk; no layer has been asked.
+func evaluating(t testing.TB, p *Policy, line string) *evaluation {
+	use := using("Bash", line)
+	use.Dir = workspace
+	e := &evaluation{policy: p, said: &standing{}, use: &use, env: fakeFS{}, traits: p.Mode.Traits()}
+	if err := e.read(); err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// BenchmarkSplit is the decision on words that have been read: every layer is
+// asked, and nothing is put into words.
+func BenchmarkSplit(b *testing.B) {
+	for _, n := range []int{10, 100, 1000, 10000} {
+		e := evaluating(b, benchPolicy(b, n), "git status")
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if a, _ := e.verdict(); a.behavior != Allow {
+					b.Fatal(a)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkStages is what "git status" costs on the way to the decision.
+func BenchmarkStages(b *testing.B) {
+	p := benchPolicy(b, 10000)
+	use := using("Bash", "git status")
+	use.Dir = workspace
+	b.Run("facts", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			shell.Analyze("git status", shell.Options{Dir: workspace, Workspace: workspace, Home: place.Home})
+		}
+	})
+	b.Run("read", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			e := &evaluation{policy: p, said: &standing{}, use: &use, env: fakeFS{}, traits: p.Mode.Traits()}
+			if err := e.read(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// BenchmarkWorst is a line that is accepted and costs most, under 10,000 deny
+// rules.
+func BenchmarkWorst(b *testing.B) {
+	p := (spec{risk: true}).policy(b)
+	var deny []*patterns.Rule
+	for i := range 10000 {
+		deny = append(deny, parseRules(b, patterns.Deny, fmt.Sprintf("Bash(tool%d run:*)", i), "x")...)
+	}
+	p.Deny = patterns.NewSet(place, deny...)
+	for name, line := range worstLines {
+		use := using("Bash", line)
+		use.Dir = workspace
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				Evaluate(p, nil, &use, fakeFS{}, nil)
+			}
+		})
+	}
+}
+
+var worstLines = map[string]string{
+	"semicolons":  strings.Repeat("a;", 30000),
+	"pipes":       strings.Repeat("ls|", 20000) + "ls",
+	"unknown":     strings.Repeat("$x;", 20000),
+	"globs":       strings.Repeat("a*;", 20000),
+	"recursive":   strings.Repeat("rg x;", 9000),
+	"assignments": strings.Repeat("x=1;", shell.MaxLine/8) + strings.Repeat("$x;", shell.MaxLine/8),
+	"unfamiliar":  "foo " + strings.Repeat("rm ", 20000),
+}
+
+// TestAllocs holds the figures of docs/performance.md that do not depend on
+// the machine.
+func TestAllocs(t *testing.T) {
+	p := benchPolicy(t, 10000)
+	e := evaluating(t, p, "git status")
+	if n := testing.AllocsPerRun(100, func() { e.verdict() }); n != 0 {
+		t.Errorf("the decision on words that have been read allocates %v times", n)
+	}
+}
+
+// TestConcurrent decides many lines at once, with the parsers, walkers and
+// trees that are kept from one line to the next, and compares each decision
+// and its facts with those that a quiet process comes to: nothing that a
+// caller holds is written to later.
+func TestConcurrent(t *testing.T) {
+	p := benchPolicy(t, 100)
+	lines := []string{
+		"git status", "git push --force origin main", "cd a && npm run test 2>&1 | tail -20", "rm -rf build | tee x > y",
+		"sudo env A=1 timeout 5 rm -rf src", "find . -name '*.go' -exec rm {} ';'", "echo \"$(cat a; git log)\" > out.txt", "bash -c 'rm x; ls'",
+		"x=1; echo $x | xargs rm", "cp -r a b c && mv d e", "if", "tool9 run x", "tar --checkpoint-action=exec=sh -cf a b", "curl -o x https://a.example/y",
+	}
+	type kept struct {
+		d Decision
+		f *shell.Facts
+	}
+	get := func(line string) kept {
+		use := using("Bash", line)
+		use.Dir = workspace
+		return kept{Evaluate(p, nil, &use, fakeFS{}, nil), shell.Analyze(strings.Clone(line), shell.Options{Dir: workspace, Workspace: workspace})}
+	}
+	want := map[string]string{}
+	for _, line := range lines {
+		want[line] = fmt.Sprintf("%+v", everything(get(line)))
+	}
+	var group sync.WaitGroup
+	for g := range 8 {
+		group.Go(func() {
+			var held []kept
+			for i := range 300 {
+				held = append(held, get(lines[(i*(g+1)+g)%len(lines)]))
+			}
+			for i, k := range held {
+				line := lines[(i*(g+1)+g)%len(lines)]
+				if diff := cmp.Diff(want[line], fmt.Sprintf("%+v", everything(k))); diff != "" {
+					t.Errorf("%s: what was kept has changed\n%s", line, diff)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+// everything is all of a decision and of facts, for comparison.
+func everything(k struct {
+	d Decision
+	f *shell.Facts
+}) string {
+	var sb strings.Builder
+	fmt.Fprintf(&sb, "%+v\n%s %v %q\n", k.d, k.f.Source, k.f.Simple, k.f.Failed)
+	for _, a := range k.f.Actions {
+		if a.Program != nil {
+			fmt.Fprint(&sb, a.Program.Name, a.Program.Path)
+			a.Program = nil
+		}
+		fmt.Fprintf(&sb, "%+v\n", a)
+	}
+	return sb.String()
 }
