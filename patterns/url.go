@@ -63,10 +63,6 @@ func NewURL(word shell.Word) *URL {
 // runs.
 func (u *URL) String() string { return u.text }
 
-// Host returns the host that every program takes the URL to have, "" if they
-// may differ or there is none.
-func (u *URL) Host() string { return u.host }
-
 // endsAuthority reports whether the host of a URL ends in text, so that what
 // follows does not change it.
 func endsAuthority(text string) bool {
