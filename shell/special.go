@@ -692,6 +692,7 @@ func (e *effector) gitRestores() {
 				e.write(joinPath(rest[n], last(src)), NeedNone, false, what)
 			}
 		}
+		return // the operands themselves are in its entry
 	default:
 		return
 	}
