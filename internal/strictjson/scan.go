@@ -238,7 +238,7 @@ func (s *scanner) object(t reflect.Type, depth int) error {
 	}
 	keys := s.keysOf(t, depth)
 	for {
-		if err := s.member(keys, depth); err != nil {
+		if err := s.member(&keys, depth); err != nil {
 			return err
 		}
 		switch s.next() {

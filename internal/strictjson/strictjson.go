@@ -74,7 +74,12 @@ func Decode(data []byte, v any, opts ...Option) error {
 	if err := s.document(t.Elem()); err != nil {
 		return err
 	}
-	d := json.NewDecoder(bytes.NewReader(data))
+	return s.decode(v)
+}
+
+// decode decodes a document that has been checked.
+func (s *scanner) decode(v any) error {
+	d := json.NewDecoder(bytes.NewReader(s.data))
 	d.UseNumber()
 	if err := d.Decode(v); err != nil {
 		return s.foreign(err)
@@ -82,10 +87,49 @@ func Decode(data []byte, v any, opts ...Option) error {
 	return nil
 }
 
+var objectType = reflect.TypeFor[map[string]any]()
+
+// flat decodes an object of strings, which a document that has been checked
+// nearly always is; nil if it is anything else.
+func (s *scanner) flat() map[string]any {
+	s.pos = 0
+	if s.next() != '{' {
+		return nil
+	}
+	members := map[string]any{}
+	for {
+		s.pos++ // the brace or a comma
+		if s.next() == '}' {
+			return members
+		}
+		key, err := s.text()
+		if err != nil || s.next() != ':' {
+			return nil
+		}
+		s.pos++
+		if s.next() != '"' {
+			return nil
+		}
+		if members[key], err = s.text(); err != nil {
+			return nil
+		}
+		if s.next() == '}' {
+			return members
+		}
+	}
+}
+
 // Object reads one object of any content; numbers become json.Number.
 func Object(data []byte, opts ...Option) (map[string]any, error) {
 	var members map[string]any
-	if err := Decode(data, &members, opts...); err != nil {
+	s := newScanner(data, opts)
+	if err := s.document(objectType); err != nil {
+		return nil, err
+	}
+	if flat := s.flat(); flat != nil {
+		return flat, nil
+	}
+	if err := s.decode(&members); err != nil {
 		return nil, err
 	}
 	if members == nil { // null, let pass by NullAbsent

@@ -222,6 +222,7 @@ func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		`{"mode":"a"}`, `{"mode":"\ud83d\ude00"}`, `[1,-0,1.5e-7]`, `null`, `{"a":{"b":[true,false,null]}}`,
 		`{"Mode":1}`, "{\"a\":\"\xff\"}", `"\u0000"`, `{"rules":[{"kind":"x","tasks":["y"]}],"any":1}`, `01`, `1 1`,
+		`{"command":"ls \u00e9\n","x":"\ud83d\ude00"}`, ` { "a" : "b" , "c" : "" } `, `{}`, `{"a":"b","c":1}`, `{"a":{"b":"c"}}`, `{"a":"b",}`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -229,6 +230,7 @@ func FuzzDecode(f *testing.F) {
 		sameAsStandard[any](t, data)
 		sameAsStandard[sample](t, data)
 		sameAsStandard[map[string]any](t, data, NullAbsent)
+		sameObject(t, data)
 	})
 }
 
@@ -249,5 +251,20 @@ func sameAsStandard[T any](t *testing.T, data []byte, opts ...Option) {
 	}
 	if !reflect.DeepEqual(ours, theirs) {
 		t.Fatalf("%v differs from %v", ours, theirs)
+	}
+}
+
+// sameObject compares Object, which reads an object of strings by itself, with
+// Decode.
+func sameObject(t *testing.T, data []byte) {
+	t.Helper()
+	var want map[string]any
+	err := Decode(data, &want, Known("command"))
+	got, errObject := Object(data, Known("command"))
+	if (err == nil) != (errObject == nil) || err != nil && err.Error() != errObject.Error() {
+		t.Fatalf("Object says %v, Decode %v", errObject, err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatal(diff)
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
-	"unicode"
 )
 
 var (
@@ -70,16 +70,19 @@ func element(t reflect.Type) reflect.Type {
 
 // keySet checks the keys of one object.
 type keySet struct {
+	few  []string // the first keys that were seen, the others in seen
 	seen map[string]bool
 	// fields of a struct; nil: any key may stand there.
 	fields map[string]reflect.Type
-	// folded are the names that keys are looked at for, by their folded form.
-	folded map[string]string
+	known  []string     // further names that keys are looked at for
 	rest   reflect.Type // of what fields does not name
 }
 
-func (s *scanner) keysOf(t reflect.Type, depth int) *keySet {
-	k := &keySet{seen: map[string]bool{}, folded: map[string]string{}, rest: anyType}
+// fewKeys is how many keys are gone through one by one.
+const fewKeys = 8
+
+func (s *scanner) keysOf(t reflect.Type, depth int) keySet {
+	k := keySet{rest: anyType}
 	t = deref(t)
 	switch {
 	case opaque(t):
@@ -89,15 +92,45 @@ func (s *scanner) keysOf(t reflect.Type, depth int) *keySet {
 	case t.Kind() == reflect.Map:
 		k.rest = t.Elem()
 	}
-	for name := range k.fields {
-		k.folded[fold(name)] = name
-	}
 	if depth == 1 {
-		for _, name := range s.known {
-			k.folded[fold(name)] = name
-		}
+		k.known = s.known
 	}
 	return k
+}
+
+// add notes a key, and reports whether it is new.
+func (k *keySet) add(key string) bool {
+	if slices.Contains(k.few, key) || k.seen[key] {
+		return false
+	}
+	switch {
+	case len(k.few) < fewKeys:
+		k.few = append(k.few, key)
+	case k.seen == nil:
+		k.seen = map[string]bool{key: true}
+	default:
+		k.seen[key] = true
+	}
+	return true
+}
+
+// twin returns the name that a key differs from in case only, "" if there is
+// none.
+func (k *keySet) twin(key string) string {
+	if k.fields[key] != nil || slices.Contains(k.known, key) {
+		return ""
+	}
+	for name := range k.fields {
+		if strings.EqualFold(name, key) {
+			return name
+		}
+	}
+	for _, name := range k.known {
+		if strings.EqualFold(name, key) {
+			return name
+		}
+	}
+	return ""
 }
 
 // addFields collects the JSON names of a struct's fields with those of its
@@ -134,11 +167,10 @@ func (k *keySet) enter(key string, ignoreUnknown bool) (t reflect.Type, complain
 	if strings.ContainsRune(key, 0) {
 		return nil, fmt.Sprintf("key %s holds a NUL", printable(key))
 	}
-	if k.seen[key] {
+	if !k.add(key) {
 		return nil, fmt.Sprintf("key %s stands twice in one object", printable(key))
 	}
-	k.seen[key] = true
-	if name, ok := k.folded[fold(key)]; ok && name != key {
+	if name := k.twin(key); name != "" {
 		return nil, fmt.Sprintf("unknown key %s (did you mean %s?)", printable(key), name)
 	}
 	if k.fields == nil {
@@ -151,16 +183,4 @@ func (k *keySet) enter(key string, ignoreUnknown bool) (t reflect.Type, complain
 		return anyType, ""
 	}
 	return nil, "unknown key " + printable(key)
-}
-
-// fold returns the form that all spellings of a key share that differ in case
-// only: each rune becomes the smallest of those it folds to.
-func fold(key string) string {
-	return strings.Map(func(r rune) rune {
-		least := r
-		for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
-			least = min(least, next)
-		}
-		return least
-	}, key)
 }
