@@ -216,11 +216,11 @@ func (r *run) initialized(a *response) error {
 	}
 	var in initialized
 	if err := read(a.Content, &in); err != nil {
-		return fmt.Errorf("initialize: %w", err)
+		return distrusted("the agent CLI's answer to initialize cannot be read: %w", err)
 	}
 	v, err := r.versionOf(in.Version)
 	if err != nil {
-		return fmt.Errorf("the agent CLI does not tell its version: %w", err)
+		return distrusted("the agent CLI does not tell its version: %w", err)
 	}
 	if err := r.flight.begin(in, v); err != nil {
 		return err

@@ -96,7 +96,7 @@ type settingsAnswer struct {
 func (f *preflight) settings(body []byte) error {
 	var a settingsAnswer
 	if err := read(body, &a); err != nil {
-		return fmt.Errorf("get_settings: %w", err)
+		return distrusted("the agent CLI's get_settings cannot be read: %w", err)
 	}
 	ours, others := false, false
 	for _, s := range a.Sources {
@@ -193,7 +193,7 @@ type rulesAnswer struct {
 func (f *preflight) rules(body []byte) error {
 	var a rulesAnswer
 	if err := read(body, &a); err != nil {
-		return fmt.Errorf("list_permission_rules: %w", err)
+		return distrusted("the agent CLI's list_permission_rules cannot be read: %w", err)
 	}
 	if a.State.ManagedOnly == nil || *a.State.ManagedOnly {
 		return distrusted("the agent CLI follows managed permission rules only: it would not ask us")
@@ -220,7 +220,7 @@ type hooksAnswer struct {
 func (f *preflight) hooks(body []byte) error {
 	var a hooksAnswer
 	if err := read(body, &a); err != nil {
-		return fmt.Errorf("get_hooks_listing: %w", err)
+		return distrusted("the agent CLI's get_hooks_listing cannot be read: %w", err)
 	}
 	if a.Hooks == nil {
 		return distrusted("the agent CLI does not tell which hooks it has")

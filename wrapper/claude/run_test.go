@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -85,6 +86,9 @@ func TestPromptOld(t *testing.T) {
 		})
 	})
 }
+
+// advises matches an error that says what to do.
+var advises = regexp.MustCompile(`: update it|see what --agent-command starts|have (it|them|that setting) removed`)
 
 func TestPreflightRefuses(t *testing.T) {
 	with := func(base object, key string, value any) object {
@@ -182,6 +186,9 @@ func TestPreflightRefuses(t *testing.T) {
 				}
 				if prompted || out.Session != "" {
 					t.Error("the agent got the prompt")
+				}
+				if !advises.MatchString(err.Error()) {
+					t.Errorf("%v: what is to be done?", err)
 				}
 				if types := events.types(); types != "error" {
 					t.Errorf("events %s", types)
