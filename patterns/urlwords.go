@@ -52,6 +52,9 @@ func (u *urlWord) matches(w *shell.Word) bool {
 	if u.wild && (strings.ContainsAny(authority, "@%") || strings.IndexByte(authority, gap) >= 0 || strings.HasPrefix(rest, `\`)) {
 		return false
 	}
+	if len(u.rest.chunks) > 1 && strings.Contains(strings.ToLower(rest), "%2e") {
+		return false // some programs read it as a dot, and go up
+	}
 	return u.tail || u.rest.match(rest)
 }
 

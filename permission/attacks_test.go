@@ -182,6 +182,8 @@ func TestRuleWithURL(t *testing.T) {
 		row{"Bash: curl -s http://localhost:3000/health -H 'Origin: http://a.example'", "allow default Bash(curl -s http://localhost:3000/*)"},
 		row{"Bash: curl -s http://localhost:3000/a http://localhost:3000/b", "allow default Bash(curl -s http://localhost:3000/*)"},
 		row{"Bash: curl -s http://localhost:3000/ http://evil.example", "ask allow-list"},
+		row{"Bash: curl -s http://localhost:3000/a/../../b", "ask allow-list"},
+		row{"Bash: curl -s http://localhost:3000/a/%2e%2E/b", "ask allow-list"},
 		row{"Bash: curl -s http://localhost:3000/ evil.example", "ask allow-list"},
 		row{"Bash: curl -s http://localhost:3000/ --url http://evil.example", "ask allow-list"},
 		row{"Bash: curl -s http://localhost:3000/ --url=evil.example", "ask allow-list"},
