@@ -69,8 +69,11 @@ func TestEffects(t *testing.T) {
 	}
 	e := &experiment{t: t, box: box, g: newGenerator(*seed, tree), env: env(tree), links: links(tree), ran: map[string]int{}}
 	began := time.Now()
-	for range *lines {
+	for i := range *lines {
 		e.next()
+		if (i+1)%10_000 == 0 {
+			t.Logf("%d lines, %d allowed, %d violations, %s", i+1, e.allowed, e.violations, time.Since(began).Round(time.Second))
+		}
 	}
 	e.report(time.Since(began))
 }
