@@ -23,7 +23,7 @@ func (w *walker) declare(c *syntax.DeclClause, s *scope) outcome {
 	f := frame{parent: w.parent, from: -1, subst: w.substituted, pos: w.span(c)}
 	w.simple(words, f, s)
 	for _, a := range c.Args {
-		if a.Name != nil && !a.Naked {
+		if a.Name != nil && !a.Naked && (c.Variant.Value != "local" || w.inFunction) {
 			s = s.assign(a.Name.Value)
 		}
 	}
@@ -302,6 +302,9 @@ func (e *effector) set() {
 				e.odd("an option of set changes what the line means", "leave it out")
 			}
 		case strings.HasPrefix(t.Text, "-") || strings.HasPrefix(t.Text, "+"):
+			if strings.Trim(t.Text[1:], "aefuvxnChbo") != "" {
+				e.w.bashOnly("option " + t.Text + " of set")
+			}
 			if strings.ContainsAny(t.Text, "kP") {
 				e.odd("set -k makes arguments variables, set -P changes what cd means", "leave it out")
 			}

@@ -38,7 +38,7 @@ func TestZshOnly(t *testing.T) {
 func TestShOnly(t *testing.T) {
 	for _, line := range []string{
 		"[[ -f x ]] && touch p", "cat <(touch p)", "ls &> x", "ls |& touch p", "function f { touch p; }", "echo $'\\x41'", "touch {a,b}",
-		"((1))", "for ((i=0;i<1;i++)); do touch p; done", "select x in a; do touch p; done", "a=(b c)", "x+=touch", "a[0]=b", "let x=1",
+		"((1))", "for ((i=0;i<1;i++)); do touch p; done", "select x in a; do touch p; done", "a=(b c)", "set -i", "x+=touch", "a[0]=b", "let x=1",
 		"cat <<<x", "ls {fd}>f", "ls 12>f", "time ls", "time", "eval -- ls", "exec -a x ls", "echo $[1]", "declare x=1", "typeset x=1",
 		"coproc ls", "ls &>>f", "bash_only=(1) ls",
 	} {

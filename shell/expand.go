@@ -14,6 +14,9 @@ import (
 func (w *walker) braces(word *syntax.Word, s *scope) [][]syntax.WordPart {
 	clone := &syntax.Word{Parts: append([]syntax.WordPart(nil), word.Parts...)}
 	if !syntax.SplitBraces(clone) || !slices.ContainsFunc(clone.Parts, isBraceExp) {
+		if w.bracesInQuotes(word) {
+			w.odd("braces in quotes in quotes", "leave out the inner quotes or the braces")
+		}
 		if mayHoldBraces(word) {
 			w.odd("braces that bash may expand in another way", "quote them, or write the words out")
 		}
@@ -32,6 +35,32 @@ func (w *walker) braces(word *syntax.Word, s *scope) [][]syntax.WordPart {
 		return [][]syntax.WordPart{{&syntax.ParamExp{Short: true, Param: &syntax.Lit{Value: "@"}}}}
 	}
 	return out
+}
+
+// bracesInQuotes: bash looks for braces by the spelling. It takes a quote in a
+// ${..} or in backquotes inside double quotes for their end.
+func (w *walker) bracesInQuotes(word *syntax.Word) bool {
+	for _, part := range word.Parts {
+		q, ok := part.(*syntax.DblQuoted)
+		if !ok {
+			continue
+		}
+		for _, inner := range q.Parts {
+			if c, ok := inner.(*syntax.CmdSubst); ok && !c.Backquotes {
+				continue
+			}
+			from, to := int(inner.Pos().Offset()), int(inner.End().Offset())
+			if from < to && to <= len(w.unit.src) && bracesQuoted(w.unit.src[from+1:to]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func bracesQuoted(text string) bool {
+	_, rest, found := strings.Cut(text, "\"")
+	return found && strings.Contains(rest, "{") && (strings.Contains(rest, ",") || strings.Contains(rest, ".."))
 }
 
 func isBraceExp(part syntax.WordPart) bool {
@@ -298,6 +327,7 @@ func (w *walker) substitution(p *syntax.CmdSubst, s *scope) {
 // again. Behind a here-document the print loses a separator, so that
 // "c; d" runs "c d". Only a chain of simple commands is printed as it stood.
 func (w *walker) reprinted(stmts []*syntax.Stmt) {
+	w.endsAtParenthesis(stmts)
 	if len(stmts) == 1 && isChain(stmts[0]) {
 		return
 	}
@@ -306,6 +336,32 @@ func (w *walker) reprinted(stmts []*syntax.Stmt) {
 			w.odd("a here-document among several commands of a substitution", "give the substitution one command, or write the text to a file first")
 			return
 		}
+	}
+}
+
+// endsAtParenthesis: in a substitution bash takes a line that begins with the
+// delimiter for the end of a here-document.
+func (w *walker) endsAtParenthesis(stmts []*syntax.Stmt) {
+	for _, stmt := range stmts {
+		syntax.Walk(stmt, func(n syntax.Node) bool {
+			r, ok := n.(*syntax.Redirect)
+			if !ok || r.Hdoc == nil {
+				return true
+			}
+			delimiter, _ := literal(r.Word)
+			from, to := int(r.Hdoc.Pos().Offset()), int(r.Hdoc.End().Offset())
+			if from > to || to > len(w.unit.src) {
+				return true
+			}
+			for line := range strings.Lines(w.unit.src[from:to]) {
+				line = strings.Trim(strings.TrimLeft(line, "\t"), "\n")
+				if strings.HasPrefix(line, delimiter) && line != delimiter {
+					w.odd("a line that begins with the delimiter of its here-document, in a substitution", "choose another delimiter")
+					return false
+				}
+			}
+			return true
+		})
 	}
 }
 

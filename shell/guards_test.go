@@ -92,6 +92,9 @@ func TestTreeHidesNothing(t *testing.T) {
 		{"backquotes glued to a word in backquotes", "echo `tou\\`printf ch\\` p`", "touch p"},
 		{"a backquote in quotes in backquotes", "n `'`\n'`$((6))}`", "n"},
 		{"a here-document in backquotes that goes on", "x=`cat <<E\n\\\\\nE\ntouch p\nE`", "touch p"},
+		{"a line of a here-document in a substitution that begins with its delimiter", "x=$(cat <<'E'\nE)\ntouch p #\nE\n)", "touch p"},
+		{"braces in quotes in an expansion in quotes", "touch \"${x-\"{p,q}\"}\"", "touch p q"},
+		{"braces in quotes in backquotes in quotes", "ls \"`touch \"{p,q}\"`\"", "touch p"},
 		{"a backslash at the end behind another line", "ls '\n'; touch\\", "touch"},
 		{"a bracket pattern across quotes", `cat ["a"]b`, "cat ab"},
 		{"a word that is no assignment", "./evil=[ ls", ""},
@@ -223,6 +226,8 @@ func TestStateIsNotCertain(t *testing.T) {
 		"{ x=1; } >/no/such; c $x":         false,
 		"x=1 >/no/such && c $x":            true,
 		"c $!":                             false,
+		"local x=1; c $x":                  false,
+		"f() { local x=1; c $x; }; f":      true,
 		"if false; then x=1; fi; c ${x-p}": false,
 	} {
 		f := analyze(line)

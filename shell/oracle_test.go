@@ -280,10 +280,19 @@ func fills(w *Word, text string) bool {
 	var sb strings.Builder
 	from := 0
 	for _, h := range w.Holes {
-		sb.WriteString(regexp.QuoteMeta(w.Text[from:h.At]) + fillings[h.Kind])
+		sb.WriteString(regexp.QuoteMeta(latin(w.Text[from:h.At])) + fillings[h.Kind])
 		from = h.At
 	}
-	return regexp.MustCompile("(?s)^" + sb.String() + regexp.QuoteMeta(w.Text[from:]) + "$").MatchString(text)
+	return regexp.MustCompile("(?s)^" + sb.String() + regexp.QuoteMeta(latin(w.Text[from:])) + "$").MatchString(latin(text))
+}
+
+// latin makes a character of each byte: an argument need not be UTF-8.
+func latin(s string) string {
+	out := make([]rune, len(s))
+	for i := range len(s) {
+		out[i] = rune(s[i])
+	}
+	return string(out)
 }
 
 var fillings = map[HoleKind]string{AnyText: ".*", Glob: "[^/]*", Digits: "[0-9]+", Number: "-?[0-9]+", Pipe: "[0-9]+"}

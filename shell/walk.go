@@ -29,6 +29,8 @@ type walker struct {
 	moved bool
 	// defined are the functions of all texts that were read so far.
 	defined map[string]bool
+	// inFunction: the body of a function is walked.
+	inFunction bool
 	// substituted: the words expanded last held a substitution.
 	substituted bool
 	quick       bool // plain text is not given to the parser
@@ -369,7 +371,7 @@ func (w *walker) loopVariable(l *syntax.WordIter, s *scope) {
 		for i := range values {
 			values[i].Split, values[i].Pos, values[i].End = false, 0, 0
 		}
-		w.unit.seen[item] = values
+		w.unit.saw(item, values)
 	}
 }
 
@@ -408,7 +410,10 @@ func (w *walker) function(c *syntax.FuncDecl, s *scope) outcome {
 	if w.unit.moves {
 		in = s.in(unknown())
 	}
+	outer := w.inFunction
+	w.inFunction = true // local is an error elsewhere
 	w.stmt(c.Body, in.with(func(n *scope) { n.names = nil }))
+	w.inFunction = outer
 	return same(s.define(name))
 }
 
@@ -567,7 +572,7 @@ func (w *walker) assignParts(a *syntax.Assign, s *scope) {
 	for i := range values {
 		values[i].Pos, values[i].End = 0, 0
 	}
-	w.unit.seen[a.Value] = values
+	w.unit.saw(a.Value, values)
 }
 
 func (w *walker) array(a *syntax.ArrayExpr, s *scope) {

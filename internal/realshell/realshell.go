@@ -76,9 +76,10 @@ func (r Run) Words() []string {
 		return []string{r.Path}
 	}
 	dir, name := filepath.Split(r.Path)
+	said := r.Argv[0]
 	switch {
-	case r.Argv[0] == r.Path, filepath.Base(r.Argv[0]) == name:
-		name = r.Argv[0] // exec makes it absolute
+	case said == r.Path, said[:min(len(said), 1)] == "." && strings.HasSuffix(r.Path, strings.TrimLeft(said, ".")):
+		name = said // exec makes it absolute
 	case slices.Contains(searched, dir): // exec -a gives another name
 	default:
 		name = strings.Replace(r.Path, "/w/", "./", 1)
