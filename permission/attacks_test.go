@@ -250,3 +250,21 @@ func TestBlanksAroundPath(t *testing.T) {
 	check(t, spec{allow: "Skill", deny: "Skill(x)"}, row{`Skill: {"skill":" x "}`, "deny deny-list Skill(x)"})
 	check(t, spec{allow: "WebFetch(*.example.com)"}, row{"WebFetch: https://.example.com", "ask allow-list"})
 }
+
+// A guarded file is guarded under the name that it is given and under that
+// which a link leads to.
+func TestGuardedThroughLinks(t *testing.T) {
+	s := spec{
+		mode: "bypassPermissions", allow: "Edit; Bash", guarded: []string{"/home/dev/link.toml", "/var/log/aw/"},
+		env: fakeFS{links: map[string]string{"/home/dev/link.toml": "/srv/policy.toml", "/home/dev/etc": "/srv", "/var/log/aw": "/data/aw"}},
+	}
+	check(t, s,
+		row{"Edit: /home/dev/link.toml", "ask guard held"},
+		row{"Edit: /srv/policy.toml", "ask guard held"},
+		row{"Edit: ~/etc/policy.toml", "ask guard held"},
+		row{"Bash: echo x > /srv/policy.toml", "ask guard held"},
+		row{"Bash: rm -r /data/aw", "ask guard held"},
+		row{"Edit: /data/aw/record.jsonl", "ask guard held"},
+		row{"Edit: /srv/other.toml", "allow mode"},
+	)
+}

@@ -18,12 +18,13 @@ type evaluation struct {
 	ceiling Ceiling
 	traits  modes.Traits
 
-	dir   string // use.Dir if it is an absolute path
-	input map[string]any
-	facts *shell.Facts // of a command line, else nil
-	acts  []act
-	edits []edit // for a mode that allows edits: what each command writes
-	trims bool   // blanks stand around the path that a file tool is asked for
+	dir    string // use.Dir if it is an absolute path
+	input  map[string]any
+	facts  *shell.Facts // of a command line, else nil
+	acts   []act
+	edits  []edit   // for a mode that allows edits: what each command writes
+	guards []string // the policy's guarded files, links followed
+	trims  bool     // blanks stand around the path that a file tool is asked for
 	// inside is the directory last found to lie in the workspace.
 	inside string
 }

@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"path"
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
@@ -83,7 +84,7 @@ func (e *evaluation) guarded(a *act) string {
 	}
 	tree := a.wholeTree()
 	for _, form := range a.sub.Path.Forms() {
-		for _, name := range e.policy.Guarded {
+		for _, name := range e.guardedFiles() {
 			if reaches(form, name, tree) {
 				return name
 			}
@@ -96,6 +97,21 @@ func (e *evaluation) guarded(a *act) string {
 		}
 	}
 	return ""
+}
+
+// guardedFiles are the guarded files under the names that they are given and
+// those that links lead to.
+func (e *evaluation) guardedFiles() []string {
+	if e.guards == nil && len(e.policy.Guarded) > 0 {
+		for _, name := range e.policy.Guarded {
+			name = path.Clean(name)
+			e.guards = append(e.guards, name)
+			if real, ok := e.resolve(name); ok && real != name {
+				e.guards = append(e.guards, real)
+			}
+		}
+	}
+	return e.guards
 }
 
 // reaches reports whether a write to form may change the file or directory
