@@ -78,7 +78,7 @@ func (r Run) Words() []string {
 	dir, name := filepath.Split(r.Path)
 	said := r.Argv[0]
 	switch {
-	case said == r.Path, said[:min(len(said), 1)] == "." && strings.HasSuffix(r.Path, strings.TrimLeft(said, ".")):
+	case said == r.Path, strings.Contains(said, "/") && strings.HasSuffix(r.Path, strings.TrimLeft(said, ".")):
 		name = said // exec makes it absolute
 	case slices.Contains(searched, dir): // exec -a gives another name
 	default:
