@@ -256,7 +256,7 @@ func TestBlanksAroundPath(t *testing.T) {
 func TestGuardedThroughLinks(t *testing.T) {
 	s := spec{
 		mode: "bypassPermissions", allow: "Edit; Bash", guarded: []string{"/home/dev/link.toml", "/var/log/aw/"},
-		env: fakeFS{links: map[string]string{"/home/dev/link.toml": "/srv/policy.toml", "/home/dev/etc": "/srv", "/var/log/aw": "/data/aw"}},
+		env: fakeFS{links: map[string]string{"/home/dev/link.toml": "/srv/policy.toml", "/home/dev/etc": "/srv", "/var/log/aw": "/data/aw", home + "/.claude/settings.json": "/srv/dot/claude.json"}},
 	}
 	check(t, s,
 		row{"Edit: /home/dev/link.toml", "ask guard held"},
@@ -265,6 +265,7 @@ func TestGuardedThroughLinks(t *testing.T) {
 		row{"Bash: echo x > /srv/policy.toml", "ask guard held"},
 		row{"Bash: rm -r /data/aw", "ask guard held"},
 		row{"Edit: /data/aw/record.jsonl", "ask guard held"},
+		row{"Edit: /srv/dot/claude.json", "ask guard held"},
 		row{"Edit: /srv/other.toml", "allow mode"},
 	)
 }

@@ -99,19 +99,32 @@ func (e *evaluation) guarded(a *act) string {
 	return ""
 }
 
-// guardedFiles are the guarded files under the names that they are given and
-// those that links lead to.
+// guardedFiles are the guarded files under the names that they are given, and
+// those and the agent's settings under the names that links lead to.
 func (e *evaluation) guardedFiles() []string {
-	if e.guards == nil && len(e.policy.Guarded) > 0 {
-		for _, name := range e.policy.Guarded {
-			name = path.Clean(name)
-			e.guards = append(e.guards, name)
-			if real, ok := e.resolve(name); ok && real != name {
-				e.guards = append(e.guards, real)
+	if e.guards != nil {
+		return e.guards
+	}
+	e.guards = []string{}
+	for _, name := range e.policy.Guarded {
+		e.guards = append(e.guards, path.Clean(name))
+		e.guardTarget(path.Clean(name))
+	}
+	for _, dir := range [...]string{e.policy.Place.Home, e.policy.Place.Workspace} {
+		for _, name := range settingsPaths {
+			if dir != "" {
+				e.guardTarget(dir + "/" + name)
 			}
 		}
 	}
 	return e.guards
+}
+
+// guardTarget guards what a link at a name leads to.
+func (e *evaluation) guardTarget(name string) {
+	if real, ok := e.resolve(name); ok && !same(real, name) {
+		e.guards = append(e.guards, real)
+	}
 }
 
 // reaches reports whether a write to form may change the file or directory
