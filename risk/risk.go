@@ -208,9 +208,11 @@ func Command(a *shell.Action, p Profile) Finding {
 		return f
 	}
 	name := path.Base(a.Words[0].Text)
-	f := Finding{Class: Moderate, Reason: "unknown command: " + name, Factors: []string{FactorUnknown}}
+	var f Finding
 	if rows := lookup(name, p); rows != nil {
 		f = tabled(a, name, rows)
+	} else {
+		f = Finding{Class: Moderate, Reason: "unknown command: " + name, Factors: []string{FactorUnknown}}
 	}
 	if f.Class == Safe && !ofSystem(a.Words[0].Text) {
 		f.raise(Moderate, "a program of that name outside the system's directories", FactorUnknown)

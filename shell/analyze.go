@@ -115,7 +115,7 @@ func (w *walker) run(text string, d Dialect, s *scope, parent int) (*scope, stri
 	}
 	outer, by := w.unit, w.parent
 	w.parent = parent
-	w.unit = w.survey(file, text, d, parent)
+	w.unit = w.survey(file, tree, text, d, parent)
 	w.unit.outer = outer
 	w.moved = w.moved || w.unit.moves
 	end := w.stmts(file.Stmts, s)

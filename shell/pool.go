@@ -26,6 +26,7 @@ var walkers = sync.Pool{New: func() any { return new(walker) }}
 type scratch struct {
 	idle []*effector // effectors that no command uses now
 	home scope       // where the line starts
+	top  unit        // the line itself
 }
 
 // newWalker returns a walker at the beginning of a line.
@@ -43,6 +44,14 @@ func newWalker(opt Options, line string) *walker {
 func (w *walker) free() {
 	*w = walker{scratch: scratch{idle: w.idle}}
 	walkers.Put(w)
+}
+
+// newUnit returns an empty unit; that of the line itself is the walker's own.
+func (w *walker) newUnit() *unit {
+	if w.unit == nil {
+		return &w.top
+	}
+	return new(unit)
 }
 
 // effector returns an empty effector.

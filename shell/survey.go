@@ -30,12 +30,28 @@ type assigned struct {
 	items bool // the word is an item of a loop: it is split
 }
 
+// saw keeps the words of an assignment that was walked.
+func (u *unit) saw(word *syntax.Word, values []Word) {
+	if u.seen == nil {
+		u.seen = map[*syntax.Word][]Word{}
+	}
+	u.seen[word] = values
+}
+
 // survey reads the whole text once: it notes assignments, and makes opaque
 // spots of the places where the parser's tree is not what bash runs.
-func (w *walker) survey(file *syntax.File, src string, d Dialect, parent int) *unit {
-	u := &unit{src: src, dialect: d, assigned: map[string][]assigned{}, seen: map[*syntax.Word][]Word{}}
-	v := surveyor{w: w, u: u, parent: parent}
-	syntax.Walk(file, v.node)
+// A plain tree has nothing but simple commands to look at.
+func (w *walker) survey(file *syntax.File, tree *plainTree, src string, d Dialect, parent int) *unit {
+	u := w.newUnit()
+	u.src, u.dialect = src, d
+	v := &surveyor{w: w, u: u, parent: parent}
+	if tree == nil {
+		syntax.Walk(file, v.node)
+	} else {
+		for i := range tree.calls.used {
+			v.call(&tree.calls.all[i])
+		}
+	}
 	v.carriageReturns()
 	v.continuations()
 	if trailing(src)%2 == 1 {
@@ -202,6 +218,9 @@ func parts(before, behind byte) bool {
 }
 
 func (v *surveyor) add(name string, a assigned) {
+	if v.u.assigned == nil {
+		v.u.assigned = map[string][]assigned{}
+	}
 	v.u.assigned[name] = append(v.u.assigned[name], a)
 }
 
@@ -456,6 +475,11 @@ func (v *surveyor) decl(d *syntax.DeclClause) {
 
 // literal returns the text of a word that holds no expansion of any kind.
 func literal(word *syntax.Word) (string, bool) {
+	if len(word.Parts) == 1 {
+		if lit, ok := word.Parts[0].(*syntax.Lit); ok && !strings.ContainsAny(lit.Value, "\\*?[{~`") {
+			return lit.Value, true
+		}
+	}
 	var sb strings.Builder
 	for _, part := range word.Parts {
 		if !literalPart(&sb, part, false) {
