@@ -404,7 +404,7 @@ var (
 	}
 	outputs = []string{
 		"n1", "n2", "out/n3", "out/old.log", "a.txt", "b.txt", "/tmp/n4", "/tmp/y", "/outside/n5", "/outside/f", "../n6", "ld/n7", "lnk.txt", "sub/n8", "~/n9", ".git/hooks/post-commit", "./n10", "in/n11", "up/n12", "gone",
-		"/dev/null", "/dev/stdout", "-", "\"$HOME\"/n13", "sub/../../n14", "x", "'n 15'", "n16.log", "out/x.log", ".env", "-o", "./-o", "\"$A\"n", "n$A", "*.txt", "sub/l", "/dev/fd/1", "|c1", "'!c1'", "n{1,2}", "/dev/../outside/n17", "out/./n18", "out//n19", "out/../n20", "tool", "/etc/n21", "~/.bashrc", ".", "sub", "out", "empty", "ld", "/dev/stderr", "out/sub/n22",
+		"/dev/null", "/dev/stdout", "-", "\"$HOME\"/n13", "sub/../../n14", "x", "'n 15'", "n16.log", "out/x.log", ".env", "-o", "./-o", "\"$A\"n", "n$A", "*.txt", "sub/l", "/dev/fd/1", "|c1", "'!c1'", "n{1,2}", "/dev/../outside/n17", "out/./n18", "out//n19", "out/../n20", "tool", "/etc/n21", "~/.bashrc", ".", "sub", "out", "empty", "ld", "/dev/stderr", "out/sub/n22", "./*", "./*.txt", "./*/*", "l*", "-- *", "\"$f\"", "in/*",
 	}
 	dirs     = []string{"sub", "out", ".", "..", "/tmp", "ld", "in", "/outside", "~", "./-exec", "up", "empty", "sub/deep", "none", "$HOME", "\"$PWD\"", "sub/..", "out/", "*/", "s*", "/home/dev/w", "-exec", "$A", "/etc"}
 	searches = []string{"a", "'*.txt'", "x", "'*'", "\"c9 x\"", "^b", "-o", "'*.log'", "d.txt", "e", "'%h\\n'", "exec=c1", "'exec=c1 x'", ".", "\\*.md", "'-o'", "ttyout=x", "totals", "a.*", "*.txt", "'sleep=0'", "'echo=x'"}
