@@ -195,14 +195,21 @@ func namesBelow(operands []Word) []Word {
 	return slices.Clone(operands)
 }
 
+// maxPrinter is the size of the largest command, in nodes of its tree, whose
+// names are known.
+const maxPrinter = 250
+
 // namesIn returns the places of the names that a substitution prints, nil if
 // they are not known. bash leaves NUL bytes out, which joins names.
 func (w *walker) namesIn(stmts []*syntax.Stmt, s *scope) []Word {
 	if len(stmts) != 1 {
 		return nil
 	}
-	joined := false
+	joined, nodes := false, 0
 	syntax.Walk(stmts[0], func(n syntax.Node) bool {
+		if nodes++; nodes > maxPrinter {
+			joined = true // not known; substitutions that nest are gone through once a level
+		}
 		if call, ok := n.(*syntax.CallExpr); ok && len(call.Args) > 0 {
 			joined = joined || slices.ContainsFunc(call.Args[1:], func(arg *syntax.Word) bool { return endsInNUL(call.Args[0].Lit(), arg) })
 		}
