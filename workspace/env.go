@@ -46,7 +46,9 @@ func readlink(at string) (target string, ok bool) {
 // says whether names beginning with a dot are looked at. A link to a directory
 // is followed where it leads to something that the rule may cover: whether the
 // program follows it is not known. Where the answer cannot be found, within the
-// limit or at all, it is true.
+// limit or at all, it is true; only in directories where nothing but a link can
+// lead to such a path (node_modules under a rule for ./.env) the limit ends the
+// search.
 func (e Env) Below(dir string, rule *patterns.Rule, hidden bool) bool {
 	set := patterns.NewSet(e.Place, rule)
 	s := search{
@@ -57,7 +59,7 @@ func (e Env) Below(dir string, rule *patterns.Rule, hidden bool) bool {
 		s.left = DefaultLimit
 	}
 	real, ok := e.Resolve(dir)
-	return !ok || s.in(real, strings.TrimSuffix(dir, "/"))
+	return !ok || s.in(real, strings.TrimSuffix(dir, "/")) || s.linked()
 }
 
 // Links reports whether a name at most depth levels below dir is a symbolic
@@ -106,6 +108,22 @@ type search struct {
 	hidden  bool
 	left    int             // names that may still be looked at
 	seen    map[string]bool // directories that were looked at
+	later   []place         // directories where only a link can lead to what the rule covers
+	links   bool            // those are being looked at
+}
+
+// place is a directory and what it is called.
+type place struct{ real, name string }
+
+// linked looks for links in the directories that were put off.
+func (s *search) linked() bool {
+	s.links = true
+	for i := 0; i < len(s.later) && s.left > 0; i++ {
+		if s.in(s.later[i].real, s.later[i].name) {
+			return true
+		}
+	}
+	return false
 }
 
 // in looks below the directory that is called name and really is real.
@@ -120,17 +138,38 @@ func (s *search) in(real, name string) bool {
 			continue
 		}
 		if s.left--; s.left < 0 {
-			return true
+			return !s.links
 		}
-		if s.covers(name + "/" + entry.Name()) {
-			return true
-		}
-		at := path.Join(real, entry.Name())
-		if entry.IsDir() && s.in(at, name+"/"+entry.Name()) || entry.Type()&fs.ModeSymlink != 0 && s.through(at, name+"/"+entry.Name()) {
+		if s.at(place{path.Join(real, entry.Name()), name + "/" + entry.Name()}, entry.Type()) {
 			return true
 		}
 	}
 	return false
+}
+
+// at looks at one name of a directory.
+func (s *search) at(p place, kind fs.FileMode) bool {
+	link := kind&fs.ModeSymlink != 0
+	if (link || !s.links) && s.covers(p.name) {
+		return true
+	}
+	switch {
+	case link:
+		return s.through(p.real, p.name)
+	case !kind.IsDir():
+		return false
+	case s.links || s.below(p.name) || s.below(p.real):
+		return s.in(p.real, p.name)
+	}
+	s.later = append(s.later, p)
+	return false
+}
+
+// below reports whether the rule may be about a path in a directory or below it,
+// going by its name.
+func (s *search) below(dir string) bool {
+	asIs := func(name string) (string, bool) { return name, true }
+	return patterns.NewPath(shell.Word{Text: dir}, "", s.env.Place, asIs).Below(s.set.Rules()[0], &s.subject)
 }
 
 // through looks below the directory that the link at, called name, leads to:

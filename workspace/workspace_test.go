@@ -274,6 +274,22 @@ func TestBelowLimit(t *testing.T) {
 	if !(Env{Place: place, Limit: 59}).Below(dir, rule, true) {
 		t.Error("beyond the limit the answer must be true")
 	}
+	far, _, err := patterns.Parse("Read(./.env.*)", patterns.Deny, patterns.Source{Name: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if (Env{Place: place, Limit: 40}).Below(dir, far, true) {
+		t.Error("directories that only a link could lead out of count against the limit")
+	}
+	if !(Env{Place: place, Limit: 9}).Below(dir, far, true) {
+		t.Error("beyond the limit, where such a path may stand, the answer must be true")
+	}
+	if err := os.Symlink("../.env.local", filepath.Join(dir, "d1", "l")); err != nil {
+		t.Fatal(err)
+	}
+	if !(Env{Place: place, Limit: 62}).Below(dir, far, true) {
+		t.Error("a link in a directory that is put off is not seen")
+	}
 	if os.Geteuid() == 0 {
 		t.Log("a directory that cannot be read: root reads all")
 		return
