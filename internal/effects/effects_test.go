@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -49,6 +50,34 @@ func TestEffects(t *testing.T) {
 	}
 	t.Logf("seed %d, %d lines", *seed, *lines)
 	tree := world(t)
+	if *oneLine != "" {
+		look(t, open(t, tree), tree)
+		return
+	}
+	all := make([]*experiment, boxes)
+	for i := range all {
+		all[i] = &experiment{
+			t: t, box: open(t, tree), g: newGenerator(*seed+uint64(i), tree), env: env(tree), links: links(tree),
+			lines: (*lines + i) / boxes, ran: map[string]int{}, began: time.Now(),
+		}
+	}
+	var wait sync.WaitGroup
+	for _, e := range all {
+		wait.Go(e.run)
+	}
+	wait.Wait()
+	for _, e := range all[1:] {
+		all[0].add(e)
+	}
+	all[0].report()
+}
+
+// boxes is how many lines run at a time; the generator of each box has a seed
+// of its own, counted from the one that is given.
+const boxes = 3
+
+func open(t *testing.T, tree []effectbox.File) *effectbox.Box {
+	t.Helper()
 	box, err := effectbox.Open(effectbox.Config{
 		Real: realPrograms, Stubs: stubs, Tree: tree, Dir: work, Home: home, Timeout: 1500 * time.Millisecond,
 	}, t.TempDir())
@@ -58,24 +87,11 @@ func TestEffects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer box.Close()
-	t.Logf("%d programs are real", len(box.Real))
+	t.Cleanup(func() { box.Close() })
 	if len(box.Real) < fewestReal {
 		t.Errorf("only %d programs are real, want %d", len(box.Real), fewestReal)
 	}
-	if *oneLine != "" {
-		look(t, box, tree)
-		return
-	}
-	e := &experiment{t: t, box: box, g: newGenerator(*seed, tree), env: env(tree), links: links(tree), ran: map[string]int{}}
-	began := time.Now()
-	for i := range *lines {
-		e.next()
-		if (i+1)%10_000 == 0 {
-			t.Logf("%d lines, %d allowed, %d violations, %s", i+1, e.allowed, e.violations, time.Since(began).Round(time.Second))
-		}
-	}
-	e.report(time.Since(began))
+	return box
 }
 
 // look shows what one line does.
@@ -86,7 +102,10 @@ func look(t *testing.T, box *effectbox.Box, tree []effectbox.File) {
 			spec.Allow = append(spec.Allow, policy.Item{Text: text})
 		}
 	}
-	d := decide(t, spec, *oneLine, env(tree))
+	d, err := decide(spec, *oneLine, env(tree))
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Logf("%s: %s", d.Behavior, d.Reason)
 	if *allow != "" && d.Behavior != permission.Allow {
 		return
@@ -103,31 +122,44 @@ func look(t *testing.T, box *effectbox.Box, tree []effectbox.File) {
 	}
 }
 
-// experiment is one run of the test.
+// experiment is what one box does.
 type experiment struct {
-	t   *testing.T
-	box *effectbox.Box
-	g   *generator
-	env workspace.Fake
-	// links are those of the tree, for the judge.
-	links map[string]string
+	t     *testing.T
+	box   *effectbox.Box
+	g     *generator
+	env   workspace.Fake
+	links map[string]string // of the tree, for the judge
+	lines int
+	began time.Time
 
-	lines, allowed, timeouts, started, changed, violations int
-	ran                                                    map[string]int // how often a program ran
+	allowed, timeouts, started, changed, violations int
+	ran                                             map[string]int // how often a program ran
+}
+
+func (e *experiment) run() {
+	for i := range e.lines {
+		if err := e.next(); err != nil {
+			e.t.Error(err)
+			return
+		}
+		if (i+1)%10_000 == 0 {
+			e.t.Logf("%d lines in one box, %d allowed, %d violations, %s", i+1, e.allowed, e.violations, time.Since(e.began).Round(time.Second))
+		}
+	}
 }
 
 // next makes a line, decides it, runs it if that is allowed, and judges.
-func (e *experiment) next() {
-	e.lines++
+func (e *experiment) next() error {
 	line := e.g.line()
 	rules := e.g.policy(line)
-	if decide(e.t, rules.spec(), line, e.env).Behavior != permission.Allow {
-		return
+	d, err := decide(rules.spec(), line, e.env)
+	if err != nil || d.Behavior != permission.Allow {
+		return err
 	}
 	e.allowed++
 	got, err := e.box.Run(effectbox.Request{Line: line, Extra: e.g.extra, Bare: e.g.in(2)})
 	if err != nil {
-		e.t.Fatalf("line %q: %v", line, err)
+		return fmt.Errorf("line %q: %w", line, err)
 	}
 	e.count(got)
 	if found := violations(rules, line, got, e.links); len(found) > 0 {
@@ -135,6 +167,19 @@ func (e *experiment) next() {
 		if e.violations <= 40 {
 			e.t.Errorf("%s\nline: %s\npolicy: %s\nextra: %s", strings.Join(found, "\n"), line, show(rules), names(e.g.extra))
 		}
+	}
+	return nil
+}
+
+func (e *experiment) add(o *experiment) {
+	e.lines += o.lines
+	e.allowed += o.allowed
+	e.timeouts += o.timeouts
+	e.started += o.started
+	e.changed += o.changed
+	e.violations += o.violations
+	for name, n := range o.ran {
+		e.ran[name] += n
 	}
 }
 
@@ -149,7 +194,8 @@ func (e *experiment) count(got effectbox.Result) {
 	}
 }
 
-func (e *experiment) report(took time.Duration) {
+func (e *experiment) report() {
+	took := time.Since(e.began)
 	var idle []string
 	for _, name := range e.box.Real {
 		if e.ran[name] == 0 {
@@ -157,6 +203,7 @@ func (e *experiment) report(took time.Duration) {
 		}
 	}
 	sort.Strings(idle)
+	e.t.Logf("%d programs are real", len(e.box.Real))
 	e.t.Logf("lines %d, allowed %d (%.1f %%), timed out %d, programs started %d, paths changed %d, violations %d, took %s (%.0f lines/s)",
 		e.lines, e.allowed, 100*float64(e.allowed)/float64(e.lines), e.timeouts, e.started, e.changed, e.violations,
 		took.Round(time.Second), float64(e.lines)/took.Seconds())
@@ -170,17 +217,16 @@ func (e *experiment) report(took time.Duration) {
 }
 
 // decide asks the engine.
-func decide(t *testing.T, spec *policy.Spec, line string, env permission.Env) permission.Decision {
-	t.Helper()
+func decide(spec *policy.Spec, line string, env permission.Env) (permission.Decision, error) {
 	compiled, session, _, err := spec.Compile(place)
 	if err != nil {
-		t.Fatalf("line %s: policy: %v", line, err)
+		return permission.Decision{}, fmt.Errorf("line %s: policy: %w", line, err)
 	}
 	input, err := json.Marshal(map[string]string{"command": line})
 	if err != nil {
-		t.Fatal(err)
+		return permission.Decision{}, err
 	}
-	return permission.Evaluate(compiled, session, &permission.ToolUse{Tool: "Bash", Input: input, Dir: work}, env, nil)
+	return permission.Evaluate(compiled, session, &permission.ToolUse{Tool: "Bash", Input: input, Dir: work}, env, nil), nil
 }
 
 func show(p *rules) string {

@@ -343,7 +343,7 @@ func (j *judge) script(argv, above []string) bool {
 		return false
 	}
 	return !slices.ContainsFunc(j.got.Changes, func(c effectbox.Change) bool {
-		return slices.Contains([]string{work + "/x", work + "/prog.awk", home + "/.bashrc"}, c.Path)
+		return c.What != "removed" && slices.Contains([]string{work + "/x", work + "/prog.awk", home + "/.bashrc"}, c.Path)
 	})
 }
 
