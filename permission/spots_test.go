@@ -33,6 +33,7 @@ var spots = []spot{
 	{"echo `echo 'a\\\nb'`", "quotes in backquotes that hold a backquote or a backslash", "echo $(echo 'a\\\nb')", shell.Bash},
 	{"x=$(cat <<'E'\nEx\nE\n)", "a line that begins with the delimiter of its here-document, in a substitution", "x=$(cat <<'F'\nEx\nF\n)", shell.Bash},
 	{"echo \"${x-\"{a,b}\"}\"", "braces in quotes in quotes", "echo \"${x-a}\"", shell.Bash},
+	{"trap '- ls' EXIT", "an option of trap that is not known here", "trap ls EXIT", shell.Bash},
 	{`ls \`, "a backslash at the end of the line", "ls", shell.Bash},
 	{"ls &!c", "a character behind & means something else in zsh", "ls & ! c", shell.Zsh},
 	{">f", "a redirection without a command means something else in zsh", "true >f", shell.Zsh},

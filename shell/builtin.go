@@ -246,11 +246,16 @@ func (e *effector) hash() {
 func (e *effector) trap() outcome {
 	e.done = true
 	rest := e.words[1:]
-	for len(rest) > 0 && rest[0].Known() && strings.HasPrefix(rest[0].Text, "-") && rest[0].Text != "-" {
-		if rest[0].Text == "-l" || rest[0].Text == "-p" {
+	if len(rest) > 0 && rest[0].Known() && isOption(rest[0].Text) {
+		switch rest[0].Text {
+		case "-l", "-p":
+			return same(e.s)
+		case "--":
+			rest = rest[1:]
+		default: // an option in one shell, a command in another
+			e.odd("an option of trap that is not known here", "leave it out")
 			return same(e.s)
 		}
-		rest = rest[1:]
 	}
 	if len(rest) < 2 || rest[0].Known() && (rest[0].Text == "-" || rest[0].Text == "") {
 		return same(e.s)

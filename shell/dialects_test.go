@@ -23,7 +23,7 @@ func TestZshOnly(t *testing.T) {
 		"autoload f", "zmodload zsh/system", "sched +1 touch p", "zpty x touch p", "zle -N x", "bindkey -s a b", "print -P x", "vared x",
 		"hash ls=/x", "disable echo", "functions f", "typeset -T A a", "integer x=y", "fc -e - 1", "r", "cd a b", "time -p touch p",
 		"a=(b c)", "x+=b", "a[1]=b", "0=touch p", "echo $'\\x41'", "read -e x", "command -x touch p", "case a in a) ls;;& esac", "touch\\",
-		"eval 'repeat 2 touch p'", "trap '=touch p' EXIT",
+		"eval 'repeat 2 touch p'", "trap '=touch p' EXIT", "trap '- touch p' DEBUG",
 	} {
 		if f := Analyze(line, Options{Dir: "/w", Home: "/home/dev", Dialect: Zsh}); !hasOpaque(f, MayRun) {
 			t.Errorf("%q: no opaque spot\n%s", line, dump(f))

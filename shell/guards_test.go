@@ -151,7 +151,7 @@ func TestShapesLoseNothing(t *testing.T) {
 func TestOpaque(t *testing.T) {
 	for _, line := range []string{
 		`$x`, `$(echo rm) -rf b`, `"$cmd" a`, `r${u}m b`, `/bin/r? b`, `{1..99999999}`, `eval "$x"`, `bash -c "$x"`,
-		`echo x | sh`, `sh`, `bash < f`, `python3 -c 'x'`, `perl -e 'x'`, `node -e 'x'`, `. ./f`, `source f`,
+		`echo x | sh`, `sh`, `sh -c -s ls`, `bash < f`, `python3 -c 'x'`, `perl -e 'x'`, `node -e 'x'`, `. ./f`, `source f`,
 		`x='$(touch p)'; echo "${x@P}"`, `echo ${!x}`, `echo $((x))`, `echo ${a[i]}`, `echo ${x:y}`, `[[ x -eq y ]]`,
 		`[[ -v 'a[$(x)]' ]]`, `test -v 'a[$(x)]'`, `printf -v 'a[$(x)]' y`, `read 'a[$(x)]'`, `unset 'a[$(x)]'`,
 		`declare -n r=x`, `declare -i n=x`, `declare 'a[$(x)]=1'`, `export "$x"`, `let x=y`, `mapfile -C x -c 1 a`,

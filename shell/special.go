@@ -539,6 +539,9 @@ options:
 	switch {
 	case text && i < len(e.words):
 		e.shellText(e.words[i])
+		if reads { // dash goes on with its input
+			e.stdin()
+		}
 	case reads || i >= len(e.words) && script && !text:
 		e.stdin()
 	case i < len(e.words):
