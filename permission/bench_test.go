@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
@@ -91,26 +92,42 @@ func BenchmarkSplit(b *testing.B) {
 	}
 }
 
-// BenchmarkStages is what "git status" costs on the way to the decision.
-func BenchmarkStages(b *testing.B) {
-	p := benchPolicy(b, 10000)
-	use := using("Bash", "git status")
-	use.Dir = workspace
-	b.Run("facts", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			shell.Analyze("git status", shell.Options{Dir: workspace, Workspace: workspace, Home: place.Home})
+// BenchmarkLine is a command line on the way from its text to the decision with
+// its reason: what Evaluate does but for the JSON of the input.
+func BenchmarkLine(b *testing.B) {
+	for _, n := range []int{10, 100, 1000, 10000} {
+		p := benchPolicy(b, n)
+		for _, u := range benchUses[:4] {
+			e := evaluating(b, p, line(u.use))
+			b.Run(fmt.Sprintf("%s/%d", u.name, n), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					if d := again(e); d.Behavior != Allow {
+						b.Fatal(outcome(d))
+					}
+				}
+			})
 		}
-	})
-	b.Run("read", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			e := &evaluation{policy: p, said: &standing{}, use: &use, env: fakeFS{}, traits: p.Mode.Traits()}
-			if err := e.read(); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
+	}
+}
+
+// again decides a command line anew, without reading the input again.
+func again(e *evaluation) Decision {
+	next := &evaluation{
+		policy: e.policy, said: e.said, use: e.use, env: e.env, traits: e.traits, dir: e.dir, input: e.input,
+	}
+	if err := next.readLine(tools["Bash"]); err != nil {
+		return refused(err.Error())
+	}
+	return next.decide()
+}
+
+func line(use ToolUse) string {
+	var input struct{ Command string }
+	if err := json.Unmarshal(use.Input, &input); err != nil {
+		panic(err)
+	}
+	return input.Command
 }
 
 // BenchmarkWorst is a line that is accepted and costs most, under 10,000 deny
@@ -143,6 +160,10 @@ var worstLines = map[string]string{
 	"unfamiliar":  "foo " + strings.Repeat("rm ", 20000),
 }
 
+// maxLineAllocs are the allocations of "git status" from its text to the
+// decision.
+const maxLineAllocs = 24
+
 // TestAllocs holds the figures of docs/performance.md that do not depend on
 // the machine.
 func TestAllocs(t *testing.T) {
@@ -150,6 +171,9 @@ func TestAllocs(t *testing.T) {
 	e := evaluating(t, p, "git status")
 	if n := testing.AllocsPerRun(100, func() { e.verdict() }); n != 0 {
 		t.Errorf("the decision on words that have been read allocates %v times", n)
+	}
+	if n := testing.AllocsPerRun(100, func() { again(e) }); n > maxLineAllocs {
+		t.Errorf("git status from its text to the decision: %v allocations, want at most %d", n, maxLineAllocs)
 	}
 }
 
