@@ -132,11 +132,20 @@ func (u *use) path(subs string) int {
 	if subs == "" {
 		return 0
 	}
+	if !u.mayLead(subs) {
+		return -1
+	}
 	longest := -1
 	for one := range strings.FieldsSeq(subs) {
 		longest = max(longest, u.leads(one))
 	}
 	return longest
+}
+
+// mayLead is a quick look: without a * the first operand must stand among the
+// paths.
+func (u *use) mayLead(subs string) bool {
+	return strings.IndexByte(subs, '*') >= 0 || len(u.operands) > 0 && strings.Contains(subs, u.operands[0])
 }
 
 func (u *use) leads(one string) int {
